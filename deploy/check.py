@@ -1,4 +1,4 @@
-"""What promtool does not know: that alerts and dashboard name metrics that exist, and that each alert has its entry in the
+"""Checks what promtool does not: the metrics of the alerts and the dashboard exist, and each alert has an entry in the
 operator's guide. Usage: check.py PAGE, a scraped page of a running server."""
 
 import json
@@ -7,7 +7,7 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-# A scraper's own.
+# Metrics that Prometheus adds itself.
 ELSEWHERE = {"up"}
 NAME = re.compile(r"\b(?:app|convoke|process)_[a-z0-9_]+|\bup\b(?=\{)")
 
@@ -15,11 +15,11 @@ NAME = re.compile(r"\b(?:app|convoke|process)_[a-z0-9_]+|\bup\b(?=\{)")
 def missing(where: str, text: str, samples: set[str]) -> list[str]:
     names = set(NAME.findall(text)) - ELSEWHERE
     assert names, f"{where} names no metric"
-    return [f"{where}: no server shows `{name}`" for name in sorted(names - samples)]
+    return [f"{where}: the server has no metric `{name}`" for name in sorted(names - samples)]
 
 
 def slug(heading: str) -> str:
-    """The anchor of a heading, as renderers of Markdown make it."""
+    """Returns the anchor that Markdown renderers give a heading."""
     return re.sub(r"[^a-z0-9 -]", "", heading.lower()).strip().replace(" ", "-")
 
 
@@ -37,15 +37,15 @@ def main() -> int:
     anchors = {slug(line.lstrip("#")) for line in guide.splitlines() if line.startswith("#")}
     alerts = re.findall(r"- alert: (\w+)", rules)
     runbooks = re.findall(r"runbook: docs/operate\.md#(\S+)", rules)
-    assert len(alerts) == len(runbooks) > 0, "every alert has its runbook"
+    assert len(alerts) == len(runbooks) > 0, "each alert must have a runbook"
     for alert, runbook in zip(alerts, runbooks):
         expected = "alert-" + re.sub(r"(?<!^)(?=[A-Z])", "-", alert).lower()
         if runbook != expected:
-            problems.append(f"{alert}: its runbook is #{runbook} instead of #{expected}")
+            problems.append(f"{alert}: the runbook is #{runbook} instead of #{expected}")
         if runbook not in anchors:
             problems.append(f"{alert}: docs/operate.md has no heading for #{runbook}")
 
-    print("\n".join(problems) if problems else f"{len(alerts)} alerts, {len(queries)} panels: all they name exists")
+    print("\n".join(problems) if problems else f"{len(alerts)} alerts, {len(queries)} panels: all metrics exist")
     return 1 if problems else 0
 
 

@@ -1,15 +1,12 @@
 #!/usr/bin/env bash
-# Holds the alerts against what a server really shows: rules and their tests, the page of metrics after real calls, and
-# that every metric named by an alert or the dashboard is on that page. Needs promtool (Debian's `prometheus`, which is
-# installed if it is missing), curl and Python 3. Usage: deploy/check.sh [BINARY]
+# Checks the alerts against a running server: the rules and their tests, the metrics page after real calls, and that
+# this page has each metric of an alert or the dashboard. Needs promtool (Debian's `prometheus`, which is installed if
+# it is missing), curl and Python 3. Usage: deploy/check.sh [BINARY]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-binary=${1:-}
-if [ -z "$binary" ]; then
-  cargo build --quiet -p functions --bin convoke
-  binary=${CARGO_TARGET_DIR:-target}/debug/convoke
-fi
+source e2e/program.sh
+find_program "${1:-}"
 if ! command -v promtool >/dev/null; then
   apt-get update -qq
   DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends prometheus curl >/dev/null
@@ -33,10 +30,10 @@ url=$(sed -n 's/^convoke: listening on //p' "$work/log")
 ops=$(sed -n 's/^convoke: metrics on //p' "$work/log")
 token=$(grep -o "Bearer [^']*" "$work/log" | head -1)
 
-call() { # call STATUS PATH BODY [HEADER]: one request, and the status it must have.
+call() { # call STATUS PATH BODY [HEADER]: sends a request and checks its status.
   local status
   status=$(curl -s -o /dev/null -w '%{http_code}' "$url/api/run/$2" -H 'Content-Type: application/json' -d "$3" ${4:+-H "$4"})
-  [ "$status" = "$1" ] || { echo "$2 was answered with $status instead of $1"; exit 1; }
+  [ "$status" = "$1" ] || { echo "$2 returned status $status instead of $1"; exit 1; }
 }
 for _ in 1 2 3; do call 200 users/queries/getCurrentUser '{"args":{}}' "Authorization: $token"; done
 call 200 users/mutations/updateLastSeen '{"args":{}}' "Authorization: $token"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Holds the unit against systemd's own checks, the Dockerfile against hadolint, and the compose file against its schema, the
-# load balancer and Docker's own reading where there is one. Needs systemd-analyze and haproxy (Debian's `systemd` and
+# Checks the unit with systemd-analyze, the Dockerfile with hadolint, and the compose file with its schema, the load
+# balancer's configuration and, if installed, Docker. Needs systemd-analyze and haproxy (Debian's `systemd` and
 # `haproxy`, which are installed if they are missing) and Python 3 with venv.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -21,12 +21,12 @@ fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# The program need not be installed for the unit to be checked.
+# The check of the unit does not need an installed program.
 sed 's#^ExecStart=[^ ]*#ExecStart=/bin/true#' deploy/convoke.service >"$work/convoke.service"
-said=$(systemd-analyze verify "$work/convoke.service" 2>&1) || { echo "$said"; exit 1; }
-# A key that systemd does not know is a warning to it, and no hardening at all.
-if grep -q "convoke.service" <<<"$said"; then echo "$said"; exit 1; fi
-# 0 is no exposure at all, 10 is everything; the threshold is in tenths.
+output=$(systemd-analyze verify "$work/convoke.service" 2>&1) || { echo "$output"; exit 1; }
+# systemd only warns about an unknown key, which then has no effect.
+if grep -q "convoke.service" <<<"$output"; then echo "$output"; exit 1; fi
+# The exposure is between 0 (none) and 10 (full). The threshold is in tenths.
 systemd-analyze security --offline=true --threshold=20 "$work/convoke.service" | tail -1
 mkdir -p "$work/root/usr/lib/sysusers.d" "$work/root/etc"
 cp deploy/convoke.sysusers "$work/root/usr/lib/sysusers.d/convoke.conf"
@@ -38,6 +38,6 @@ systemd-sysusers --dry-run --root="$work/root" >/dev/null 2>&1
 if docker compose version >/dev/null 2>&1; then
   CONVOKE_SETTINGS=./convoke.toml STORE_PASSWORD=x STORE_KEY=x docker compose --file deploy/compose.yaml config --quiet
 fi
-# Nobody here has the nodes' names; the configuration says that they may come later.
+# The names of the nodes do not resolve here. The configuration allows that.
 haproxy -c -q -f deploy/haproxy.cfg
-echo "the unit, the Dockerfile, the compose file and the load balancer are sound"
+echo "the unit, the Dockerfile, the compose file and the load balancer's configuration are valid"

@@ -1,4 +1,5 @@
-//! Who may what: the checks that every function makes first, in their order: identity, active account, rate, rights.
+//! The rights that functions declare: `rights = access::host(args.meeting_id)` runs before a body, and the body receives
+//! what it returned. Each checks in this order: identity, active account, rate, rights.
 //!
 //! A meeting that does not exist and one the caller has no part in give the same answer, and so do somebody else's
 //! profile and an unknown user: a stranger learns nothing.
@@ -73,6 +74,16 @@ pub fn participant(ctx: &impl Read, meeting: Id<Meeting>) -> Result<Membership> 
     membership_of(ctx, user, meeting)
 }
 
+/// The calling user's place in a meeting, for a call with several things: each is charged to their rate.
+///
+/// # Errors
+/// Those of [`participant`].
+pub fn batch_participant(ctx: &impl Read, meeting: Id<Meeting>, things: usize) -> Result<Membership> {
+    let user = user(ctx)?;
+    ctx.charge(u32::try_from(things.saturating_sub(1)).unwrap_or(u32::MAX))?;
+    membership_of(ctx, user, meeting)
+}
+
 /// The place of a user in a meeting.
 ///
 /// # Errors
@@ -128,13 +139,13 @@ pub fn admin(ctx: &impl Read) -> Result<Admin> {
     if is_admin(&user) { Ok(Admin::User(Box::new(user))) } else { Err(insufficient()) }
 }
 
-/// Lets only a deploy key pass that acts as nobody.
+/// A deploy key that acts as no user, as the audit names it.
 ///
 /// # Errors
-/// Those of [`user`]; `FORBIDDEN` for everybody else.
-pub fn deploy_key(ctx: &impl Read) -> Result<()> {
+/// Those of [`user`]; `FORBIDDEN` for every other caller.
+pub fn deploy_key(ctx: &impl Read) -> Result<Actor> {
     if is_bare_deploy_key(ctx) {
-        return Ok(());
+        return Ok(actor(ctx, None));
     }
     user(ctx)?;
     Err(insufficient())
@@ -171,11 +182,19 @@ pub struct Owned {
     pub is_own: bool,
 }
 
+/// A user over whom the caller has rights.
+pub struct Administered {
+    /// The user.
+    pub user: Doc<User>,
+    /// The caller, as the audit names them.
+    pub actor: Actor,
+}
+
 /// The user that an admin or deploy key names.
 ///
 /// # Errors
 /// Those of [`admin`]; `NOT_FOUND` for an unknown user; `FORBIDDEN` for one of another organization.
-pub fn administered(ctx: &impl Read, who: &UserRef) -> Result<(Doc<User>, Actor)> {
+pub fn administered(ctx: &impl Read, who: &UserRef) -> Result<Administered> {
     let admin = admin(ctx)?;
     let caller = match &admin {
         Admin::DeployKey => None,
@@ -185,7 +204,16 @@ pub fn administered(ctx: &impl Read, who: &UserRef) -> Result<(Doc<User>, Actor)
     if !admin.may_change(&user) {
         return Err(insufficient());
     }
-    Ok((user, actor(ctx, caller)))
+    let actor = actor(ctx, caller);
+    Ok(Administered { user, actor })
+}
+
+/// The two users that an admin or deploy key names.
+///
+/// # Errors
+/// Those of [`administered`].
+pub fn administered_pair(ctx: &impl Read, one: &UserRef, other: &UserRef) -> Result<[Doc<User>; 2]> {
+    Ok([administered(ctx, one)?.user, administered(ctx, other)?.user])
 }
 
 /// Who makes this call, as the audit names them: the deploy key, also where it acts as a user; else the user.

@@ -1,4 +1,4 @@
-//! What is read from the attributes beside ours: docs, `cfg`, derives, and the options of a list.
+//! The parts of other attributes that ours read: docs, `cfg`, derives, and lists of options.
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens as _, quote};
@@ -8,22 +8,22 @@ use syn::{Attribute, Expr, Ident, LitStr, Meta, Path, Token};
 
 use crate::errors::Errors;
 
-/// Whether an attribute is `#[name]`, however it is qualified.
+/// Returns true if an attribute is `#[name]`, with any path before the name.
 pub(crate) fn is(attribute: &Attribute, name: &str) -> bool {
     ends_in(attribute.path(), name)
 }
 
-/// Whether the last segment of a path is `name`.
+/// Returns true if the last segment of a path is `name`.
 pub(crate) fn ends_in(path: &Path, name: &str) -> bool {
     path.segments.last().is_some_and(|segment| segment.ident == name)
 }
 
-/// Takes the attributes called `name` out of the list.
+/// Removes the attributes called `name` from the list, and returns them.
 pub(crate) fn take(attributes: &mut Vec<Attribute>, name: &str) -> Vec<Attribute> {
     attributes.extract_if(.., |attribute| is(attribute, name)).collect()
 }
 
-/// The doc comment, line breaks kept, without the space after `///`.
+/// Returns the doc comment with its line breaks, without the space after `///`.
 pub(crate) fn docs(attributes: &[Attribute]) -> String {
     let mut lines = Vec::new();
     for attribute in attributes {
@@ -41,12 +41,12 @@ pub(crate) fn docs(attributes: &[Attribute]) -> String {
     lines.join("\n").trim().to_owned()
 }
 
-/// The `#[cfg]`s of an item: what is written beside it must come and go with it.
+/// Returns the `#[cfg]`s of an item. Code that is written beside the item has the same conditions.
 pub(crate) fn cfgs(attributes: &[Attribute]) -> Vec<&Attribute> {
     attributes.iter().filter(|attribute| attribute.path().is_ident("cfg")).collect()
 }
 
-/// `#[derive(…)]` of those of `wanted` that the author did not derive.
+/// Returns `#[derive(…)]` of those of `wanted` that the author did not derive.
 pub(crate) fn derive(attributes: &[Attribute], wanted: &[(&str, TokenStream)]) -> TokenStream {
     let mut written: Vec<String> = Vec::new();
     for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("derive")) {
@@ -58,7 +58,7 @@ pub(crate) fn derive(attributes: &[Attribute], wanted: &[(&str, TokenStream)]) -
     quote!(#[::core::prelude::v1::derive(#(#missing),*)])
 }
 
-/// The usual derives by name.
+/// Returns the usual derives by name.
 pub(crate) fn derives(names: &[&'static str]) -> Vec<(&'static str, TokenStream)> {
     let path = |name: &str| match name {
         "Clone" => quote!(::core::clone::Clone),
@@ -77,11 +77,11 @@ pub(crate) fn derives(names: &[&'static str]) -> Vec<(&'static str, TokenStream)
 pub(crate) struct Choice {
     /// Its name.
     pub name: Ident,
-    /// What follows it.
+    /// The tokens after it.
     pub given: Given,
 }
 
-/// What follows the name of an option.
+/// The tokens after the name of an option.
 pub(crate) enum Given {
     /// Nothing.
     Nothing,
@@ -107,15 +107,15 @@ impl Choice {
         Ok(Self { name, given })
     }
 
-    /// The flag: nothing may follow it.
+    /// Checks that the option has no value, and returns true.
     pub(crate) fn flag(&self, errors: &mut Errors) -> bool {
         if !matches!(self.given, Given::Nothing) {
-            errors.at(&self.name, format!("`{}` stands alone, without a value", self.name));
+            errors.at(&self.name, format!("`{}` takes no value", self.name));
         }
         true
     }
 
-    /// The expression behind `=`.
+    /// Returns the expression after `=`.
     pub(crate) fn expression(&self, errors: &mut Errors) -> Option<Expr> {
         match &self.given {
             Given::Value(value) => Some(value.clone()),
@@ -126,7 +126,7 @@ impl Choice {
         }
     }
 
-    /// The text behind `=`.
+    /// Returns the text after `=`.
     pub(crate) fn text(&self, errors: &mut Errors) -> Option<LitStr> {
         match self.expression(errors)? {
             Expr::Lit(syn::ExprLit { lit: syn::Lit::Str(text), .. }) => Some(text),
@@ -138,7 +138,7 @@ impl Choice {
     }
 }
 
-/// The name that an author gives a type in clients and in OpenAPI: `name = "Place"`.
+/// Returns the author's name of a type in clients and in OpenAPI: `name = "Place"`.
 pub(crate) fn type_name(choice: &Choice, errors: &mut Errors) -> Option<LitStr> {
     let name = choice.text(errors)?;
     let text = name.value();
@@ -149,7 +149,7 @@ pub(crate) fn type_name(choice: &Choice, errors: &mut Errors) -> Option<LitStr> 
     None
 }
 
-/// The options of an attribute, each at most once.
+/// Parses the options of an attribute. Each may occur once.
 pub(crate) fn choices(tokens: TokenStream, errors: &mut Errors) -> Vec<Choice> {
     let parser = |input: ParseStream<'_>| Punctuated::<Choice, Token![,]>::parse_terminated_with(input, Choice::parse);
     let Some(list) = errors.take(parser.parse2(tokens)) else { return Vec::new() };
@@ -162,7 +162,7 @@ pub(crate) fn choices(tokens: TokenStream, errors: &mut Errors) -> Vec<Choice> {
     list
 }
 
-/// Refuses an option that does not exist, naming those that do.
+/// Rejects an unknown option, and names the known ones.
 pub(crate) fn unknown(choice: &Choice, known: &[&str], errors: &mut Errors) {
     let known: Vec<String> = known.iter().map(|name| format!("`{name}`")).collect();
     let known = match known.as_slice() {
@@ -172,7 +172,7 @@ pub(crate) fn unknown(choice: &Choice, known: &[&str], errors: &mut Errors) {
     errors.at(&choice.name, format!("no option is called `{}`; {known}", choice.name));
 }
 
-/// The tokens of an attribute's list, empty for `#[name]` alone.
+/// Returns the tokens of an attribute's list; empty for `#[name]` alone.
 pub(crate) fn list(attribute: &Attribute) -> TokenStream {
     match &attribute.meta {
         Meta::Path(_) => TokenStream::new(),
@@ -181,8 +181,8 @@ pub(crate) fn list(attribute: &Attribute) -> TokenStream {
     }
 }
 
-/// What keeps the runtime's own types out of rustc's lists of "other types that implement the trait". Only there: a
-/// crate without the implicit prelude does not know the attribute.
+/// Returns the attribute that hides the runtime's own types in rustc's lists of "other types that implement the trait".
+/// It is for the runtime only: a crate without the implicit prelude does not know the attribute.
 pub(crate) fn unlisted() -> Option<TokenStream> {
     let is_runtime = std::env::var_os("CARGO_CRATE_NAME").is_some_and(|name| name == "convoke");
     is_runtime.then(|| quote!(#[diagnostic::do_not_recommend]))

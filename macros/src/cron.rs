@@ -1,6 +1,6 @@
-//! `#[cron("…")]`: when a function runs by itself.
+//! `#[cron("…")]`: the schedule of a function.
 //!
-//! Below the kind's attribute it is read by that one; above, it moves itself below.
+//! Below the kind's attribute, that attribute reads it. Above, it moves itself below.
 
 use croner::Cron;
 use proc_macro2::TokenStream;
@@ -10,7 +10,7 @@ use syn::{Attribute, Item, LitStr};
 use crate::attributes;
 use crate::errors::beside;
 
-/// Moves the attribute below the kind's, which reads it.
+/// Moves the attribute below the kind's attribute, which reads it.
 pub(crate) fn expand(expression: TokenStream, item: TokenStream) -> TokenStream {
     let Ok(Item::Fn(mut function)) = syn::parse2::<Item>(item.clone()) else {
         return beside(&item, Err(misplaced()));
@@ -27,13 +27,13 @@ pub(crate) fn expand(expression: TokenStream, item: TokenStream) -> TokenStream 
 }
 
 fn misplaced() -> syn::Error {
-    let message = "#[cron] stands above a function that also has #[mutation] or #[action]";
+    let message = "#[cron] belongs above a function that also has #[mutation] or #[action]";
     syn::Error::new(proc_macro2::Span::call_site(), message)
 }
 
-/// The expression of one attribute.
+/// Returns the expression of one attribute.
 pub(crate) fn expression(attribute: &Attribute) -> syn::Result<LitStr> {
-    let example = "write when it runs: `#[cron(\"*/5 * * * *\")]` is every five minutes";
+    let example = "write the schedule: `#[cron(\"*/5 * * * *\")]` is every five minutes";
     let text: LitStr =
         attribute.parse_args().map_err(|error| syn::Error::new(error.span(), format!("{example} ({error})")))?;
     match valid(&text.value()) {
@@ -42,7 +42,7 @@ pub(crate) fn expression(attribute: &Attribute) -> syn::Result<LitStr> {
     }
 }
 
-/// Checks an expression with the parser that the scheduler reads it with.
+/// Checks an expression with the parser of the scheduler.
 fn valid(expression: &str) -> Result<(), String> {
     Cron::new(expression).with_seconds_optional().parse().map(|_| ()).map_err(|error| {
         let error = error.to_string();

@@ -1,6 +1,7 @@
-//! `#[default(…)]`: what stands for a member without a value, in arguments, values and rows alike.
+//! `#[default(…)]`: the value of an absent member, in arguments, values and rows.
 //!
-//! A literal is made a value of the type of the field by the rule of that type; anything else is an expression of it.
+//! A literal is converted to the type of the field by the rule of that type. Other defaults are expressions of that
+//! type.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
@@ -9,7 +10,7 @@ use syn::{Expr, ExprLit, ExprUnary, Lit, Type, UnOp};
 
 use crate::types;
 
-/// A literal in the form in which the traits of the runtime take it.
+/// A literal in the form that the traits of the runtime take.
 enum Literal {
     Text(TokenStream),
     Integer(i128, Span),
@@ -17,7 +18,7 @@ enum Literal {
     Bool(TokenStream),
 }
 
-/// An expression of type `ty`.
+/// Returns an expression of type `ty`.
 pub(crate) fn value(ty: &Type, default: &Expr) -> TokenStream {
     let Some(literal) = literal(default) else {
         return quote_spanned!(default.span()=> { let value: #ty = #default; value });
@@ -29,7 +30,7 @@ pub(crate) fn value(ty: &Type, default: &Expr) -> TokenStream {
             number.set_span(span);
             quote!(#number)
         }
-        // rustc itself knows whether the literal is one of these types.
+        // rustc itself checks the literal for these types.
         (name, Literal::Integer(..) | Literal::Number(_) | Literal::Bool(_))
             if types::is_number(name) || name == "bool" =>
         {
@@ -43,7 +44,7 @@ pub(crate) fn value(ty: &Type, default: &Expr) -> TokenStream {
     }
 }
 
-/// What has the rule of the type checked at start, where a literal may break one.
+/// Returns code that checks the default at start, if the literal could break the rule of its type.
 pub(crate) fn submission(member: &str, ty: &Type, default: &Expr) -> Option<TokenStream> {
     let name = types::last_name(ty).map(ToString::to_string).unwrap_or_default();
     let literal = literal(default)?;

@@ -23,29 +23,29 @@ impl Errors {
         }
     }
 
-    /// The value of `result`, or its mistake added.
+    /// Returns the value of `result`, or adds its mistake.
     pub(crate) fn take<T>(&mut self, result: syn::Result<T>) -> Option<T> {
         result.map_err(|error| self.add(error)).ok()
     }
 
-    /// `value`, if there was no mistake.
+    /// Returns `value`, if there was no mistake.
     pub(crate) fn finish<T>(self, value: Option<T>) -> syn::Result<T> {
         match (self.0, value) {
             (Some(errors), _) => Err(errors),
             (None, Some(value)) => Ok(value),
-            (None, None) => Err(syn::Error::new(proc_macro2::Span::call_site(), "the item could not be understood")),
+            (None, None) => Err(syn::Error::new(proc_macro2::Span::call_site(), "the item cannot be parsed")),
         }
     }
 }
 
-/// The written item, and behind it either what was made of it or every mistake.
+/// Returns the item as written, followed by the generated code or by every mistake.
 pub(crate) fn beside(item: &impl ToTokens, made: syn::Result<TokenStream>) -> TokenStream {
     let made = made.unwrap_or_else(syn::Error::into_compile_error);
     quote!(#item #made)
 }
 
-/// What was made of a type, or every mistake, and behind it the type. rustc reports in this order, and that a field is no
-/// part of such a type says more than that nothing can be derived for it.
+/// Returns the code generated for a type, or every mistake, followed by the type. rustc reports errors in this order. A
+/// mistake about a field is more helpful than the error that nothing can be derived for the type.
 pub(crate) fn before(item: &impl ToTokens, made: syn::Result<TokenStream>) -> TokenStream {
     let made = made.unwrap_or_else(syn::Error::into_compile_error);
     quote!(#made #item)

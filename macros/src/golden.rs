@@ -1,7 +1,7 @@
-//! What each attribute writes, as files: a change of an expansion is a change in the review.
+//! The code that each attribute generates, as files: a change of an expansion is visible in the review.
 //!
-//! `tests/golden/<name>.rs` holds items with our attributes, a file of that name with `expanded` before its ending what they become. Run the test with
-//! `CONVOKE_BLESS=1` to write the latter anew, as `.ci/renew` does.
+//! `tests/golden/<name>.rs` has items with our attributes, and the file with `expanded` before its ending has their
+//! expansions. `CONVOKE_BLESS=1` renews the expansions, as `.ci/renew` does.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use syn::{Attribute, Item};
 use crate::function::{self, Kind};
 use crate::{attributes, cron, object, table, value};
 
-/// One of our attributes: its options and the item below it become what it writes.
+/// One of our attributes: takes its options and the item below it, and returns the expansion.
 type Expand = fn(TokenStream, TokenStream) -> TokenStream;
 
 const ATTRIBUTES: [(&str, Expand); 7] = [
@@ -27,7 +27,7 @@ const ATTRIBUTES: [(&str, Expand); 7] = [
 ];
 
 #[test]
-fn expansions_are_as_the_golden_files_show_them() {
+fn expansions_match_the_golden_files() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
     let mut different = Vec::new();
     for input in inputs(&folder) {
@@ -41,7 +41,7 @@ fn expansions_are_as_the_golden_files_show_them() {
     }
     assert!(
         different.is_empty(),
-        "other expansions than in {different:#?}; if they are meant, `.ci/renew` writes them anew"
+        "the expansions differ from {different:#?}; if the change is intended, run `.ci/renew`"
     );
 }
 
@@ -63,7 +63,7 @@ fn expand(source: &str) -> String {
     prettyplease::unparse(&file)
 }
 
-/// The item with its first attribute of ours applied, and then the next, as rustc does.
+/// Expands the first of our attributes on an item, and then the next one, as rustc does.
 fn item(mut item: Item) -> TokenStream {
     let Some((expand, attribute)) = attributes_of(&mut item).and_then(take_first) else {
         return item.into_token_stream();

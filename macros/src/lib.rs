@@ -1,9 +1,9 @@
 //! The attributes of Convoke: `#[query]`, `#[mutation]`, `#[action]`, `#[cron]`, `#[args]`, `#[value]`, `#[table]`.
 //!
-//! They parse, check and write what the runtime registers; they know nothing of HTTP or SQL. Every attribute works in
-//! three stages, one file each: `parse` reads tokens, `check` finds all mistakes at once, `expand` writes. What they
-//! write names `::convoke::__private` and nothing else, so a crate with functions depends on `convoke` alone. The docs
-//! for authors stand where the attributes are re-exported, in the crate `convoke`.
+//! They parse and check an item and write the code that the runtime registers. They know nothing of HTTP or SQL. Every
+//! attribute has three stages, one file each: `parse` reads tokens, `check` finds all mistakes in one pass, and
+//! `expand` writes code. The code names `::convoke::__private` only, so a crate with functions depends on `convoke`
+//! alone. The docs for authors are in the crate `convoke`, which re-exports the attributes.
 
 mod attributes;
 mod cron;
@@ -40,19 +40,19 @@ pub fn action(options: TokenStream, item: TokenStream) -> TokenStream {
     function::expand(Kind::Action, options.into(), item.into()).into()
 }
 
-/// Lets a mutation or action run by itself.
+/// Runs a mutation or action on a schedule.
 #[proc_macro_attribute]
 pub fn cron(expression: TokenStream, item: TokenStream) -> TokenStream {
     cron::expand(expression.into(), item.into()).into()
 }
 
-/// Gives the arguments of a function their wire form.
+/// Implements the wire form of a function's arguments.
 #[proc_macro_attribute]
 pub fn args(options: TokenStream, item: TokenStream) -> TokenStream {
     object::expand_args(options.into(), item.into()).into()
 }
 
-/// Gives a value its wire form, its stored form and its rule.
+/// Implements the wire form, the stored form and the rule of a value.
 #[proc_macro_attribute]
 pub fn value(options: TokenStream, item: TokenStream) -> TokenStream {
     value::expand(options.into(), item.into()).into()

@@ -1,10 +1,10 @@
-//! How Rust's names become the wire's.
+//! Conversion of Rust's names to names on the wire.
 
 use heck::{ToKebabCase as _, ToLowerCamelCase as _, ToShoutySnakeCase as _, ToSnakeCase as _};
 use syn::Ident;
 use syn::ext::IdentExt as _;
 
-/// How a list of names is spelled on the wire.
+/// The spelling of a list of names on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Spelling {
     /// `non-binary`
@@ -31,7 +31,7 @@ impl Spelling {
         ("lowercase", Spelling::Lower),
     ];
 
-    /// The spelling that `text` names, or what could have been meant.
+    /// Returns the spelling that `text` names, or an error with the known spellings.
     pub(crate) fn named(text: &str) -> Result<Self, String> {
         Self::ALL.iter().find(|(name, _)| *name == text).map(|(_, spelling)| *spelling).ok_or_else(|| {
             let names: Vec<&str> = Self::ALL.iter().map(|(name, _)| *name).collect();
@@ -39,7 +39,7 @@ impl Spelling {
         })
     }
 
-    /// The wire name of a variant.
+    /// Returns the wire name of a variant.
     pub(crate) fn of(self, variant: &Ident) -> String {
         let pascal = variant.unraw().to_string();
         match self {
@@ -53,12 +53,12 @@ impl Spelling {
     }
 }
 
-/// The camelCase of a field: `meeting_id` is `meetingId`, `r#type` is `type`.
+/// Returns the camelCase of a field: `meeting_id` is `meetingId`, `r#type` is `type`.
 pub(crate) fn camel(field: &Ident) -> String {
     field.unraw().to_string().to_lower_camel_case()
 }
 
-/// Whether one name may be a slip for the other: few letters differ.
+/// Returns true if one name may be a misspelling of the other: few letters differ.
 pub(crate) fn near(name: &str, written: &str) -> bool {
     strsim::osa_distance(&name.to_lowercase(), &written.to_lowercase()) <= (name.len() / 4).max(1)
 }
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn variants_are_spelled_as_asked() {
+    fn variants_have_the_requested_spelling() {
         let name = format_ident!("PreferNotToSay");
         for (spelling, expected) in [
             (Spelling::Kebab, "prefer-not-to-say"),

@@ -1,11 +1,11 @@
-//! What can be told of a type by its spelling.
+//! Properties of a type that its spelling shows.
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens as _, quote, quote_spanned};
 use syn::spanned::Spanned as _;
 use syn::{GenericArgument, PathArguments, Type};
 
-/// The types that the wire reads by rules of its own: whole numbers, doubles, texts.
+/// The types that the wire reads by its own rules: integers, doubles, texts.
 const PLAIN: [&str; 11] = ["i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "usize", "f64", "String"];
 
 /// True if a type of this name is a number of Rust.
@@ -13,7 +13,7 @@ pub(crate) fn is_number(name: &str) -> bool {
     name != "String" && PLAIN.contains(&name)
 }
 
-/// `T` of `Option<T>`.
+/// Returns `T` of `Option<T>`.
 pub(crate) fn option(ty: &Type) -> Option<&Type> {
     inside(ty, "Option")
 }
@@ -28,13 +28,13 @@ fn inside<'a>(ty: &'a Type, name: &str) -> Option<&'a Type> {
     }
 }
 
-/// The last name of a path type without arguments: `String` of `std::string::String`.
+/// Returns the last name of a path type without arguments: `String` of `std::string::String`.
 pub(crate) fn last_name(ty: &Type) -> Option<&syn::Ident> {
     let Type::Path(path) = ty else { return None };
     path.path.segments.last().filter(|last| last.arguments.is_none()).map(|last| &last.ident)
 }
 
-/// The type that a member is read as, and whether it must be unwrapped afterwards.
+/// Returns the type that reads a member, and true if the result must be unwrapped.
 pub(crate) fn read_as(ty: &Type) -> (TokenStream, bool) {
     match plain(ty) {
         Some(wrapped) => (wrapped, true),
@@ -42,10 +42,10 @@ pub(crate) fn read_as(ty: &Type) -> (TokenStream, bool) {
     }
 }
 
-/// The longest tuple that the wire reads by rules of its own.
+/// Length of the longest tuple that the wire reads by its own rules.
 const TUPLE_MAX: usize = 8;
 
-/// The type with its plain parts wrapped, if it has any.
+/// Returns the type with its plain parts wrapped, or `None` if it has no plain part.
 fn plain(ty: &Type) -> Option<TokenStream> {
     if let Type::Tuple(tuple) = ty
         && (1..=TUPLE_MAX).contains(&tuple.elems.len())
@@ -74,7 +74,7 @@ fn plain(ty: &Type) -> Option<TokenStream> {
     is_plain.then(|| quote_spanned!(ty.span()=> ::convoke::__private::AsPlain<#ty>))
 }
 
-/// The name, the key and the value of a `HashMap` or `BTreeMap`.
+/// Returns the name, the key and the value of a `HashMap` or `BTreeMap`.
 fn map(ty: &Type) -> Option<(&syn::Ident, &Type, &Type)> {
     let Type::Path(path) = ty else { return None };
     let last = path.path.segments.last().filter(|last| last.ident == "HashMap" || last.ident == "BTreeMap")?;
@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn plain_types_are_read_by_the_wires_rules_wherever_they_stand() {
+    fn plain_types_are_read_by_the_rules_of_the_wire_at_every_depth() {
         let read = |text: &str| {
             let ty: Type = syn::parse_str(text).unwrap();
             let (ty, unwrap) = read_as(&ty);

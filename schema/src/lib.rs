@@ -1,8 +1,8 @@
-//! The tables and value types of the application, and the numbers that several functions share.
+//! Tables and value types of the application, and limits that several functions share.
 //!
-//! A rule that a value must obey lives in its type, so that decoding, the message of a refusal, the OpenAPI bounds and
-//! the docs come from one place. Knows no HTTP, no function and no caller: who may read or write a row is decided
-//! above. In reading order: the values, the tables made of them, the limits.
+//! The type of a value holds its rule, so that decoding, error messages, OpenAPI bounds and docs have one source. This
+//! crate knows no HTTP, no functions and no callers. The functions decide which caller may read or write a row.
+//! Reading order: values, tables, limits.
 
 pub mod limits;
 pub mod tables;

@@ -1,7 +1,7 @@
-//! A ledger that any number of nodes keep on one database; `examples/tests/nodes/` ends, stops and cuts them.
+//! A ledger that any number of nodes keep on one database; `e2e/programs/nodes/` ends, stops and cuts them.
 //!
 //! ```sh
-//! cargo run -p examples --features postgres --bin ledger -- dev --store 'postgres://convoke@db.example.com/convoke'
+//! cargo run -p examples --bin ledger -- dev --store 'postgres://convoke@db.example.com/convoke'
 //! ```
 
 use std::process::ExitCode;

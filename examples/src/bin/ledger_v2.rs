@@ -1,5 +1,5 @@
 //! The ledger of `ledger.rs`, one release later: entries weigh something, and there are receipts. Nodes of both releases
-//! serve one database at the same time; `examples/tests/nodes/` has them do so.
+//! serve one database at the same time; `e2e/programs/nodes/` has them do so.
 
 use std::process::ExitCode;
 

@@ -35,10 +35,6 @@ const CONTENT_MIN: usize = 1;
 
 /// How likely a sentence must be to tell a decision.
 const LIKELY: f64 = 0.4;
-#[allow(missing_docs)]
-pub static XD: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
-#[allow(missing_docs)]
-pub static XL: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(40);
 /// How many sentences from one decision the next can be that only its likelihood tells.
 const APART_SENTENCES: usize = 3;
 
@@ -110,7 +106,7 @@ fn likely(text: &Text, told: &[usize], likelihoods: &[Option<Likelihood>]) -> Ve
         let unlearned = if is_told(index) { 1.0 } else { 0.0 };
         let likelihood = likelihood.map_or(unlearned, |likelihood| likelihood.of(Telling::Decision));
         let can_tell = is_told(index) || !is_question(&text.sentences[index].text);
-        (can_tell && likelihood * 100.0 >= XL.load(std::sync::atomic::Ordering::Relaxed) as f64).then_some((index, likelihood))
+        (can_tell && likelihood >= LIKELY).then_some((index, likelihood))
     };
     let mut likely: Vec<(usize, f64)> = likelihoods.iter().enumerate().filter_map(likely).collect();
     // Of equals the first.

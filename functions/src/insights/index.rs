@@ -2,10 +2,11 @@
 
 use convoke::prelude::*;
 use convoke::{action, args, value};
-use schema::{Insight, Meeting};
+use schema::{Insight, Meeting, MeetingState};
 
 use super::generation;
-use super::inputs::{self, Demand, OfMeeting};
+use super::inputs::Demand;
+use crate::access::{self, Membership};
 
 /// What [`generate_insights`] takes.
 #[args]
@@ -40,11 +41,16 @@ pub struct InsightsGenerated {
 /// - `FAILED_PRECONDITION`: the meeting was cancelled.
 /// - `UNAVAILABLE`: others, of this meeting or of as many as generate at once, have been at it for 25 s.
 /// - `PROVIDER_ERROR`, `TIMEOUT`: a provider is configured without fallback, and failed.
-#[action(rate = "generation")]
-pub async fn generate_insights(ctx: &ActionCtx, args: GenerateInsights) -> Result<InsightsGenerated> {
-    let GenerateInsights { meeting_id, force_regenerate } = args;
-    ctx.run::<inputs::may_generate>(OfMeeting { meeting_id }).await?;
-    let demand = if force_regenerate { Demand::Anew } else { Demand::Current };
-    let made = generation::generate(ctx, meeting_id, demand).await?;
+#[action(rate = "generation", rights = access::participant(args.meeting_id))]
+pub async fn generate_insights(
+    ctx: &ActionCtx,
+    membership: Membership,
+    args: GenerateInsights,
+) -> Result<InsightsGenerated> {
+    if membership.meeting.state == MeetingState::Cancelled {
+        return Err(Error::failed_precondition("Cannot generate insights for a cancelled meeting"));
+    }
+    let demand = if args.force_regenerate { Demand::Anew } else { Demand::Current };
+    let made = generation::generate(ctx, args.meeting_id, demand).await?;
     Ok(InsightsGenerated { success: true, insights_generated: made.generated, participant_insights: made.ids })
 }

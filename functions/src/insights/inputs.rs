@@ -15,26 +15,13 @@ use crate::meetings::participants::{self, PARTICIPANTS_MAX};
 use crate::notes::history;
 use crate::transcripts::said::{Said, held_ms};
 use crate::transcripts::{transcript, window};
-use crate::{access, names, people};
+use crate::{names, people};
 use reading::material::{Chunk, Material, Person};
 
 /// Which meeting.
 #[args(name = "InsightsOfMeeting")]
 pub struct OfMeeting {
     pub meeting_id: Id<Meeting>,
-}
-
-/// The caller has a place in a meeting of which insights can be made.
-///
-/// # Errors
-/// `FORBIDDEN`, `RATE_LIMITED`; `FAILED_PRECONDITION` in a cancelled meeting.
-#[query(internal)]
-pub fn may_generate(ctx: &QueryCtx, args: OfMeeting) -> Result<()> {
-    let membership = access::participant(ctx, args.meeting_id)?;
-    match membership.meeting.state {
-        MeetingState::Scheduled | MeetingState::Active | MeetingState::Concluded => Ok(()),
-        MeetingState::Cancelled => Err(Error::failed_precondition("Cannot generate insights for a cancelled meeting")),
-    }
 }
 
 /// Whose insights are made.

@@ -2,7 +2,7 @@
 
 use convoke::prelude::*;
 use convoke::{args, mutation};
-use schema::Insight;
+use schema::{Insight, User};
 
 use crate::{access, audit};
 
@@ -17,11 +17,22 @@ pub struct DeleteInsight {
 ///
 /// # Errors
 /// `NOT_FOUND`: the caller has no such insights.
-#[mutation]
-pub fn delete_insight(ctx: &mut MutationCtx, args: DeleteInsight) -> Result<()> {
-    let user = access::user(ctx)?;
-    let insight = ctx.db().get(args.insight_id)?.filter(|insight| insight.user_id == user.id());
-    let insight = insight.ok_or_else(|| Error::not_found("Insight not found"))?;
-    ctx.db_mut().delete(insight.id())?;
-    audit::by_key(ctx, &user)
+#[mutation(rights = own_insight(args.insight_id))]
+pub fn delete_insight(ctx: &mut MutationCtx, own: InsightOfCaller, _: DeleteInsight) -> Result<()> {
+    ctx.db_mut().delete(own.insight.id())?;
+    audit::by_key(ctx, &own.reader)
+}
+
+/// Insights of the caller's.
+pub struct InsightOfCaller {
+    /// The caller.
+    pub reader: Doc<User>,
+    /// The row.
+    pub insight: Doc<Insight>,
+}
+
+fn own_insight(ctx: &impl Read, id: Id<Insight>) -> Result<InsightOfCaller> {
+    let reader = access::user(ctx)?;
+    let insight = ctx.db().get(id)?.filter(|insight| insight.user_id == reader.id());
+    Ok(InsightOfCaller { insight: insight.ok_or_else(|| Error::not_found("Insight not found"))?, reader })
 }

@@ -6,7 +6,7 @@ use convoke::{args, query, value};
 use schema::{ActionItemDetail, Insight, InsightLink, Limit, Meeting, Recommendation, User};
 
 use super::inputs::OfMeeting;
-use crate::access;
+use crate::access::{self, Membership};
 
 /// What the caller takes from one meeting.
 ///
@@ -50,9 +50,8 @@ pub struct OwnInsight {
 ///
 /// # Errors
 /// `FORBIDDEN`: the caller has no place in the meeting.
-#[query]
-pub fn get_meeting_insights(ctx: &QueryCtx, args: OfMeeting) -> Result<Option<OwnInsight>> {
-    let membership = access::participant(ctx, args.meeting_id)?;
+#[query(rights = access::participant(args.meeting_id))]
+pub fn get_meeting_insights(ctx: &QueryCtx, membership: Membership, _: OfMeeting) -> Result<Option<OwnInsight>> {
     let row = ctx.db().query(Insight::by_meeting_user).eq(membership.meeting.id()).eq(membership.user.id()).unique()?;
     Ok(row.map(shown))
 }
@@ -72,9 +71,8 @@ pub struct ListUserInsights {
 ///
 /// # Errors
 /// `UNAUTHENTICATED`: nobody calls.
-#[query]
-pub fn list_user_insights(ctx: &QueryCtx, args: ListUserInsights) -> Result<Page<OwnInsight>> {
-    let user = access::user(ctx)?;
+#[query(rights = access::user)]
+pub fn list_user_insights(ctx: &QueryCtx, user: Doc<User>, args: ListUserInsights) -> Result<Page<OwnInsight>> {
     let rows = ctx.db().query(Insight::by_user).eq(user.id());
     Ok(rows.page(args.cursor.as_ref(), args.limit.get())?.map(shown))
 }

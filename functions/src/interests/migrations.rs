@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use convoke::prelude::*;
 use convoke::{Batch, Migrated, mutation};
-use schema::{Interest, InterestKey, InterestName, User, UserInterest};
+use schema::{Actor, Interest, InterestKey, InterestName, User, UserInterest};
 
 use super::catalog::label_key;
 use super::resolve::key_of_name;
@@ -17,9 +17,8 @@ use crate::access;
 ///
 /// # Errors
 /// `FORBIDDEN`: not called with a deploy key.
-#[mutation(admin)]
-pub fn label_interests(ctx: &mut MutationCtx, args: Batch) -> Result<Migrated> {
-    access::deploy_key(ctx)?;
+#[mutation(admin, rights = access::deploy_key)]
+pub fn label_interests(ctx: &mut MutationCtx, _: Actor, args: Batch) -> Result<Migrated> {
     let mut official = Official::default();
     ctx.migrate_with::<Interest>(&args, |ctx, row| {
         let label: InterestName = row.get("label")?;
@@ -42,9 +41,8 @@ pub fn label_interests(ctx: &mut MutationCtx, args: Batch) -> Result<Migrated> {
 ///
 /// # Errors
 /// `FORBIDDEN`: not called with a deploy key.
-#[mutation(admin)]
-pub fn rekey_interests(ctx: &mut MutationCtx, args: Batch) -> Result<Migrated> {
-    access::deploy_key(ctx)?;
+#[mutation(admin, rights = access::deploy_key)]
+pub fn rekey_interests(ctx: &mut MutationCtx, _: Actor, args: Batch) -> Result<Migrated> {
     let mut official = Official::default();
     ctx.migrate_with::<UserInterest>(&args, |ctx, row| {
         let (user, key): (Id<User>, InterestKey) = (row.get("userId")?, row.get("key")?);

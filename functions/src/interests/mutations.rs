@@ -2,7 +2,7 @@
 
 use convoke::prelude::*;
 use convoke::{args, mutation};
-use schema::{Details, IconName, Interest, InterestCategory, InterestKey, InterestName};
+use schema::{Actor, Details, IconName, Interest, InterestCategory, InterestKey, InterestName};
 
 use super::catalog::label_key;
 use super::seed;
@@ -22,9 +22,8 @@ pub struct UpsertCatalogEntry {
 ///
 /// # Errors
 /// `FORBIDDEN`: not called with a deploy key.
-#[mutation(admin)]
-pub fn upsert_catalog_entry(ctx: &mut MutationCtx, args: UpsertCatalogEntry) -> Result<()> {
-    access::deploy_key(ctx)?;
+#[mutation(admin, rights = access::deploy_key)]
+pub fn upsert_catalog_entry(ctx: &mut MutationCtx, actor: Actor, args: UpsertCatalogEntry) -> Result<()> {
     seed::ensure(ctx)?;
     let UpsertCatalogEntry { key, label, category, icon_name } = args;
     let found = ctx.db().query(Interest::by_key).eq(&key).unique()?;
@@ -46,7 +45,6 @@ pub fn upsert_catalog_entry(ctx: &mut MutationCtx, args: UpsertCatalogEntry) -> 
             ctx.db_mut().insert(row)?;
         }
     }
-    let actor = access::actor(ctx, None);
     audit::catalog(ctx, &actor, "interest.saved", key.as_str(), details)
 }
 
@@ -65,9 +63,8 @@ pub struct RemoveCatalogEntry {
 /// # Errors
 /// `FORBIDDEN`: not called with a deploy key. `NOT_FOUND`: there is none. `FAILED_PRECONDITION`: users have it;
 /// `usageCount` says how many.
-#[mutation(admin)]
-pub fn remove_catalog_entry(ctx: &mut MutationCtx, args: RemoveCatalogEntry) -> Result<()> {
-    access::deploy_key(ctx)?;
+#[mutation(admin, rights = access::deploy_key)]
+pub fn remove_catalog_entry(ctx: &mut MutationCtx, actor: Actor, args: RemoveCatalogEntry) -> Result<()> {
     seed::ensure(ctx)?;
     let found = ctx.db().query(Interest::by_key).eq(&args.key).unique()?;
     let row = found.ok_or_else(|| Error::not_found("Interest not found"))?;
@@ -77,6 +74,5 @@ pub fn remove_catalog_entry(ctx: &mut MutationCtx, args: RemoveCatalogEntry) -> 
         return Err(error.with("usageCount", row.usage_count));
     }
     ctx.db_mut().delete(row.id())?;
-    let actor = access::actor(ctx, None);
     audit::catalog(ctx, &actor, "interest.removed", args.key.as_str(), Details::new())
 }

@@ -41,9 +41,8 @@ pub struct CatalogItem {
 ///
 /// # Errors
 /// `UNAUTHENTICATED`: nobody calls.
-#[query]
-pub fn list_catalog(ctx: &QueryCtx, args: ListCatalog) -> Result<Page<CatalogItem>> {
-    let user = access::user(ctx)?;
+#[query(rights = access::user)]
+pub fn list_catalog(ctx: &QueryCtx, user: Doc<User>, args: ListCatalog) -> Result<Page<CatalogItem>> {
     let read = |cursor: Option<&Cursor>, rows: usize| -> Result<Page<Doc<Interest>>> {
         Ok(match args.category {
             Some(category) => ctx.db().query(Interest::by_category).eq(category).page(cursor, rows)?,
@@ -90,9 +89,8 @@ pub struct OwnInterest {
 ///
 /// # Errors
 /// `UNAUTHENTICATED`: nobody calls.
-#[query]
-pub fn get_user_interests(ctx: &QueryCtx) -> Result<Vec<OwnInterest>> {
-    let user = access::user(ctx)?;
+#[query(rights = access::user)]
+pub fn get_user_interests(ctx: &QueryCtx, user: Doc<User>) -> Result<Vec<OwnInterest>> {
     let keys = chosen::keys(ctx, user.id())?;
     let rows = ctx.db().query(Interest::by_key).any(&keys).take(keys.len())?;
     let mut rows: HashMap<InterestKey, Interest> =

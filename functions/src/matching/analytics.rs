@@ -4,7 +4,7 @@ use convoke::prelude::*;
 use convoke::{args, mutation, query, value};
 use schema::{Comments, Limit, Match, MatchFeatures, MatchOutcome, Offset, Outcome, Rating, User};
 
-use super::standing::{self, Sides};
+use super::standing::{self, Matched};
 use crate::{access, audit};
 
 /// What [`get_match_history`] takes.
@@ -53,9 +53,8 @@ pub struct MatchFeedback {
 ///
 /// # Errors
 /// `UNAUTHENTICATED`: nobody calls.
-#[query]
-pub fn get_match_history(ctx: &QueryCtx, args: GetMatchHistory) -> Result<Vec<HistoryEntry>> {
-    let user = access::user(ctx)?;
+#[query(rights = access::user)]
+pub fn get_match_history(ctx: &QueryCtx, user: Doc<User>, args: GetMatchHistory) -> Result<Vec<HistoryEntry>> {
     let offset = args.offset.rows();
     let mut outcomes = outcomes(ctx, user.id(), offset + args.limit.get())?;
     outcomes.drain(..offset.min(outcomes.len()));
@@ -98,10 +97,9 @@ pub struct SubmitMatchFeedback {
 /// - `NOT_FOUND`: the caller has no such match.
 /// - `FAILED_PRECONDITION`: a completed outcome is final; a declined one cannot be completed; outcomes change only
 ///   until the match's time has passed; a match cannot be taken up again while one of the two has another open one.
-#[mutation]
-pub fn submit_match_feedback(ctx: &mut MutationCtx, args: SubmitMatchFeedback) -> Result<()> {
-    let user = access::user(ctx)?;
-    let Sides { row, mine, theirs } = standing::sides(ctx.db(), args.match_id, user.id())?;
+#[mutation(rights = standing::matched(args.match_id))]
+pub fn submit_match_feedback(ctx: &mut MutationCtx, matched: Matched, args: SubmitMatchFeedback) -> Result<()> {
+    let Matched { user, row, mine, theirs } = matched;
     let now = ctx.now();
     require_move(mine.outcome, args.outcome, row.window_to, now)?;
     let status = standing::status([args.outcome, theirs.outcome], row.window_to, now);
@@ -189,9 +187,8 @@ const FEATURES_MAX: usize = 3;
 ///
 /// # Errors
 /// `UNAUTHENTICATED`: nobody calls.
-#[query]
-pub fn get_matching_stats(ctx: &QueryCtx) -> Result<MatchingStats> {
-    let user = access::user(ctx)?;
+#[query(rights = access::user)]
+pub fn get_matching_stats(ctx: &QueryCtx, user: Doc<User>) -> Result<MatchingStats> {
     let outcomes = outcomes(ctx, user.id(), MATCHES_MAX)?;
     let count = |outcome| outcomes.iter().filter(|row| row.outcome == outcome).count();
     let (accepted, declined) = (count(Outcome::Accepted), count(Outcome::Declined));

@@ -1,8 +1,8 @@
 //! Running the matcher by hand.
 
 use convoke::prelude::*;
-use convoke::{action, args, query, value};
-use schema::Score;
+use convoke::{action, args, value};
+use schema::{Actor, Score};
 
 use super::pairing::{self, Effect};
 use crate::access;
@@ -40,9 +40,8 @@ pub struct MatchingCycle {
 ///
 /// # Errors
 /// `FORBIDDEN`: anybody but a deploy key calls.
-#[action(admin)]
-pub async fn run_matching_cycle(ctx: &ActionCtx, args: RunMatchingCycle) -> Result<MatchingCycle> {
-    ctx.run::<may_run>(NoArgs {}).await?;
+#[action(admin, rights = access::deploy_key)]
+pub async fn run_matching_cycle(ctx: &ActionCtx, _: Actor, args: RunMatchingCycle) -> Result<MatchingCycle> {
     let effect = if args.dry_run { Effect::Dry } else { Effect::Real };
     let cycle = pairing::run(ctx, args.min_score.map(Score::get), effect).await?;
     Ok(MatchingCycle {
@@ -52,13 +51,4 @@ pub async fn run_matching_cycle(ctx: &ActionCtx, args: RunMatchingCycle) -> Resu
         method: cycle.method.name().to_owned(),
         duration_ms: i64::try_from(ctx.elapsed().as_millis()).unwrap_or(i64::MAX),
     })
-}
-
-/// Rejects every caller but a deploy key.
-///
-/// # Errors
-/// `FORBIDDEN`.
-#[query(internal)]
-pub fn may_run(ctx: &QueryCtx) -> Result<()> {
-    access::deploy_key(ctx)
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use convoke::prelude::*;
-use convoke::{args, mutation};
+use convoke::{Context, args, mutation};
 use schema::limits::{NEAR, days};
 use schema::{IdempotencyKey, MatchConstraints, QueueEntry, QueueStatus, User};
 
@@ -37,10 +37,12 @@ pub struct EnterMatchingQueue {
 ///   past", "Availability window cannot exceed 30 days"; one that starts more than 30 days ahead.
 /// - `CONFLICT`: "User is already in the matching queue", with `queueId`.
 /// - `IDEMPOTENCY_KEY_REUSED`: the key came before with other arguments.
-#[mutation]
-pub fn enter_matching_queue(ctx: &mut MutationCtx, args: EnterMatchingQueue) -> Result<Id<QueueEntry>> {
-    require_order(args.available_from, args.available_to)?;
-    let user = access::user(ctx)?;
+#[mutation(form = in_order(&args), rights = access::user)]
+pub fn enter_matching_queue(
+    ctx: &mut MutationCtx,
+    user: Doc<User>,
+    args: EnterMatchingQueue,
+) -> Result<Id<QueueEntry>> {
     let call = args.clone();
     ctx.once(call.idempotency_key.as_ref().map(IdempotencyKey::as_str), &call, |ctx| enter(ctx, &user, args))
 }
@@ -70,6 +72,10 @@ fn enter(ctx: &mut MutationCtx, user: &Doc<User>, args: EnterMatchingQueue) -> R
     scheduling::wake(ctx)?;
     audit::by_key(ctx, user)?;
     Ok(entry)
+}
+
+fn in_order(_: &impl Context, args: &EnterMatchingQueue) -> Result<()> {
+    require_order(args.available_from, args.available_to)
 }
 
 fn require_order(from: Millis, to: Millis) -> Result<()> {

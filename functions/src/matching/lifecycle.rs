@@ -5,7 +5,7 @@ use convoke::prelude::*;
 use schema::{Match, MaxParticipants, Meeting, MeetingDuration, MeetingTitle, MeetingType, Role, User};
 
 use super::queries::OneMatch;
-use super::standing;
+use super::standing::{self, Matched};
 use crate::meetings::creation::{self, Features, MeetingCreated, NewMeeting};
 use crate::meetings::{participants, provider};
 use crate::{access, audit, names};
@@ -16,10 +16,9 @@ use crate::{access, audit, names};
 /// # Errors
 /// - `NOT_FOUND`: the caller has no such match.
 /// - `FAILED_PRECONDITION`: "Match is not open".
-#[mutation]
-pub fn create_match_meeting(ctx: &mut MutationCtx, args: OneMatch) -> Result<MeetingCreated> {
-    let user = access::user(ctx)?;
-    let standing::Sides { row, theirs, .. } = standing::sides(ctx.db(), args.match_id, user.id())?;
+#[mutation(rights = standing::matched(args.match_id))]
+pub fn create_match_meeting(ctx: &mut MutationCtx, matched: Matched, _: OneMatch) -> Result<MeetingCreated> {
+    let Matched { user, row, theirs, .. } = matched;
     if let Some(meeting) = row.meeting_id {
         let meeting = ctx.db().get(meeting)?;
         let meeting = meeting.ok_or_else(|| Error::internal("the meeting of a match is gone"))?;

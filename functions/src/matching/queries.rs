@@ -4,8 +4,7 @@ use convoke::prelude::*;
 use convoke::{args, query, value};
 use schema::{Match, MatchFeatures, MatchStatus, Meeting, Outcome, Score};
 
-use super::standing;
-use crate::access;
+use super::standing::{self, Matched};
 use crate::profiles::queries::PublicProfile;
 
 /// A match, by its id: what several functions take.
@@ -43,10 +42,9 @@ pub struct ShownMatch {
 ///
 /// # Errors
 /// `NOT_FOUND`: the caller has no such match.
-#[query]
-pub fn get_match(ctx: &QueryCtx, args: OneMatch) -> Result<ShownMatch> {
-    let user = access::user(ctx)?;
-    let standing::Sides { row, mine, theirs } = standing::sides(ctx.db(), args.match_id, user.id())?;
+#[query(rights = standing::matched(args.match_id))]
+pub fn get_match(ctx: &QueryCtx, matched: Matched, _: OneMatch) -> Result<ShownMatch> {
+    let Matched { row, mine, theirs, .. } = matched;
     let partner = ctx.db().get(theirs.user_id)?.ok_or_else(|| Error::not_found("Match not found"))?;
     let status = standing::status_now(&row, ctx.now());
     let id = row.id();

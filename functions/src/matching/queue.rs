@@ -16,9 +16,8 @@ const WAIT_MS_MIN: i64 = 60_000;
 /// # Errors
 /// - `NOT_FOUND`: they never were in it.
 /// - `FAILED_PRECONDITION`: their newest entry was matched or has expired.
-#[mutation]
-pub fn cancel_queue_entry(ctx: &mut MutationCtx) -> Result<()> {
-    let user = access::user(ctx)?;
+#[mutation(rights = access::user)]
+pub fn cancel_queue_entry(ctx: &mut MutationCtx, user: Doc<User>) -> Result<()> {
     let entry = newest(ctx, user.id())?.ok_or_else(|| Error::not_found("Queue entry not found"))?;
     match status_now(&entry, ctx.now()) {
         QueueStatus::Waiting => finish(ctx, entry, QueueStatus::Cancelled, None)?,
@@ -59,9 +58,8 @@ pub struct QueuePlace {
 ///
 /// # Errors
 /// `UNAUTHENTICATED`: nobody calls.
-#[query]
-pub fn get_queue_status(ctx: &QueryCtx) -> Result<Option<QueuePlace>> {
-    let user = access::user(ctx)?;
+#[query(rights = access::user)]
+pub fn get_queue_status(ctx: &QueryCtx, user: Doc<User>) -> Result<Option<QueuePlace>> {
     let Some(entry) = newest(ctx, user.id())? else { return Ok(None) };
     let status = status_now(&entry, ctx.now());
     let position = match status {

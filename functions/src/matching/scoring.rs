@@ -2,7 +2,7 @@
 
 use convoke::prelude::*;
 use convoke::{args, query, value};
-use schema::{MatchConstraints, MatchFeatures, Score, UserRef};
+use schema::{MatchConstraints, MatchFeatures, Score, User, UserRef};
 
 use super::candidate::candidates;
 use super::explain::explain;
@@ -36,11 +36,13 @@ pub struct Compatibility {
 /// # Errors
 /// - `FORBIDDEN`: the caller is neither a deploy key nor an admin of the organization of both.
 /// - `NOT_FOUND`: one of them does not exist.
-#[query(admin)]
-pub fn calculate_compatibility_score(ctx: &QueryCtx, args: CalculateCompatibilityScore) -> Result<Compatibility> {
-    let (one, _) = access::administered(ctx, &args.user1_id)?;
-    let (other, _) = access::administered(ctx, &args.user2_id)?;
-    let ids = [one.id(), other.id()];
+#[query(admin, rights = access::administered_pair(&args.user1_id, &args.user2_id))]
+pub fn calculate_compatibility_score(
+    ctx: &QueryCtx,
+    users: [Doc<User>; 2],
+    args: CalculateCompatibilityScore,
+) -> Result<Compatibility> {
+    let ids = users.each_ref().map(Doc::id);
     let people = people::of(ctx, &ids)?;
     let constraints = [args.user1_constraints, args.user2_constraints];
     let found = |at: usize| people.iter().find(|person| person.user.id() == ids[at]);

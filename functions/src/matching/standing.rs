@@ -7,6 +7,8 @@ use convoke::prelude::*;
 use convoke::store::Db;
 use schema::{Match, MatchOutcome, MatchStatus, Outcome, User};
 
+use crate::access;
+
 /// The status that follows.
 pub fn status(outcomes: [Outcome; 2], window_to: Millis, now: Millis) -> MatchStatus {
     match outcomes {
@@ -34,26 +36,30 @@ pub fn is_open(row: &Match, now: Millis) -> bool {
     status_now(row, now) == MatchStatus::Proposed
 }
 
-/// Both sides of a match.
-pub struct Sides {
+/// A match of the caller's, with what both say about it.
+pub struct Matched {
+    /// The caller.
+    pub user: Doc<User>,
     pub row: Doc<Match>,
     pub mine: Doc<MatchOutcome>,
     pub theirs: Doc<MatchOutcome>,
 }
 
-/// A match of this user with what both say about it.
+/// A match of the caller's.
 ///
 /// # Errors
-/// `NOT_FOUND` if there is no such match, or they have no part in it.
-pub fn sides(db: &Db, id: Id<Match>, user: Id<User>) -> Result<Sides> {
-    let row = db.get(id)?.filter(|row| row.user_a == user || row.user_b == user);
+/// Those of [`access::user`]; `NOT_FOUND` if there is no such match, or they have no part in it.
+pub fn matched(ctx: &impl Read, id: Id<Match>) -> Result<Matched> {
+    let user = access::user(ctx)?;
+    let me = user.id();
+    let row = ctx.db().get(id)?.filter(|row| row.user_a == me || row.user_b == me);
     let row = row.ok_or_else(|| Error::not_found("Match not found"))?;
     let outcome = |user: Id<User>| -> Result<Doc<MatchOutcome>> {
-        let outcome = db.query(MatchOutcome::by_match_user).eq(id).eq(user).unique()?;
+        let outcome = ctx.db().query(MatchOutcome::by_match_user).eq(id).eq(user).unique()?;
         outcome.ok_or_else(|| Error::internal(format!("the match {id} has no outcome of {user}")))
     };
-    let (mine, theirs) = (outcome(user)?, outcome(partner(&row, user))?);
-    Ok(Sides { row, mine, theirs })
+    let (mine, theirs) = (outcome(me)?, outcome(partner(&row, me))?);
+    Ok(Matched { user, row, mine, theirs })
 }
 
 /// The other one of a match.

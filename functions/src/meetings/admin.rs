@@ -5,7 +5,7 @@ use convoke::{args, mutation};
 use schema::{Meeting, Role, UserRef};
 
 use super::{participants, roles};
-use crate::access;
+use crate::access::{self, Admin, Administered};
 
 /// What [`assign_host`] takes.
 #[args]
@@ -20,21 +20,33 @@ pub struct AssignHost {
 /// # Errors
 /// - `FORBIDDEN`: the caller is no admin of the organization of the meeting's organizer and of the user.
 /// - `NOT_FOUND`: "User not found", "Participant not found in meeting"; for a deploy key also "Meeting not found".
-#[mutation(admin)]
-pub fn assign_host(ctx: &mut MutationCtx, args: AssignHost) -> Result<()> {
+#[mutation(admin, rights = administered_place(args.meeting_id, &args.user_id))]
+pub fn assign_host(ctx: &mut MutationCtx, place: Place, _: AssignHost) -> Result<()> {
+    let Place { meeting, named: Administered { user, actor } } = place;
+    let participant = participants::find(ctx, meeting.id(), user.id())?;
+    let participant = participant.ok_or_else(|| Error::not_found("Participant not found in meeting"))?;
+    roles::set_role(ctx, &meeting, participant, Role::Host, &actor)
+}
+
+/// A meeting and a user, both of an organization that the caller administers.
+pub struct Place {
+    /// The meeting.
+    pub meeting: Doc<Meeting>,
+    /// The user.
+    pub named: Administered,
+}
+
+fn administered_place(ctx: &impl Read, meeting: Id<Meeting>, who: &UserRef) -> Result<Place> {
     let admin = access::admin(ctx)?;
-    let meeting = match (ctx.db().get(args.meeting_id)?, &admin) {
+    let meeting = match (ctx.db().get(meeting)?, &admin) {
         (Some(meeting), _) => meeting,
-        (None, access::Admin::DeployKey) => return Err(Error::not_found("Meeting not found")),
+        (None, Admin::DeployKey) => return Err(Error::not_found("Meeting not found")),
         // The same answer as for a meeting of another organization.
-        (None, access::Admin::User(_)) => return Err(access::insufficient()),
+        (None, Admin::User(_)) => return Err(access::insufficient()),
     };
     let organizer = ctx.db().get(meeting.organizer_id)?;
     if !organizer.is_some_and(|organizer| admin.may_change(&organizer)) {
         return Err(access::insufficient());
     }
-    let (user, actor) = access::administered(ctx, &args.user_id)?;
-    let participant = participants::find(ctx, meeting.id(), user.id())?;
-    let participant = participant.ok_or_else(|| Error::not_found("Participant not found in meeting"))?;
-    roles::set_role(ctx, &meeting, participant, Role::Host, &actor)
+    Ok(Place { meeting, named: access::administered(ctx, who)? })
 }

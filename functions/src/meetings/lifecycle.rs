@@ -1,10 +1,10 @@
 //! The life of a meeting as its people make it: creating, starting, ending, coming and going, and who is in it.
 
 use convoke::prelude::*;
-use convoke::{action, args, mutation, value};
+use convoke::{Context, action, args, mutation, value};
 use schema::{
     Details, EmailAddress, IdempotencyKey, List, MaxParticipants, Meeting, MeetingDescription, MeetingDuration,
-    MeetingState, MeetingTitle, MeetingType, Participant, ParticipantEmail, Role, UserRef,
+    MeetingState, MeetingTitle, MeetingType, Participant, ParticipantEmail, Role, User, UserRef,
 };
 
 use super::creation::{self, MeetingCreated, NewMeeting};
@@ -55,9 +55,8 @@ pub struct CreateMeeting {
 ///   participant email: x" (`field` is `participantEmails[i]`).
 /// - `FAILED_PRECONDITION`: more invitations than one user may send a day, or one address may have.
 /// - `IDEMPOTENCY_KEY_REUSED`: the key came before with other arguments.
-#[mutation]
-pub fn create_meeting(ctx: &mut MutationCtx, args: CreateMeeting) -> Result<MeetingCreated> {
-    let user = access::user(ctx)?;
+#[mutation(rights = access::user)]
+pub fn create_meeting(ctx: &mut MutationCtx, user: Doc<User>, args: CreateMeeting) -> Result<MeetingCreated> {
     let key = args.idempotency_key.clone();
     ctx.once(key.as_ref().map(IdempotencyKey::as_str), &args.clone(), |ctx| {
         let emails = args.participant_emails.into_iter().map(ParticipantEmail::into_address);
@@ -99,9 +98,9 @@ const DONE: Done = Done { success: true };
 /// # Errors
 /// - `FORBIDDEN`: the caller does not host it.
 /// - `FAILED_PRECONDITION`: "Meeting is already active", "Cannot start a concluded or cancelled meeting".
-#[mutation]
-pub fn start_meeting(ctx: &mut MutationCtx, args: OneMeeting) -> Result<Done> {
-    let Membership { user, meeting, .. } = access::host(ctx, args.meeting_id)?;
+#[mutation(rights = access::host(args.meeting_id))]
+pub fn start_meeting(ctx: &mut MutationCtx, membership: Membership, _: OneMeeting) -> Result<Done> {
+    let Membership { user, meeting, .. } = membership;
     if meeting.state == MeetingState::Active {
         return Err(Error::failed_precondition("Meeting is already active"));
     }
@@ -128,9 +127,9 @@ pub struct MeetingEnded {
 /// # Errors
 /// - `FORBIDDEN`: the caller does not host it.
 /// - `FAILED_PRECONDITION`: "Can only end active meetings".
-#[mutation]
-pub fn end_meeting(ctx: &mut MutationCtx, args: OneMeeting) -> Result<MeetingEnded> {
-    let Membership { user, meeting, .. } = access::host(ctx, args.meeting_id)?;
+#[mutation(rights = access::host(args.meeting_id))]
+pub fn end_meeting(ctx: &mut MutationCtx, membership: Membership, _: OneMeeting) -> Result<MeetingEnded> {
+    let Membership { user, meeting, .. } = membership;
     let actor = access::actor(ctx, Some(&user));
     let meeting = state::conclude(ctx, meeting, &actor)?;
     let ended_at = meeting.ended_at.unwrap_or_else(|| ctx.now());
@@ -144,9 +143,9 @@ pub fn end_meeting(ctx: &mut MutationCtx, args: OneMeeting) -> Result<MeetingEnd
 /// - `FORBIDDEN`: the caller does not host it.
 /// - `FAILED_PRECONDITION`: "Cannot cancel active meeting - end it instead", "Meeting is already concluded or
 ///   cancelled".
-#[mutation]
-pub fn cancel_meeting(ctx: &mut MutationCtx, args: OneMeeting) -> Result<Done> {
-    let Membership { user, meeting, .. } = access::host(ctx, args.meeting_id)?;
+#[mutation(rights = access::host(args.meeting_id))]
+pub fn cancel_meeting(ctx: &mut MutationCtx, membership: Membership, _: OneMeeting) -> Result<Done> {
+    let Membership { user, meeting, .. } = membership;
     let actor = access::actor(ctx, Some(&user));
     state::cancel(ctx, meeting, &actor)?;
     Ok(DONE)
@@ -170,9 +169,8 @@ pub struct MeetingJoined {
 /// # Errors
 /// - `FORBIDDEN`: the caller has no place in it.
 /// - `FAILED_PRECONDITION`: "Meeting is not currently active", "Meeting is full".
-#[mutation]
-pub fn join_meeting(ctx: &mut MutationCtx, args: OneMeeting) -> Result<MeetingJoined> {
-    let membership = access::participant(ctx, args.meeting_id)?;
+#[mutation(rights = access::participant(args.meeting_id))]
+pub fn join_meeting(ctx: &mut MutationCtx, membership: Membership, _: OneMeeting) -> Result<MeetingJoined> {
     if !membership.is_host() {
         state::require_active(&membership.meeting)?;
     }
@@ -185,9 +183,8 @@ pub fn join_meeting(ctx: &mut MutationCtx, args: OneMeeting) -> Result<MeetingJo
 ///
 /// # Errors
 /// `FORBIDDEN`: the caller has no place in it.
-#[mutation]
-pub fn leave_meeting(ctx: &mut MutationCtx, args: OneMeeting) -> Result<Done> {
-    let membership = access::participant(ctx, args.meeting_id)?;
+#[mutation(rights = access::participant(args.meeting_id))]
+pub fn leave_meeting(ctx: &mut MutationCtx, membership: Membership, _: OneMeeting) -> Result<Done> {
     presence::leave(ctx, membership, None)?;
     Ok(DONE)
 }
@@ -200,9 +197,13 @@ pub fn leave_meeting(ctx: &mut MutationCtx, args: OneMeeting) -> Result<Done> {
 /// # Errors
 /// - `FORBIDDEN`: the caller has no place in it.
 /// - `PROVIDER_ERROR`: its media server is not configured any more.
-#[action(rate = "tokens")]
-pub async fn get_meeting_connection_info(ctx: &ActionCtx, args: OneMeeting) -> Result<ConnectionInfo> {
-    connection::info(ctx, args.meeting_id).await
+#[action(rate = "tokens", rights = access::participant(args.meeting_id))]
+pub async fn get_meeting_connection_info(
+    ctx: &ActionCtx,
+    membership: Membership,
+    _: OneMeeting,
+) -> Result<ConnectionInfo> {
+    connection::info(ctx, &membership)
 }
 
 /// What [`update_participant_role`] takes.
@@ -221,9 +222,13 @@ pub struct UpdateParticipantRole {
 /// - `FORBIDDEN`: the caller does not host the meeting.
 /// - `NOT_FOUND`: "Participant not found in meeting".
 /// - `FAILED_PRECONDITION`: "Cannot demote the only host".
-#[mutation]
-pub fn update_participant_role(ctx: &mut MutationCtx, args: UpdateParticipantRole) -> Result<()> {
-    let Membership { user, meeting, .. } = access::host(ctx, args.meeting_id)?;
+#[mutation(rights = access::host(args.meeting_id))]
+pub fn update_participant_role(
+    ctx: &mut MutationCtx,
+    membership: Membership,
+    args: UpdateParticipantRole,
+) -> Result<()> {
+    let Membership { user, meeting, .. } = membership;
     let target = find_participant(ctx, &user, meeting.id(), &args.user_id)?;
     let actor = access::actor(ctx, Some(&user));
     roles::set_role(ctx, &meeting, target, args.new_role, &actor)
@@ -253,9 +258,9 @@ pub struct UpdateMeeting {
 /// - `FORBIDDEN`: the caller does not host it.
 /// - `FAILED_PRECONDITION`: "Meeting is already concluded or cancelled"; fewer places than people who are in it; a time
 ///   for a meeting that has begun.
-#[mutation]
-pub fn update_meeting(ctx: &mut MutationCtx, args: UpdateMeeting) -> Result<()> {
-    let Membership { user, meeting, .. } = access::host(ctx, args.meeting_id)?;
+#[mutation(rights = access::host(args.meeting_id))]
+pub fn update_meeting(ctx: &mut MutationCtx, membership: Membership, args: UpdateMeeting) -> Result<()> {
+    let Membership { user, meeting, .. } = membership;
     state::require_not_final(&meeting)?;
     if args.scheduled_at.is_some() && meeting.state != MeetingState::Scheduled {
         return Err(Error::failed_precondition("Only a scheduled meeting can be moved to another time"));
@@ -328,12 +333,15 @@ pub struct ParticipantAdded {
 /// - `NOT_FOUND`: "User not found".
 /// - `CONFLICT`: "User is already a participant in this meeting".
 /// - `FAILED_PRECONDITION`: "Meeting is already concluded or cancelled"; the meeting has as many people as it may.
-#[mutation]
-pub fn add_participant(ctx: &mut MutationCtx, args: AddParticipant) -> Result<ParticipantAdded> {
-    let named = Named::of(args.user_id, args.email)?;
-    let Membership { user, meeting, .. } = access::host(ctx, args.meeting_id)?;
+#[mutation(form = one_named(&args.user_id, &args.email), rights = access::host(args.meeting_id))]
+pub fn add_participant(
+    ctx: &mut MutationCtx,
+    membership: Membership,
+    args: AddParticipant,
+) -> Result<ParticipantAdded> {
+    let Membership { user, meeting, .. } = membership;
     state::require_not_final(&meeting)?;
-    let added = match named {
+    let added = match Named::of(args.user_id, args.email)? {
         Named::User(who) => add_user(ctx, &user, &meeting, &who, args.role)?,
         Named::Address(email) => add_address(ctx, &user, &meeting, email, args.role)?,
     };
@@ -346,7 +354,7 @@ pub fn add_participant(ctx: &mut MutationCtx, args: AddParticipant) -> Result<Pa
 
 fn add_user(
     ctx: &mut MutationCtx,
-    host: &Doc<schema::User>,
+    host: &Doc<User>,
     meeting: &Doc<Meeting>,
     who: &UserRef,
     role: Role,
@@ -363,7 +371,7 @@ fn add_user(
 
 fn add_address(
     ctx: &mut MutationCtx,
-    host: &Doc<schema::User>,
+    host: &Doc<User>,
     meeting: &Doc<Meeting>,
     email: EmailAddress,
     role: Role,
@@ -412,12 +420,11 @@ pub struct RemoveParticipant {
 /// - `INVALID_ARGUMENT`: neither or both of `userId` and `email`.
 /// - `NOT_FOUND`: "Participant not found in meeting".
 /// - `FAILED_PRECONDITION`: "Cannot remove the only host".
-#[mutation]
-pub fn remove_participant(ctx: &mut MutationCtx, args: RemoveParticipant) -> Result<()> {
-    let named = Named::of(args.user_id, args.email)?;
-    let Membership { user, meeting, .. } = access::host(ctx, args.meeting_id)?;
+#[mutation(form = one_named(&args.user_id, &args.email), rights = access::host(args.meeting_id))]
+pub fn remove_participant(ctx: &mut MutationCtx, membership: Membership, args: RemoveParticipant) -> Result<()> {
+    let Membership { user, meeting, .. } = membership;
     let actor = access::actor(ctx, Some(&user));
-    match named {
+    match Named::of(args.user_id, args.email)? {
         Named::User(who) => {
             let target = find_participant(ctx, &user, meeting.id(), &who)?;
             roles::remove(ctx, &meeting, target, &actor)
@@ -438,14 +445,18 @@ pub fn remove_participant(ctx: &mut MutationCtx, args: RemoveParticipant) -> Res
     }
 }
 
-/// Whom the arguments name.
-enum Named {
-    User(UserRef),
-    Address(EmailAddress),
+fn one_named(_: &impl Context, user_id: &Option<UserRef>, email: &Option<EmailAddress>) -> Result<()> {
+    Named::of(user_id.as_ref(), email.as_ref()).map(drop)
 }
 
-impl Named {
-    fn of(user_id: Option<UserRef>, email: Option<EmailAddress>) -> Result<Self> {
+/// Whom the arguments name.
+enum Named<U, E> {
+    User(U),
+    Address(E),
+}
+
+impl<U, E> Named<U, E> {
+    fn of(user_id: Option<U>, email: Option<E>) -> Result<Self> {
         match (user_id, email) {
             (Some(who), None) => Ok(Named::User(who)),
             (None, Some(email)) => Ok(Named::Address(email)),
@@ -457,7 +468,7 @@ impl Named {
 
 fn find_participant(
     ctx: &impl Read,
-    caller: &Doc<schema::User>,
+    caller: &Doc<User>,
     meeting: Id<Meeting>,
     who: &UserRef,
 ) -> Result<Doc<Participant>> {

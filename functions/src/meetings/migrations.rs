@@ -12,9 +12,8 @@ use crate::access;
 ///
 /// # Errors
 /// `FORBIDDEN`: not called with a deploy key.
-#[mutation(admin)]
-pub fn normalize_invitations(ctx: &mut MutationCtx, args: Batch) -> Result<Migrated> {
-    access::deploy_key(ctx)?;
+#[mutation(admin, rights = access::deploy_key)]
+pub fn normalize_invitations(ctx: &mut MutationCtx, _: Actor, args: Batch) -> Result<Migrated> {
     ctx.migrate_with::<Invitation>(&args, |ctx, row| {
         let (meeting, stored): (Id<Meeting>, EmailAddress) = (row.get("meetingId")?, row.get("email")?);
         let Ok(email) = EmailAddress::new(stored.as_str()) else {

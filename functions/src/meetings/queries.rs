@@ -53,9 +53,13 @@ pub struct ListedParticipant {
 ///
 /// # Errors
 /// `FORBIDDEN`: the caller has no place in it.
-#[query]
-pub fn list_meeting_participants(ctx: &QueryCtx, args: OneMeeting) -> Result<Vec<ListedParticipant>> {
-    let Membership { meeting, .. } = access::participant(ctx, args.meeting_id)?;
+#[query(rights = access::participant(args.meeting_id))]
+pub fn list_meeting_participants(
+    ctx: &QueryCtx,
+    membership: Membership,
+    _: OneMeeting,
+) -> Result<Vec<ListedParticipant>> {
+    let Membership { meeting, .. } = membership;
     let participants = participants::all(ctx, meeting.id())?;
     let users: Vec<Id<User>> = participants.iter().map(|row| row.user_id).collect();
     let mut people = names::people(ctx, &users)?;
@@ -107,9 +111,9 @@ pub struct ListedPresence {
 ///
 /// # Errors
 /// `FORBIDDEN`: the caller has no place in it.
-#[query]
-pub fn list_presence(ctx: &QueryCtx, args: OneMeeting) -> Result<Vec<ListedPresence>> {
-    let Membership { meeting, .. } = access::participant(ctx, args.meeting_id)?;
+#[query(rights = access::participant(args.meeting_id))]
+pub fn list_presence(ctx: &QueryCtx, membership: Membership, _: OneMeeting) -> Result<Vec<ListedPresence>> {
+    let Membership { meeting, .. } = membership;
     let mut room = LISTED_METADATA_BYTES;
     let listed = |row: Doc<Participant>| {
         let row = row.into_inner();
@@ -199,9 +203,8 @@ impl OwnMeeting {
 ///
 /// # Errors
 /// `FORBIDDEN`: the caller has no place in it.
-#[query]
-pub fn get_meeting(ctx: &QueryCtx, args: OneMeeting) -> Result<OwnMeeting> {
-    let membership = access::participant(ctx, args.meeting_id)?;
+#[query(rights = access::participant(args.meeting_id))]
+pub fn get_meeting(ctx: &QueryCtx, membership: Membership, _: OneMeeting) -> Result<OwnMeeting> {
     let open = sessions::open(ctx, membership.meeting.id())?.len();
     Ok(OwnMeeting::new(&membership.meeting, &membership.participant, Some(open)))
 }
@@ -222,9 +225,8 @@ pub struct ListUserMeetings {
 ///
 /// # Errors
 /// `UNAUTHENTICATED`: nobody calls.
-#[query]
-pub fn list_user_meetings(ctx: &QueryCtx, args: ListUserMeetings) -> Result<Page<OwnMeeting>> {
-    let user = access::user(ctx)?;
+#[query(rights = access::user)]
+pub fn list_user_meetings(ctx: &QueryCtx, user: Doc<User>, args: ListUserMeetings) -> Result<Page<OwnMeeting>> {
     // Ids of meetings sort by the time of their creation, so this index has them in order.
     let read = |cursor: Option<&Cursor>, rows: usize| {
         let places = ctx.db().query(Participant::by_user_meeting).eq(user.id()).order(Order::Desc);

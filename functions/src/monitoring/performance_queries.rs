@@ -9,7 +9,7 @@ use convoke::function::Kind;
 use convoke::leases::Lease;
 use convoke::performance::{self, FunctionStats};
 use convoke::prelude::*;
-use convoke::{args, query, value};
+use convoke::{Context, args, query, value};
 use schema::{BucketSize, ClientToken, FunctionName, TimeWindow, User};
 
 use super::trend::{self, LastBucket};
@@ -85,14 +85,13 @@ pub struct TrendLabels {
 /// # Errors
 /// - `INVALID_ARGUMENT`: "Too many buckets (max 2000)".
 /// - `UNAUTHENTICATED`: nobody calls.
-#[query]
-pub fn get_performance_trends(ctx: &QueryCtx, args: GetPerformanceTrends) -> Result<PerformanceTrends> {
-    let (bucket_ms, window_ms) = (args.bucket_size_ms.get(), args.time_window_ms.get());
-    let buckets = (window_ms + bucket_ms - 1) / bucket_ms;
-    if buckets > BUCKETS_MAX {
-        return Err(Error::invalid_argument("bucketSizeMs", format!("Too many buckets (max {BUCKETS_MAX})")));
-    }
-    access::user_or_key(ctx)?;
+#[query(form = fits_a_chart(&args), rights = access::user_or_key)]
+pub fn get_performance_trends(
+    ctx: &QueryCtx,
+    _: Option<Doc<User>>,
+    args: GetPerformanceTrends,
+) -> Result<PerformanceTrends> {
+    let (bucket_ms, buckets) = (args.bucket_size_ms.get(), args.buckets());
     let now = ctx.now().get();
     let from = now.div_euclid(bucket_ms) * bucket_ms - (buckets - 1) * bucket_ms;
     // The end is not part of the series, and this moment is.
@@ -110,6 +109,21 @@ pub fn get_performance_trends(ctx: &QueryCtx, args: GetPerformanceTrends) -> Res
             throughput_trend: trends.throughput.as_str().to_owned(),
         },
     })
+}
+
+fn fits_a_chart(_: &impl Context, args: &GetPerformanceTrends) -> Result<()> {
+    if args.buckets() <= BUCKETS_MAX {
+        return Ok(());
+    }
+    Err(Error::invalid_argument("bucketSizeMs", format!("Too many buckets (max {BUCKETS_MAX})")))
+}
+
+impl GetPerformanceTrends {
+    /// How many points the series has.
+    fn buckets(&self) -> i64 {
+        let (bucket_ms, window_ms) = (self.bucket_size_ms.get(), self.time_window_ms.get());
+        (window_ms + bucket_ms - 1) / bucket_ms
+    }
 }
 
 fn judged(bucket: &performance::Bucket) -> trend::Bucket {
@@ -200,9 +214,12 @@ const QUERY_P99_MS: f64 = 250.0;
 ///
 /// # Errors
 /// `UNAUTHENTICATED`: nobody calls.
-#[query]
-pub fn get_function_breakdown(ctx: &QueryCtx, args: GetFunctionBreakdown) -> Result<FunctionBreakdown> {
-    access::user_or_key(ctx)?;
+#[query(rights = access::user_or_key)]
+pub fn get_function_breakdown(
+    ctx: &QueryCtx,
+    _: Option<Doc<User>>,
+    args: GetFunctionBreakdown,
+) -> Result<FunctionBreakdown> {
     let now = ctx.now();
     let window = Duration::from_millis(args.time_window_ms.get().unsigned_abs());
     let called = ctx.performance().breakdown(now - window, Millis(now.get() + 1))?;
@@ -328,11 +345,15 @@ const VALIDATIONS_PER_SECOND: f64 = 10.0;
 ///
 /// # Errors
 /// `UNAUTHENTICATED`: nobody calls.
-#[query]
-pub fn get_subscription_metrics(ctx: &QueryCtx, args: GetSubscriptionMetrics) -> Result<SubscriptionMetrics> {
+#[query(rights = access::user_or_key)]
+pub fn get_subscription_metrics(
+    ctx: &QueryCtx,
+    user: Option<Doc<User>>,
+    args: GetSubscriptionMetrics,
+) -> Result<SubscriptionMetrics> {
     let now = ctx.now();
     let visible: Vec<SubscriptionFigures> =
-        visible(ctx)?.iter().map(|lease| SubscriptionFigures::of(lease, now)).collect();
+        visible(ctx, user)?.iter().map(|lease| SubscriptionFigures::of(lease, now)).collect();
     let mean = |sum: f64| if visible.is_empty() { 0.0 } else { sum / visible.len() as f64 };
     let global_stats = GlobalStats {
         total_active_subscriptions: visible.len(),
@@ -352,8 +373,8 @@ pub fn get_subscription_metrics(ctx: &QueryCtx, args: GetSubscriptionMetrics) ->
 }
 
 /// The subscriptions that the caller may see, in the order of opening.
-fn visible(ctx: &QueryCtx) -> Result<Vec<Lease<Id<User>, Subscription>>> {
-    let Some(user) = access::user_or_key(ctx)? else { return leases::all(ctx) };
+fn visible(ctx: &QueryCtx, user: Option<Doc<User>>) -> Result<Vec<Lease<Id<User>, Subscription>>> {
+    let Some(user) = user else { return leases::all(ctx) };
     if !access::is_admin(&user) {
         return leases::of_user(ctx, user.id());
     }

@@ -5,7 +5,7 @@
 
 use convoke::prelude::*;
 use convoke::store::Db;
-use convoke::{args, mutation, value};
+use convoke::{Context, args, mutation, value};
 use schema::limits::Quotas;
 use schema::{
     ClientToken, Details, List, Meeting, MeetingState, Natural, NoteEdit, NoteEditInput, NoteOperation, OperationId,
@@ -21,7 +21,8 @@ use super::idempotency::{self, Repeated};
 use super::log::Entry;
 use super::operation::{Operation, Shape};
 use super::texts::Failure;
-use crate::{access, audit};
+use crate::access::{self, Membership};
+use crate::audit;
 
 /// Operations of one batch: a paste with its formatting, and still one short transaction.
 const BATCH_MAX: usize = 100;
@@ -111,11 +112,14 @@ impl NoteOperationApplied {
 /// - `CONFLICT`: the version is ahead, or behind and `strict`; the base lies too far behind, or before the part of the
 ///   log that has its text; the id came with other content before.
 /// - `INVALID_ARGUMENT`: the edit does not fit the text it was made on.
-#[mutation(rate = "notes")]
-pub fn apply_note_operation(ctx: &mut MutationCtx, args: ApplyNoteOperation) -> Result<NoteOperationApplied> {
+#[mutation(rate = "notes", form = formed(&args.operation), rights = access::participant(args.meeting_id))]
+pub fn apply_note_operation(
+    ctx: &mut MutationCtx,
+    membership: Membership,
+    args: ApplyNoteOperation,
+) -> Result<NoteOperationApplied> {
     let quotas = ctx.settings::<Quotas>();
-    let operation = formed(&args.operation, "operation", &quotas)?;
-    let membership = access::participant(ctx, args.meeting_id)?;
+    let operation = edits::sent(&args.operation);
     let signature = signature(membership.user.id(), args.operation_id, &operation);
     if let Some(first) = idempotency::of_one(ctx, args.meeting_id, &signature, &operation)? {
         return Ok(NoteOperationApplied::again(first));
@@ -177,14 +181,18 @@ pub struct NoteOperationsApplied {
 /// - `CONFLICT`: the version is ahead; the base lies too far behind for so many operations; an id is known from
 ///   elsewhere than the same batch.
 /// - `FAILED_PRECONDITION`: "Meeting is cancelled"; "Document too large".
-#[mutation(rate = "notes")]
+#[mutation(
+    rate = "notes",
+    form = formed_batch(&args.operations),
+    rights = access::batch_participant(args.meeting_id, args.operations.len())
+)]
 pub fn batch_apply_note_operations(
     ctx: &mut MutationCtx,
+    membership: Membership,
     args: BatchApplyNoteOperations,
 ) -> Result<NoteOperationsApplied> {
     let quotas = ctx.settings::<Quotas>();
-    let operations = formed_batch(&args.operations, &quotas)?;
-    let membership = batch_membership(ctx, args.meeting_id, operations.len())?;
+    let operations: Vec<Operation> = args.operations.iter().map(|sent| edits::sent(&sent.operation)).collect();
     let author = membership.user.id();
     let signatures: Vec<Signature> = args
         .operations
@@ -259,10 +267,13 @@ pub struct NotesRolledBack {
 /// - `INVALID_ARGUMENT`: there is no such entry.
 /// - `CONFLICT`: the entry lies too far behind: before the part of the log that has its text, or more than 1,000 entries
 ///   behind the nearest checkpoint that is still kept.
-#[mutation(rate = "notes")]
-pub fn rollback_to_sequence(ctx: &mut MutationCtx, args: RollbackToSequence) -> Result<NotesRolledBack> {
+#[mutation(rate = "notes", rights = access::host(args.meeting_id))]
+pub fn rollback_to_sequence(
+    ctx: &mut MutationCtx,
+    membership: Membership,
+    args: RollbackToSequence,
+) -> Result<NotesRolledBack> {
     let quotas = ctx.settings::<Quotas>();
-    let membership = access::host(ctx, args.meeting_id)?;
     require_editable(&membership.meeting)?;
     let now = ctx.now();
     let mut document = Document::open(ctx.db_mut(), args.meeting_id, now)?;
@@ -309,16 +320,6 @@ pub fn require_editable(meeting: &Meeting) -> Result<()> {
     }
 }
 
-/// The place of the caller of a batch, which is charged for all its items.
-///
-/// # Errors
-/// Those of [`access::participant`].
-pub fn batch_membership(ctx: &impl Read, meeting: Id<Meeting>, items: usize) -> Result<access::Membership> {
-    let user = access::user(ctx)?;
-    ctx.charge(u32::try_from(items.saturating_sub(1)).unwrap_or(u32::MAX))?;
-    access::membership_of(ctx, user, meeting)
-}
-
 /// The log's end when the document had the version that a client expects.
 ///
 /// # Errors
@@ -333,17 +334,20 @@ pub fn base_of_version(db: &Db, document: &Document, expected: Natural, strict: 
     document.sequence_of_version(db, expected)
 }
 
-/// The operation that was sent at `path`, if its form is right whatever the document is.
-fn formed(sent: &NoteEditInput, path: &str, quotas: &Quotas) -> Result<Operation> {
-    let operation = edits::sent(sent);
-    operation.check_form(quotas.note_insert_units).map_err(|refused| edits::refusal(refused, path))?;
-    Ok(operation)
+/// The operation has the right form, whatever the document is.
+fn formed(ctx: &impl Context, sent: &NoteEditInput) -> Result<()> {
+    formed_at("operation", sent, &ctx.settings::<Quotas>())
 }
 
-fn formed_batch(sent: &[BatchedOperation], quotas: &Quotas) -> Result<Vec<Operation>> {
-    let mut operations = Vec::with_capacity(sent.len());
+fn formed_at(path: &str, sent: &NoteEditInput, quotas: &Quotas) -> Result<()> {
+    let checked = edits::sent(sent).check_form(quotas.note_insert_units);
+    checked.map_err(|refused| edits::refusal(refused, path))
+}
+
+fn formed_batch(ctx: &impl Context, sent: &[BatchedOperation]) -> Result<()> {
+    let quotas = ctx.settings::<Quotas>();
     for (place, one) in sent.iter().enumerate() {
-        operations.push(formed(&one.operation, &format!("operations[{place}].operation"), quotas)?);
+        formed_at(&format!("operations[{place}].operation"), &one.operation, &quotas)?;
         let twice =
             one.operation_id.is_some() && sent[..place].iter().any(|earlier| earlier.operation_id == one.operation_id);
         if twice {
@@ -352,7 +356,7 @@ fn formed_batch(sent: &[BatchedOperation], quotas: &Quotas) -> Result<Vec<Operat
             return Err(Error::invalid_argument(field, message));
         }
     }
-    Ok(operations)
+    Ok(())
 }
 
 fn signature(author: Id<User>, operation_id: Option<ClientToken>, operation: &Operation) -> Signature {

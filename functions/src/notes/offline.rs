@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use convoke::prelude::*;
-use convoke::{args, mutation, query, value};
+use convoke::{Context, args, mutation, query, value};
 use schema::limits::{OFFLINE_OPERATIONS_PER_CALL, Quotas};
 use schema::{
     ClientToken, Limit, Meeting, Natural, Note, NoteOperation, OfflineOperation, OfflineStatus, OperationType,
@@ -14,11 +14,11 @@ use schema::{
 
 use super::draining::{self, Drained, OPERATIONS_PER_DRAIN};
 use super::edits::{self, number, size};
-use super::index::batch_membership;
+use super::operation::Operation;
 use super::queue::{self, Queue};
 use super::queueing::{self, Base, Formed};
 use super::schedule_drain;
-use crate::access;
+use crate::access::{self, Membership};
 
 /// How long after queueing the drain begins: a client sends what it has in several calls.
 const DRAIN_AFTER: Duration = Duration::from_secs(1);
@@ -113,14 +113,18 @@ pub struct OfflineOperationsQueued {
 /// - `FORBIDDEN`: the caller has no place in the meeting.
 /// - `FAILED_PRECONDITION`: "Meeting is cancelled".
 /// - `RATE_LIMITED`: too many calls by this caller, or too many of this client's operations are pending.
-#[mutation(rate = "notes")]
+#[mutation(
+    rate = "notes",
+    form = formed(&args.client_id, &args.operations),
+    rights = access::batch_participant(args.meeting_id, args.operations.len())
+)]
 pub fn queue_offline_operations(
     ctx: &mut MutationCtx,
+    membership: Membership,
     args: QueueOfflineOperations,
 ) -> Result<OfflineOperationsQueued> {
     let quotas = ctx.settings::<Quotas>();
-    let operations = formed(&args.client_id, &args.operations, &quotas)?;
-    let membership = batch_membership(ctx, args.meeting_id, operations.len())?;
+    let operations = args.operations.into_iter().map(Formed::from).collect();
     let queue = Queue { meeting: args.meeting_id, author: membership.user.id(), client: args.client_id };
     let base = Base { version: args.base_version, sequence: args.base_sequence };
     let queued = queueing::store(ctx, &queue, operations, base, &quotas)?;
@@ -177,9 +181,12 @@ pub struct OfflineOperationError {
 ///
 /// # Errors
 /// - `FORBIDDEN`: the caller has no place in the meeting.
-#[mutation(rate = "notes")]
-pub fn sync_offline_operations(ctx: &mut MutationCtx, args: SyncOfflineOperations) -> Result<OfflineOperationsSynced> {
-    let membership = access::participant(ctx, args.meeting_id)?;
+#[mutation(rate = "notes", rights = access::participant(args.meeting_id))]
+pub fn sync_offline_operations(
+    ctx: &mut MutationCtx,
+    membership: Membership,
+    args: SyncOfflineOperations,
+) -> Result<OfflineOperationsSynced> {
     let queue = Queue { meeting: args.meeting_id, author: membership.user.id(), client: args.client_id };
     let mut drained = Drained::default();
     let mut left = args.max_operations.get();
@@ -227,9 +234,12 @@ pub struct SyncedOperationsCleared {
 ///
 /// # Errors
 /// - `FORBIDDEN`: the caller has no place in the meeting.
-#[mutation(rate = "notes")]
-pub fn clear_synced_operations(ctx: &mut MutationCtx, args: ClearSyncedOperations) -> Result<SyncedOperationsCleared> {
-    let membership = access::participant(ctx, args.meeting_id)?;
+#[mutation(rate = "notes", rights = access::participant(args.meeting_id))]
+pub fn clear_synced_operations(
+    ctx: &mut MutationCtx,
+    membership: Membership,
+    args: ClearSyncedOperations,
+) -> Result<SyncedOperationsCleared> {
     let queue = Queue { meeting: args.meeting_id, author: membership.user.id(), client: args.client_id };
     let age_ms = args.older_than_ms.map_or(CLEARED_AFTER_MS, Natural::get);
     let until = Millis(ctx.now().0.saturating_sub(age_ms));
@@ -284,9 +294,12 @@ pub enum QueueHealth {
 ///
 /// # Errors
 /// - `FORBIDDEN`: the caller has no place in the meeting.
-#[query]
-pub fn get_offline_queue_status(ctx: &QueryCtx, args: GetOfflineQueueStatus) -> Result<OfflineQueueStatus> {
-    let membership = access::participant(ctx, args.meeting_id)?;
+#[query(rights = access::participant(args.meeting_id))]
+pub fn get_offline_queue_status(
+    ctx: &QueryCtx,
+    membership: Membership,
+    args: GetOfflineQueueStatus,
+) -> Result<OfflineQueueStatus> {
     let queue = Queue { meeting: args.meeting_id, author: membership.user.id(), client: args.client_id };
     let db = ctx.db();
     let pending = queue.count(db, OfflineStatus::Pending)?;
@@ -343,10 +356,13 @@ pub struct FailedOperationsRetried {
 ///
 /// # Errors
 /// - `FORBIDDEN`: the caller has no place in the meeting.
-#[mutation(rate = "notes")]
-pub fn retry_failed_operations(ctx: &mut MutationCtx, args: RetryFailedOperations) -> Result<FailedOperationsRetried> {
+#[mutation(rate = "notes", rights = access::participant(args.meeting_id))]
+pub fn retry_failed_operations(
+    ctx: &mut MutationCtx,
+    membership: Membership,
+    args: RetryFailedOperations,
+) -> Result<FailedOperationsRetried> {
     let quotas = ctx.settings::<Quotas>();
-    let membership = access::participant(ctx, args.meeting_id)?;
     let queue = Queue { meeting: args.meeting_id, author: membership.user.id(), client: args.client_id };
     let now = ctx.now();
     let db = ctx.db_mut();
@@ -364,38 +380,51 @@ pub fn retry_failed_operations(ctx: &mut MutationCtx, args: RetryFailedOperation
     Ok(FailedOperationsRetried { retried: number(retried) })
 }
 
-/// The operations of a call, if all have the right form.
+/// All operations of a call have the right form.
 ///
 /// # Errors
 /// `INVALID_ARGUMENT` "Too many operations (max 500)", or "Invalid operation: …" (its id) with the field.
-fn formed(client: &ClientToken, sent: &[SentOfflineOperation], quotas: &Quotas) -> Result<Vec<Formed>> {
+fn formed(ctx: &impl Context, client: &ClientToken, sent: &[SentOfflineOperation]) -> Result<()> {
     if sent.len() > OFFLINE_OPERATIONS_PER_CALL {
         let message = format!("Too many operations (max {OFFLINE_OPERATIONS_PER_CALL})");
         return Err(Error::invalid_argument("operations", message));
     }
-    sent.iter().enumerate().map(|(place, sent)| formed_one(client, place, sent, quotas)).collect()
+    let quotas = ctx.settings::<Quotas>();
+    sent.iter().enumerate().try_for_each(|(place, sent)| formed_one(client, place, sent, &quotas))
 }
 
-fn formed_one(client: &ClientToken, place: usize, sent: &SentOfflineOperation, quotas: &Quotas) -> Result<Formed> {
+fn formed_one(client: &ClientToken, place: usize, sent: &SentOfflineOperation, quotas: &Quotas) -> Result<()> {
     let invalid = |field: &str| {
         Error::invalid_argument(format!("operations[{place}].{field}"), format!("Invalid operation: {}", sent.id))
     };
     if sent.client_id != *client {
         return Err(invalid("clientId"));
     }
-    let operation = edits::operation(sent.kind, sent.position, sent.content.as_deref(), sent.length);
-    operation.check_form(quotas.note_insert_units).map_err(|refused| invalid(refused.field().unwrap_or("type")))?;
-    Ok(Formed {
-        id: sent.id.clone(),
-        sequence: sent.sequence.get(),
-        // What a client calls pending, syncing or failed was not applied, as far as it knows.
-        status: match sent.status {
-            OfflineStatus::Synced => OfflineStatus::Synced,
-            OfflineStatus::Pending | OfflineStatus::Syncing | OfflineStatus::Failed => OfflineStatus::Pending,
-        },
-        fingerprint: edits::fingerprint(&operation),
-        operation,
-    })
+    let checked = sent.operation().check_form(quotas.note_insert_units);
+    checked.map_err(|refused| invalid(refused.field().unwrap_or("type")))
+}
+
+impl SentOfflineOperation {
+    fn operation(&self) -> Operation {
+        edits::operation(self.kind, self.position, self.content.as_deref(), self.length)
+    }
+}
+
+impl From<SentOfflineOperation> for Formed {
+    fn from(sent: SentOfflineOperation) -> Self {
+        let operation = sent.operation();
+        Self {
+            id: sent.id,
+            sequence: sent.sequence.get(),
+            // What a client calls pending, syncing or failed was not applied, as far as it knows.
+            status: match sent.status {
+                OfflineStatus::Synced => OfflineStatus::Synced,
+                OfflineStatus::Pending | OfflineStatus::Syncing | OfflineStatus::Failed => OfflineStatus::Pending,
+            },
+            fingerprint: edits::fingerprint(&operation),
+            operation,
+        }
+    }
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use convoke::{args, query, value};
 use schema::{Limit, Meeting, Natural, Note, NoteEdit, NoteOperation, OperationId, User};
 
 use super::{document, history};
-use crate::access;
+use crate::access::{self, Membership};
 
 /// What [`get_meeting_notes`] takes.
 #[args]
@@ -37,9 +37,8 @@ pub struct MeetingNotes {
 ///
 /// # Errors
 /// - `FORBIDDEN`: the caller has no place in the meeting.
-#[query]
-pub fn get_meeting_notes(ctx: &QueryCtx, args: GetMeetingNotes) -> Result<MeetingNotes> {
-    let membership = access::participant(ctx, args.meeting_id)?;
+#[query(rights = access::participant(args.meeting_id))]
+pub fn get_meeting_notes(ctx: &QueryCtx, membership: Membership, _: GetMeetingNotes) -> Result<MeetingNotes> {
     let note = row(ctx, &membership.meeting)?;
     Ok(MeetingNotes {
         content: history::text(ctx.db(), &note)?,
@@ -101,9 +100,12 @@ pub struct LoggedOperation {
 /// # Errors
 /// - `CONFLICT`: the start lies before the first entry that has its text; `firstSequence` says which that is.
 /// - `FORBIDDEN`: the caller has no place in the meeting.
-#[query]
-pub fn list_note_operations(ctx: &QueryCtx, args: ListNoteOperations) -> Result<NoteOperations> {
-    let membership = access::participant(ctx, args.meeting_id)?;
+#[query(rights = access::participant(args.meeting_id))]
+pub fn list_note_operations(
+    ctx: &QueryCtx,
+    membership: Membership,
+    args: ListNoteOperations,
+) -> Result<NoteOperations> {
     let note = row(ctx, &membership.meeting)?;
     let from = args.from_sequence.map_or(1, Natural::get).max(1);
     history::require_kept(&note, from - 1)?;

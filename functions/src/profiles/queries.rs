@@ -17,9 +17,8 @@ use crate::{access, names};
 ///
 /// # Errors
 /// `UNAUTHENTICATED`: nobody calls.
-#[query]
-pub fn get_current_user_profile(ctx: &QueryCtx) -> Result<Option<Doc<Profile>>> {
-    let user = access::user(ctx)?;
+#[query(rights = access::user)]
+pub fn get_current_user_profile(ctx: &QueryCtx, user: Doc<User>) -> Result<Option<Doc<Profile>>> {
     record::of(ctx, user.id())
 }
 
@@ -89,18 +88,20 @@ impl PublicProfile {
 ///
 /// # Errors
 /// `FORBIDDEN`: the caller has nothing to do with them, or there is no such user.
-#[query]
-pub fn get_public_profile(ctx: &QueryCtx, args: GetPublicProfile) -> Result<PublicProfile> {
+#[query(rights = acquaintance(&args.user_id))]
+pub fn get_public_profile(ctx: &QueryCtx, user: Doc<User>, _: GetPublicProfile) -> Result<PublicProfile> {
+    PublicProfile::of(ctx, &user)
+}
+
+/// A user whom the caller may know.
+fn acquaintance(ctx: &impl Read, who: &UserRef) -> Result<Doc<User>> {
     let caller = access::user(ctx)?;
-    let user = access::find_user(ctx, Some(&caller), &args.user_id)?.ok_or_else(access::insufficient)?;
+    let user = access::find_user(ctx, Some(&caller), who)?.ok_or_else(access::insufficient)?;
     let knows = caller.id() == user.id()
         || access::same_organization(&caller, &user)
         || are_matched(ctx, caller.id(), user.id())?
         || have_met(ctx, caller.id(), user.id())?;
-    if !knows {
-        return Err(access::insufficient());
-    }
-    PublicProfile::of(ctx, &user)
+    if knows { Ok(user) } else { Err(access::insufficient()) }
 }
 
 fn are_matched(ctx: &impl Read, one: Id<User>, other: Id<User>) -> Result<bool> {

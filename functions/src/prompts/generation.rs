@@ -5,9 +5,11 @@ use convoke::{action, args};
 use schema::{Meeting, PromptKind, User};
 
 use super::generator::{self, EarlierMeeting, Guest, InCall, PreCall};
-use super::inputs::{self, Before, During, MayGenerate, OfMeeting, OfReader};
+use super::inputs::{self, Before, During, OfMeeting, OfReader};
 use super::repository::{self, FoundPrompt, Keep, Kept, Older};
+use crate::access::{self, Membership};
 use crate::generation::{self, Pass};
+use crate::meetings::state;
 use reading::material::{Chunk, Person};
 
 /// What [`generate_prompts`] takes.
@@ -28,10 +30,14 @@ pub struct GeneratePrompts {
 /// - `FAILED_PRECONDITION`: "Meeting is not currently active" (it is over or called off; or in-call prompts are wanted
 ///   and it has not begun).
 /// - `UNAVAILABLE`: others, of this meeting or of as many as generate at once, have been at it for 25 s.
-#[action(rate = "generation")]
-pub async fn generate_prompts(ctx: &ActionCtx, args: GeneratePrompts) -> Result<Kept> {
+#[action(rate = "generation", rights = access::participant(args.meeting_id))]
+pub async fn generate_prompts(ctx: &ActionCtx, membership: Membership, args: GeneratePrompts) -> Result<Kept> {
     let GeneratePrompts { meeting_id, kind, force_regenerate } = args;
-    let user_id = ctx.run::<inputs::may_generate>(MayGenerate { meeting_id, kind }).await?;
+    match kind {
+        PromptKind::PreCall => state::require_open(&membership.meeting)?,
+        PromptKind::InCall => state::require_active(&membership.meeting)?,
+    }
+    let user_id = membership.user.id();
     let older = if force_regenerate { Older::Go } else { Older::Stay };
     let found = match kind {
         PromptKind::PreCall => before_call(ctx, meeting_id, user_id, older).await?,

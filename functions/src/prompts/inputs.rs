@@ -12,11 +12,11 @@ use schema::{Insight, Match, Meeting, MeetingState, Participant, Presence, Promp
 
 use super::generator::{EarlierMeeting, Guest, is_lull};
 use super::repository::{self, Older};
-use crate::meetings::{participants, state};
+use crate::meetings::participants;
+use crate::names;
 use crate::people::{self, PersonRecord};
 use crate::transcripts::said::Said;
 use crate::transcripts::window;
-use crate::{access, names};
 use reading::material::Person;
 
 /// Others whom a reader's prompts may name: in a larger meeting nobody is introduced by a prompt.
@@ -34,28 +34,6 @@ const ENTRIES_MAX: usize = 5_000;
 #[args(name = "PromptsOfMeeting")]
 pub struct OfMeeting {
     pub meeting_id: Id<Meeting>,
-}
-
-/// What [`may_generate`] takes.
-#[args]
-pub struct MayGenerate {
-    pub meeting_id: Id<Meeting>,
-    pub kind: PromptKind,
-}
-
-/// The caller, who has a place in a meeting for which prompts of this kind can be made.
-///
-/// # Errors
-/// `FORBIDDEN`, `RATE_LIMITED`; `FAILED_PRECONDITION` "Meeting is not currently active": it is over or called off, or
-/// has not begun and in-call prompts are wanted.
-#[query(internal)]
-pub fn may_generate(ctx: &QueryCtx, args: MayGenerate) -> Result<Id<User>> {
-    let membership = access::participant(ctx, args.meeting_id)?;
-    match args.kind {
-        PromptKind::PreCall => state::require_open(&membership.meeting)?,
-        PromptKind::InCall => state::require_active(&membership.meeting)?,
-    }
-    Ok(membership.user.id())
 }
 
 /// The people of a scheduled meeting; nobody for one in another state.

@@ -5,7 +5,7 @@ use convoke::{args, query, value};
 use schema::{Limit, Meeting, Prompt, PromptFeedback, PromptKind, Score};
 
 use super::repository;
-use crate::access;
+use crate::access::{self, Membership};
 
 /// What [`get_pre_call_prompts`] and [`get_in_call_prompts`] take.
 #[args]
@@ -41,22 +41,21 @@ pub struct ShownPrompt {
 ///
 /// # Errors
 /// `FORBIDDEN`: the caller has no place in the meeting.
-#[query]
-pub fn get_pre_call_prompts(ctx: &QueryCtx, args: GetPrompts) -> Result<Vec<ShownPrompt>> {
-    own(ctx, &args, PromptKind::PreCall)
+#[query(rights = access::participant(args.meeting_id))]
+pub fn get_pre_call_prompts(ctx: &QueryCtx, membership: Membership, args: GetPrompts) -> Result<Vec<ShownPrompt>> {
+    own(ctx, &membership, &args, PromptKind::PreCall)
 }
 
 /// The caller's prompts during a call, best first; dismissed ones are left out.
 ///
 /// # Errors
 /// `FORBIDDEN`: the caller has no place in the meeting.
-#[query]
-pub fn get_in_call_prompts(ctx: &QueryCtx, args: GetPrompts) -> Result<Vec<ShownPrompt>> {
-    own(ctx, &args, PromptKind::InCall)
+#[query(rights = access::participant(args.meeting_id))]
+pub fn get_in_call_prompts(ctx: &QueryCtx, membership: Membership, args: GetPrompts) -> Result<Vec<ShownPrompt>> {
+    own(ctx, &membership, &args, PromptKind::InCall)
 }
 
-fn own(ctx: &QueryCtx, args: &GetPrompts, kind: PromptKind) -> Result<Vec<ShownPrompt>> {
-    let membership = access::participant(ctx, args.meeting_id)?;
+fn own(ctx: &QueryCtx, membership: &Membership, args: &GetPrompts, kind: PromptKind) -> Result<Vec<ShownPrompt>> {
     let prompts = repository::shown(repository::all(ctx, membership.meeting.id(), membership.user.id(), kind)?);
     Ok(prompts.into_iter().take(args.limit.get()).map(shown).collect())
 }

@@ -48,9 +48,12 @@ pub struct PresenceQueued {
 /// - `FORBIDDEN`: the caller has no place in the meeting.
 /// - `FAILED_PRECONDITION`: "Meeting is not currently active" (joining one that is over or called off), "Meeting is
 ///   full".
-#[mutation]
-pub fn batch_update_presence(ctx: &mut MutationCtx, args: BatchUpdatePresence) -> Result<PresenceQueued> {
-    let membership = access::participant(ctx, args.meeting_id)?;
+#[mutation(rights = access::participant(args.meeting_id))]
+pub fn batch_update_presence(
+    ctx: &mut MutationCtx,
+    membership: Membership,
+    args: BatchUpdatePresence,
+) -> Result<PresenceQueued> {
     let participant = membership.participant.id();
     let has_lease = args.lease == Some(true);
     match args.presence {

@@ -60,9 +60,12 @@ pub struct SubscriptionValidity {
 ///
 /// # Errors
 /// `UNAUTHENTICATED`: nobody calls. `UNAVAILABLE`: what other nodes know of it cannot be asked.
-#[query]
-pub fn validate_subscription(ctx: &QueryCtx, args: ValidateSubscription) -> Result<SubscriptionValidity> {
-    let user = access::user(ctx)?;
+#[query(rights = access::user)]
+pub fn validate_subscription(
+    ctx: &QueryCtx,
+    user: Doc<User>,
+    args: ValidateSubscription,
+) -> Result<SubscriptionValidity> {
     let owner = user.id();
     let Some(resource) = Resource::of(args.resource_type.as_str()) else {
         return Ok(not_valid("Unknown resource type"));
@@ -166,9 +169,8 @@ pub struct TerminateSubscription {
 ///
 /// # Errors
 /// `UNAUTHENTICATED`: nobody calls.
-#[mutation]
-pub fn terminate_subscription(ctx: &mut MutationCtx, args: TerminateSubscription) -> Result<()> {
-    let user = access::user(ctx)?;
+#[mutation(rights = access::user)]
+pub fn terminate_subscription(ctx: &mut MutationCtx, user: Doc<User>, args: TerminateSubscription) -> Result<()> {
     leases::end(ctx, args.subscription_id.into_string(), user.id());
     audit::by_key(ctx, &user)
 }

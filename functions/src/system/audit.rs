@@ -77,9 +77,8 @@ impl From<Doc<AuditEntry>> for ListedEntry {
 ///
 /// # Errors
 /// `FORBIDDEN`: the caller is no admin.
-#[query(admin)]
-pub fn list_audit_entries(ctx: &QueryCtx, args: ListAuditEntries) -> Result<Page<ListedEntry>> {
-    let admin = access::admin(ctx)?;
+#[query(admin, rights = access::admin)]
+pub fn list_audit_entries(ctx: &QueryCtx, admin: Admin, args: ListAuditEntries) -> Result<Page<ListedEntry>> {
     let read = |cursor: Option<&Cursor>, rows: usize| read(ctx, &admin, &args, cursor, rows);
     let show = |rows: Vec<Doc<AuditEntry>>| {
         Ok(rows.into_iter().filter(|row| is_meant(row, &args, &admin)).map(ListedEntry::from).collect())

@@ -3,10 +3,8 @@
 use std::collections::HashMap;
 
 use convoke::prelude::*;
-use convoke::{args, mutation, query, value};
-use schema::{
-    ChunkText, ClientToken, Confidence, Details, IdempotencyKey, LanguageTag, List, Meeting, Role, User, UserRef,
-};
+use convoke::{Context, args, mutation, query, value};
+use schema::{ChunkText, ClientToken, Confidence, Details, IdempotencyKey, LanguageTag, List, Meeting, User, UserRef};
 
 use super::transcript::{self, Speech, Stored, Transcript};
 use crate::access::{self, Membership};
@@ -67,8 +65,16 @@ pub struct ChunkIngested {
 /// - `NOT_FOUND`: "Participant not found in meeting" for such a speaker; "Meeting not found" for a deploy key.
 /// - `IDEMPOTENCY_KEY_REUSED`: the key came before with other arguments.
 /// - `FAILED_PRECONDITION`: "Meeting is not currently active", "Transcription is disabled for this meeting".
-#[mutation(rate = "transcripts")]
-pub fn ingest_transcript_chunk(ctx: &mut MutationCtx, args: IngestTranscriptChunk) -> Result<ChunkIngested> {
+#[mutation(
+    rate = "transcripts",
+    form = in_order(args.start_time, args.end_time),
+    rights = recorder(args.meeting_id, args.speaker_id.as_ref())
+)]
+pub fn ingest_transcript_chunk(
+    ctx: &mut MutationCtx,
+    recorder: Recorder,
+    args: IngestTranscriptChunk,
+) -> Result<ChunkIngested> {
     let call = args.clone();
     let chunks = [SentChunk {
         text: args.text,
@@ -80,8 +86,6 @@ pub fn ingest_transcript_chunk(ctx: &mut MutationCtx, args: IngestTranscriptChun
         is_interim: args.is_interim,
         chunk_id: args.chunk_id,
     }];
-    require_form(&chunks[0], "")?;
-    let recorder = Recorder::of(ctx, args.meeting_id, &chunks, |_| String::new())?;
     ctx.once(call.idempotency_key.as_ref().map(IdempotencyKey::as_str), &call, |ctx| {
         let stored = recorder.ingest(ctx, chunks)?;
         let Stored { sequence, bucket, .. } = stored[0];
@@ -146,13 +150,17 @@ pub struct ChunksIngested {
 /// - `INVALID_ARGUMENT`: a chunk ends before it begins; a deploy key that names no speaker. `field` names the chunk.
 /// - `IDEMPOTENCY_KEY_REUSED`: the key came before with other arguments.
 /// - `FAILED_PRECONDITION`: "Meeting is not currently active", "Transcription is disabled for this meeting".
-#[mutation(rate = "transcripts")]
-pub fn ingest_transcript_chunks(ctx: &mut MutationCtx, args: IngestTranscriptChunks) -> Result<ChunksIngested> {
+#[mutation(
+    rate = "transcripts",
+    form = all_in_order(&args.chunks),
+    rights = batch_recorder(args.meeting_id, &args.chunks)
+)]
+pub fn ingest_transcript_chunks(
+    ctx: &mut MutationCtx,
+    recorder: Recorder,
+    args: IngestTranscriptChunks,
+) -> Result<ChunksIngested> {
     let call = args.clone();
-    for (place, chunk) in args.chunks.iter().enumerate() {
-        require_form(chunk, &path(place))?;
-    }
-    let recorder = Recorder::of(ctx, args.meeting_id, &args.chunks, path)?;
     ctx.once(call.idempotency_key.as_ref().map(IdempotencyKey::as_str), &call, |ctx| {
         let stored = recorder.ingest(ctx, args.chunks)?;
         Ok(ChunksIngested { success: true, sequences: stored.iter().map(|stored| stored.sequence).collect() })
@@ -163,26 +171,49 @@ fn path(place: usize) -> String {
     format!("chunks[{place}].")
 }
 
-fn require_form(chunk: &SentChunk, path: &str) -> Result<()> {
-    if chunk.start_time < chunk.end_time {
+fn in_order(_: &impl Context, start: Millis, end: Millis) -> Result<()> {
+    require_order("", start, end)
+}
+
+fn all_in_order(_: &impl Context, chunks: &[SentChunk]) -> Result<()> {
+    let mut chunks = chunks.iter().enumerate();
+    chunks.try_for_each(|(place, chunk)| require_order(&path(place), chunk.start_time, chunk.end_time))
+}
+
+fn require_order(path: &str, start: Millis, end: Millis) -> Result<()> {
+    if start < end {
         return Ok(());
     }
     let field = format!("{path}endTime");
-    let message = format!("{field}: must be later than startTime (got {})", chunk.end_time);
+    let message = format!("{field}: must be later than startTime (got {end})");
     Err(Error::invalid_argument(field, message))
 }
 
-/// Who brings what was said: a participant, or a deploy key that acts as nobody.
-enum Recorder {
+fn recorder(ctx: &impl Read, meeting: Id<Meeting>, speaker: Option<&UserRef>) -> Result<Recorder> {
+    Recorder::of(ctx, meeting, &[speaker], |_| String::new())
+}
+
+fn batch_recorder(ctx: &impl Read, meeting: Id<Meeting>, chunks: &[SentChunk]) -> Result<Recorder> {
+    let speakers: Vec<Option<&UserRef>> = chunks.iter().map(|chunk| chunk.speaker_id.as_ref()).collect();
+    Recorder::of(ctx, meeting, &speakers, path)
+}
+
+/// The caller who records what was said: a participant, or a deploy key that acts as no user.
+pub enum Recorder {
     Participant(Box<Membership>),
     DeployKey(Box<Doc<Meeting>>),
 }
 
 impl Recorder {
-    /// The caller, who may bring these chunks; each is charged to their rate.
-    fn of(ctx: &impl Read, meeting: Id<Meeting>, chunks: &[SentChunk], path: impl Fn(usize) -> String) -> Result<Self> {
+    /// The caller, who may record chunks of these speakers; each chunk is charged to their rate.
+    fn of(
+        ctx: &impl Read,
+        meeting: Id<Meeting>,
+        speakers: &[Option<&UserRef>],
+        path: impl Fn(usize) -> String,
+    ) -> Result<Self> {
         if access::is_bare_deploy_key(ctx) {
-            if let Some(place) = chunks.iter().position(|chunk| chunk.speaker_id.is_none()) {
+            if let Some(place) = speakers.iter().position(Option::is_none) {
                 let field = format!("{}speakerId", path(place));
                 let message = format!("Missing required argument: {field}");
                 return Err(Error::invalid_argument(field, message));
@@ -190,16 +221,12 @@ impl Recorder {
             let meeting = ctx.db().get(meeting)?.ok_or_else(|| Error::not_found("Meeting not found"))?;
             return Ok(Recorder::DeployKey(Box::new(meeting)));
         }
-        let user = access::user(ctx)?;
-        ctx.charge(u32::try_from(chunks.len() - 1).unwrap_or(u32::MAX))?;
-        let membership = access::membership_of(ctx, user, meeting)?;
-        let mut named = chunks.iter().filter_map(|chunk| chunk.speaker_id.as_ref());
+        let membership = access::batch_participant(ctx, meeting, speakers.len())?;
+        let mut named = speakers.iter().copied().flatten();
         if !membership.is_host()
             && !named.try_fold(true, |own, who| Ok::<_, Error>(own && is(ctx, who, &membership.user)?))?
         {
-            return Err(Error::forbidden("Requires host role")
-                .with("requiredRole", Role::Host.as_str())
-                .with("currentRole", membership.participant.role.as_str()));
+            access::require_host(&membership)?;
         }
         Ok(Recorder::Participant(Box::new(membership)))
     }
@@ -338,9 +365,12 @@ pub struct TranscriptFigures {
 ///
 /// # Errors
 /// `FORBIDDEN`: the caller has no place in the meeting.
-#[query]
-pub fn get_transcript_stats(ctx: &QueryCtx, args: GetTranscriptStats) -> Result<TranscriptFigures> {
-    let membership = access::participant(ctx, args.meeting_id)?;
+#[query(rights = access::participant(args.meeting_id))]
+pub fn get_transcript_stats(
+    ctx: &QueryCtx,
+    membership: Membership,
+    _: GetTranscriptStats,
+) -> Result<TranscriptFigures> {
     let Some(row) = transcript::figures(ctx, membership.meeting.id())? else { return Ok(TranscriptFigures::default()) };
     let row = row.into_inner();
     Ok(TranscriptFigures {

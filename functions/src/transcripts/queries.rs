@@ -5,7 +5,7 @@ use convoke::{args, query, value};
 use schema::{ChunkText, ClientToken, Confidence, LanguageTag, Limit, Meeting, Natural, TranscriptChunk, User};
 
 use super::transcript;
-use crate::access;
+use crate::access::{self, Membership};
 
 /// What [`list_transcript_chunks`] takes.
 #[args]
@@ -57,9 +57,12 @@ pub struct ShownChunk {
 ///
 /// # Errors
 /// `FORBIDDEN`: the caller has no place in the meeting.
-#[query]
-pub fn list_transcript_chunks(ctx: &QueryCtx, args: ListTranscriptChunks) -> Result<TranscriptChunks> {
-    let membership = access::participant(ctx, args.meeting_id)?;
+#[query(rights = access::participant(args.meeting_id))]
+pub fn list_transcript_chunks(
+    ctx: &QueryCtx,
+    membership: Membership,
+    args: ListTranscriptChunks,
+) -> Result<TranscriptChunks> {
     let from = args.from_sequence.map_or(1, Natural::get).max(1);
     let rows = ctx.db().query(TranscriptChunk::by_meeting_sequence).eq(membership.meeting.id()).range(from..);
     let chunks: Vec<ShownChunk> = rows.page(None, args.limit.get())?.items.into_iter().map(shown).collect();

@@ -13,9 +13,8 @@ use crate::meetings::invitations;
 ///
 /// # Errors
 /// `FORBIDDEN`: not called with a deploy key.
-#[mutation(admin)]
-pub fn normalize_emails(ctx: &mut MutationCtx, args: Batch) -> Result<Migrated> {
-    access::deploy_key(ctx)?;
+#[mutation(admin, rights = access::deploy_key)]
+pub fn normalize_emails(ctx: &mut MutationCtx, _: Actor, args: Batch) -> Result<Migrated> {
     ctx.migrate_with::<User>(&args, |ctx, row| {
         let Some(stored) = row.get::<Option<EmailAddress>>("email")? else { return Ok(()) };
         let Ok(email) = EmailAddress::new(stored.as_str()) else {

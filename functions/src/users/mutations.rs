@@ -8,10 +8,11 @@ use schema::{
 };
 
 use super::{accounts, onboarding};
+use crate::access::{self, Administered};
 use crate::interests::resolve::SentInterest;
 use crate::interests::{chosen, resolve};
 use crate::profiles::record;
-use crate::{access, audit, names};
+use crate::{audit, names};
 
 /// What [`save_onboarding`] takes.
 ///
@@ -66,9 +67,8 @@ pub struct OnboardingSaved {
 /// - `INVALID_ARGUMENT`: "Display name cannot be empty" if neither the claims nor `jobTitle` have a visible name for the
 ///   new profile.
 /// - `IDEMPOTENCY_KEY_REUSED`: the key came before with other arguments.
-#[mutation]
-pub fn save_onboarding(ctx: &mut MutationCtx, args: SaveOnboarding) -> Result<OnboardingSaved> {
-    let user = access::user(ctx)?;
+#[mutation(rights = access::user)]
+pub fn save_onboarding(ctx: &mut MutationCtx, user: Doc<User>, args: SaveOnboarding) -> Result<OnboardingSaved> {
     let key = args.idempotency_key.clone();
     ctx.once(key.as_ref().map(IdempotencyKey::as_str), &args.clone(), |ctx| {
         audit::by_key(ctx, &user)?;
@@ -120,9 +120,12 @@ pub struct UpdateUserProfile {
 /// - `FORBIDDEN`: the caller neither owns the profile nor is an admin of its owner's organization.
 /// - `INVALID_ARGUMENT`: "Display name cannot be empty", "Bio cannot exceed 1000 characters"; "Display name is required
 ///   for new profiles" if neither the arguments nor the claims have one.
-#[mutation]
-pub fn update_user_profile(ctx: &mut MutationCtx, args: UpdateUserProfile) -> Result<Id<Profile>> {
-    let owned = access::profile_owner(ctx, &args.user_id)?;
+#[mutation(rights = access::profile_owner(&args.user_id))]
+pub fn update_user_profile(
+    ctx: &mut MutationCtx,
+    owned: access::Owned,
+    args: UpdateUserProfile,
+) -> Result<Id<Profile>> {
     let owner = &owned.owner;
     let profile = match record::of(ctx, owner.id())? {
         Some(profile) => profile,
@@ -174,9 +177,8 @@ pub struct UpdateUserInterests {
 /// # Errors
 /// - `FORBIDDEN`: the caller is neither the user nor an admin of their organization.
 /// - `INVALID_ARGUMENT`: "Invalid interests: x, y", and `invalid` lists those that the catalog does not have.
-#[mutation]
-pub fn update_user_interests(ctx: &mut MutationCtx, args: UpdateUserInterests) -> Result<()> {
-    let owned = access::profile_owner(ctx, &args.user_id)?;
+#[mutation(rights = access::profile_owner(&args.user_id))]
+pub fn update_user_interests(ctx: &mut MutationCtx, owned: access::Owned, args: UpdateUserInterests) -> Result<()> {
     let interests = chosen::known(ctx, args.interests.into_vec())?;
     let count = interests.len();
     chosen::replace(ctx, owned.owner.id(), interests)?;
@@ -194,9 +196,8 @@ pub fn update_user_interests(ctx: &mut MutationCtx, args: UpdateUserInterests) -
 ///
 /// # Errors
 /// `UNAUTHENTICATED`: nobody calls.
-#[mutation]
-pub fn update_last_seen(ctx: &mut MutationCtx) -> Result<()> {
-    let user = access::user(ctx)?;
+#[mutation(rights = access::user)]
+pub fn update_last_seen(ctx: &mut MutationCtx, user: Doc<User>) -> Result<()> {
     let now = ctx.now();
     ctx.db_mut().patch_doc(user, |row| row.last_seen_at = row.last_seen_at.max(Some(now)))?;
     Ok(())
@@ -214,18 +215,16 @@ pub struct NamedUser {
 ///
 /// # Errors
 /// `FORBIDDEN`: the caller is no admin of the user's organization. `NOT_FOUND`: there is no such user.
-#[mutation(admin)]
-pub fn deactivate_user(ctx: &mut MutationCtx, args: NamedUser) -> Result<()> {
-    let (user, actor) = access::administered(ctx, &args.user_id)?;
-    accounts::deactivate(ctx, user, &actor)
+#[mutation(admin, rights = access::administered(&args.user_id))]
+pub fn deactivate_user(ctx: &mut MutationCtx, named: Administered, _: NamedUser) -> Result<()> {
+    accounts::deactivate(ctx, named.user, &named.actor)
 }
 
 /// Reactivates a deactivated account.
 ///
 /// # Errors
 /// `FORBIDDEN`: the caller is no admin of the user's organization. `NOT_FOUND`: there is no such user.
-#[mutation(admin)]
-pub fn reactivate_user(ctx: &mut MutationCtx, args: NamedUser) -> Result<()> {
-    let (user, actor) = access::administered(ctx, &args.user_id)?;
-    accounts::reactivate(ctx, user, &actor)
+#[mutation(admin, rights = access::administered(&args.user_id))]
+pub fn reactivate_user(ctx: &mut MutationCtx, named: Administered, _: NamedUser) -> Result<()> {
+    accounts::reactivate(ctx, named.user, &named.actor)
 }

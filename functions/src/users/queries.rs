@@ -42,9 +42,8 @@ pub struct OwnAccount {
 ///
 /// # Errors
 /// `UNAUTHENTICATED`: nobody calls.
-#[query]
-pub fn get_current_user(ctx: &QueryCtx) -> Result<OwnAccount> {
-    let user = access::user(ctx)?;
+#[query(rights = access::user)]
+pub fn get_current_user(ctx: &QueryCtx, user: Doc<User>) -> Result<OwnAccount> {
     let profile = record::of(ctx, user.id())?;
     Ok(OwnAccount {
         id: user.id(),
@@ -82,9 +81,8 @@ pub struct OnboardingState {
 ///
 /// # Errors
 /// `UNAUTHENTICATED`: nobody calls.
-#[query]
-pub fn get_onboarding_state(ctx: &QueryCtx) -> Result<OnboardingState> {
-    let user = access::user(ctx)?;
+#[query(rights = access::user)]
+pub fn get_onboarding_state(ctx: &QueryCtx, user: Doc<User>) -> Result<OnboardingState> {
     let profile = record::of(ctx, user.id())?;
     Ok(OnboardingState {
         user_id: user.id(),

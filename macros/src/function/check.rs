@@ -1,51 +1,58 @@
-//! Everything that can be wrong with a registered function, found at once.
+//! All checks of a registered function, in one pass.
 
 use std::time::Duration;
 
 use proc_macro2::TokenStream;
 use quote::ToTokens as _;
-use syn::{Expr, ExprLit, FnArg, ItemFn, Lit, LitStr, Pat, ReturnType, Safety, Signature, Type, Visibility};
+use syn::{Expr, ExprLit, FnArg, ItemFn, Lit, LitStr, Pat, PatType, ReturnType, Safety, Signature, Type, Visibility};
 
 use super::context;
+use super::guard::Guard;
 use super::parse::{Kind, Written};
 use crate::attributes::{self, Choice};
 use crate::cron;
 use crate::errors::Errors;
 
-/// A function without mistakes that its text shows.
+/// A function without visible mistakes.
 pub(super) struct Checked<'a> {
-    /// Which attribute it has.
+    /// Kind of its attribute.
     pub kind: Kind,
     /// The function.
     pub item: &'a ItemFn,
     /// Its options.
     pub options: Options,
-    /// When it runs by itself.
+    /// Expressions of its schedule.
     pub crons: Vec<LitStr>,
-    /// The type of its context as written, without the reference.
+    /// Type of its context as written, without the reference.
     pub context: Type,
-    /// The type of its arguments, if it takes any.
+    /// Type of the result of its rights, if it declares rights and takes their result.
+    pub granted: Option<Type>,
+    /// Type of its arguments, if it takes any.
     pub args: Option<Type>,
-    /// The type it returns.
+    /// Return type.
     pub output: Type,
 }
 
 /// The options of the attribute.
 #[derive(Default)]
 pub(super) struct Options {
-    /// Callable by other functions and the scheduler only.
+    /// Only other functions and the scheduler may call it.
     pub internal: bool,
-    /// Callable with a deploy key or as an admin only.
+    /// Only a deploy key or an admin may call it.
     pub admin: bool,
-    /// The rate class.
+    /// Checks of the arguments that run before the rights.
+    pub form: Option<Guard>,
+    /// Check that decides if the caller may call it.
+    pub rights: Option<Guard>,
+    /// Rate class.
     pub rate: Option<LitStr>,
-    /// How often the scheduler tries it.
+    /// Number of attempts by the scheduler.
     pub tries: Option<u32>,
-    /// Runs when an identity is first seen or changed.
+    /// True if it runs for new and changed identities.
     pub identity_hook: bool,
-    /// Whether its results are kept; none = as it is by default.
+    /// True if its results are cached; none: the default.
     pub cache: Option<bool>,
-    /// How often it is run again as a live query.
+    /// Interval at which it runs again as a live query.
     pub refresh: Option<Duration>,
 }
 
@@ -61,15 +68,16 @@ pub(super) fn check(written: &Written) -> syn::Result<Checked<'_>> {
     let crons: Vec<LitStr> = written.crons.iter().filter_map(|cron| errors.take(cron::expression(cron))).collect();
     visible(written, &options, &mut errors);
     modifiers(kind, signature, &mut errors);
-    let parameters = parameters(kind, signature, &mut errors);
+    let parameters = parameters(kind, signature, options.rights.as_ref(), &mut errors);
     let output = output(kind, signature, &mut errors);
-    without_args(written, &options, parameters.as_ref(), &mut errors);
-    let checked = parameters.zip(output).map(|((context, args), output)| Checked {
+    without_args(written, &options, parameters.as_ref().and_then(|found| found.args.as_ref()), &mut errors);
+    let checked = parameters.zip(output).map(|(Parameters { context, granted, args }, output)| Checked {
         kind,
         item: &written.item,
         options,
         crons,
         context,
+        granted,
         args,
         output,
     });
@@ -82,6 +90,8 @@ fn options(kind: Kind, choices: &[Choice], errors: &mut Errors) -> Options {
         match choice.name.to_string().as_str() {
             "internal" => options.internal = choice.flag(errors),
             "admin" => options.admin = choice.flag(errors),
+            "form" => options.form = Guard::of(choice, errors),
+            "rights" => options.rights = Guard::of(choice, errors),
             "rate" => {
                 options.rate = choice.text(errors);
                 if options.rate.as_ref().is_some_and(|class| class.value().trim().is_empty()) {
@@ -97,30 +107,34 @@ fn options(kind: Kind, choices: &[Choice], errors: &mut Errors) -> Options {
             "identity_hook" => {
                 options.identity_hook = choice.flag(errors);
                 if kind != Kind::Mutation {
-                    errors.at(&choice.name, "the identity hook writes what it learns; make it a #[mutation]");
+                    errors.at(&choice.name, "the identity hook writes rows; make it a #[mutation]");
                 }
             }
             "cache" => {
                 options.cache = truth(choice, errors);
                 if kind != Kind::Query {
-                    errors.at(&choice.name, "only results of a #[query] are kept");
+                    errors.at(&choice.name, "only results of a #[query] are cached");
                 }
             }
             "refresh" => {
                 options.refresh = time(choice, errors);
                 if kind != Kind::Query {
-                    errors.at(&choice.name, "only a #[query] can be live, and be run again");
+                    errors.at(&choice.name, "only a #[query] can be live and run again");
                 }
             }
             _ => {
-                let known = ["internal", "admin", "rate", "tries", "identity_hook", "cache", "refresh"];
+                let known =
+                    ["internal", "admin", "form", "rights", "rate", "tries", "identity_hook", "cache", "refresh"];
                 attributes::unknown(choice, &known, errors);
             }
         }
     }
     if options.internal && options.admin {
         let admin = choices.iter().find(|choice| choice.name == "admin").map(|choice| &choice.name);
-        errors.at(admin, "`internal` already keeps everybody outside out, admins too; choose `internal` or `admin`");
+        errors.at(
+            admin,
+            "`internal` already excludes all outside callers, including admins; choose `internal` or `admin`",
+        );
     }
     options
 }
@@ -130,7 +144,7 @@ fn truth(choice: &Choice, errors: &mut Errors) -> Option<bool> {
     match &value {
         Expr::Lit(ExprLit { lit: Lit::Bool(truth), .. }) => Some(truth.value),
         _ => {
-            errors.at(&value, "write `cache = false` for a query whose results are not to be kept");
+            errors.at(&value, "write `cache = false` for a query whose results must not be cached");
             None
         }
     }
@@ -141,7 +155,7 @@ fn time(choice: &Choice, errors: &mut Errors) -> Option<Duration> {
     match humantime::parse_duration(&value.value()) {
         Ok(time) if time >= Duration::from_millis(100) => Some(time),
         Ok(_) => {
-            errors.at(&value, "a live query is run again every 100 ms at most");
+            errors.at(&value, "a live query runs again at most every 100 ms");
             None
         }
         Err(_) => {
@@ -159,13 +173,13 @@ fn tries(choice: &Choice, errors: &mut Errors) -> Option<u32> {
     };
     let number = number.filter(|number| *number > 0);
     if number.is_none() {
-        errors.at(&value, "write how often it is tried when it is scheduled: `tries = 3`");
+        errors.at(&value, "write the number of attempts of the scheduler: `tries = 3`");
     }
     number
 }
 
-/// Rejects a function that is private in Rust and open to callers over the network. Each written visibility, also
-/// `pub(crate)` and `pub(super)`, says that others call the function: crates without a library need no `pub`.
+/// Rejects a function that is private in Rust but open to callers over the network. Each written visibility, including
+/// `pub(crate)` and `pub(super)`, counts as public: crates without a library need no `pub`.
 fn visible(written: &Written, options: &Options, errors: &mut Errors) {
     let is_private = match &written.item.vis {
         Visibility::Inherited => true,
@@ -184,7 +198,7 @@ fn visible(written: &Written, options: &Options, errors: &mut Errors) {
     }
 }
 
-/// Words before `fn`, and type parameters.
+/// Checks the words before `fn`, and the type parameters.
 fn modifiers(kind: Kind, signature: &Signature, errors: &mut Errors) {
     let attribute = kind.attribute();
     match (kind, &signature.asyncness) {
@@ -206,7 +220,8 @@ fn modifiers(kind: Kind, signature: &Signature, errors: &mut Errors) {
     }
     match &signature.safety {
         Safety::Unsafe(word) => {
-            errors.at(word, format!("{attribute} is called by everybody; remove `unsafe` and keep its care inside"));
+            errors
+                .at(word, format!("{attribute} is called by the runtime; remove `unsafe`, and use it inside the body"));
         }
         Safety::Safe(word) => errors.at(word, "remove `safe`: it belongs to functions of other languages"),
         Safety::Default => {}
@@ -227,8 +242,17 @@ fn modifiers(kind: Kind, signature: &Signature, errors: &mut Errors) {
     }
 }
 
-/// The types of the context and of the arguments.
-fn parameters(kind: Kind, signature: &Signature, errors: &mut Errors) -> Option<(Type, Option<Type>)> {
+/// The parameters of a function.
+struct Parameters {
+    /// Type of the context, without the reference.
+    context: Type,
+    /// Type of the result of the rights.
+    granted: Option<Type>,
+    /// Type of the arguments.
+    args: Option<Type>,
+}
+
+fn parameters(kind: Kind, signature: &Signature, rights: Option<&Guard>, errors: &mut Errors) -> Option<Parameters> {
     let attribute = kind.attribute();
     if let Some(receiver) = signature.receiver() {
         errors.at(receiver, format!("{attribute} is called by its path and has no `self`; move it out of the `impl`"));
@@ -244,6 +268,11 @@ fn parameters(kind: Kind, signature: &Signature, errors: &mut Errors) -> Option<
     };
     plain_name(&first.pat, errors);
     let context = context::check(kind, first, errors);
+    let mut typed = typed.peekable();
+    let granted = match rights {
+        Some(rights) => Some(granted(kind, signature, rights, typed.next(), typed.peek().is_some(), errors)?),
+        None => None,
+    };
     let args = typed.next();
     if let Some(args) = args {
         plain_name(&args.pat, errors);
@@ -252,25 +281,62 @@ fn parameters(kind: Kind, signature: &Signature, errors: &mut Errors) -> Option<
     let surplus: Vec<_> = typed.collect();
     if !surplus.is_empty() {
         let tokens: TokenStream = surplus.iter().map(|parameter| parameter.to_token_stream()).collect();
-        errors
-            .at(tokens, format!("{attribute} takes `(ctx)` or `(ctx, args)`; make further values fields of the args"));
+        let (without, with) = match rights {
+            Some(_) => ("(ctx, granted)", "(ctx, granted, args)"),
+            None => ("(ctx)", "(ctx, args)"),
+        };
+        let message = format!("{attribute} takes `{without}` or `{with}`; make further values fields of the args");
+        errors.at(tokens, message);
     }
-    Some((context?, args.map(|args| (*args.ty).clone())))
+    Some(Parameters { context: context?, granted, args: args.map(|args| (*args.ty).clone()) })
+}
+
+/// The type of the parameter that takes what the rights returned: the second one.
+fn granted(
+    kind: Kind,
+    signature: &Signature,
+    rights: &Guard,
+    parameter: Option<&PatType>,
+    takes_args: bool,
+    errors: &mut Errors,
+) -> Option<Type> {
+    let (check, context) = (rights.name(), context::parameter(kind));
+    let Some(parameter) = parameter else {
+        let message =
+            format!("`{check}` returns what the caller may; take it as the second parameter: `{context}, granted: …`");
+        errors.at(&signature.ident, message);
+        return None;
+    };
+    if !takes_args && rights.takes_args() {
+        let message = format!(
+            "the second parameter is what `{check}` returned, and the arguments are the third: \
+             `{context}, granted: …, {}`",
+            parameter.to_token_stream().to_string().replace(" :", ":"),
+        );
+        errors.at(parameter, message);
+        return None;
+    }
+    plain_name(&parameter.pat, errors);
+    if let Type::Reference(reference) = &*parameter.ty {
+        errors.at(reference, format!("what `{check}` returned is handed over; write its type without `&`"));
+        return None;
+    }
+    Some((*parameter.ty).clone())
 }
 
 fn plain_name(pattern: &Pat, errors: &mut Errors) {
     match pattern {
         Pat::Ident(name) if name.by_ref.is_none() && name.subpat.is_none() => {}
         Pat::Wild(_) => {}
-        other => errors.at(other, "give the parameter a name, and take it apart in the body"),
+        other => errors.at(other, "give the parameter a name, and destructure it in the body"),
     }
 }
 
-/// What is wrong with the type of the arguments, as far as its spelling tells; the trait `Args` says the rest.
+/// Reports visible mistakes in the type of the arguments. The trait `Args` reports the others.
 fn args_type(ty: &Type, errors: &mut Errors) {
     match ty {
         Type::Reference(reference) => {
-            errors.at(reference, "the arguments are handed over; write their type without `&`")
+            errors.at(reference, "the arguments are passed by value; write their type without `&`")
         }
         Type::ImplTrait(_) => errors.at(ty, "name the type of the arguments: a struct with #[args]"),
         Type::Tuple(tuple) if tuple.elems.is_empty() => {
@@ -309,14 +375,14 @@ impl syn::visit::Visit<'_> for HasImpl {
     }
 }
 
-/// What starts by itself is given no arguments.
-fn without_args(written: &Written, options: &Options, parameters: Option<&(Type, Option<Type>)>, errors: &mut Errors) {
+/// Checks that functions which start without a caller take no arguments.
+fn without_args(written: &Written, options: &Options, args: Option<&Type>, errors: &mut Errors) {
     if let (Kind::Query, Some(cron)) = (written.kind, written.crons.first()) {
-        errors.at(cron, "a #[query] changes nothing, so there is no use in running it by itself; use #[mutation]");
+        errors.at(cron, "a #[query] changes nothing, so a schedule has no effect; use #[mutation]");
     }
-    let Some((_, Some(args))) = parameters else { return };
+    let Some(args) = args else { return };
     if !written.crons.is_empty() {
-        errors.at(args, "a function with #[cron] starts without arguments; it takes the context alone");
+        errors.at(args, "a function with #[cron] has no arguments; it takes the context alone");
     }
     if options.identity_hook {
         errors.at(args, "the identity hook takes the context alone; the identity is `ctx.identity()`");

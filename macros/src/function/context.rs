@@ -1,4 +1,4 @@
-//! The context parameter: which one a kind takes, and what to say of another.
+//! The context parameter: the context of each kind, and the messages about other ones.
 
 use syn::{PatType, Type};
 
@@ -6,11 +6,11 @@ use super::parse::Kind;
 use crate::errors::Errors;
 use crate::types::last_name;
 
-/// The contexts and the kinds they belong to.
+/// The contexts and their kinds.
 const CONTEXTS: [(&str, Kind); 3] =
     [("QueryCtx", Kind::Query), ("MutationCtx", Kind::Mutation), ("ActionCtx", Kind::Action)];
 
-/// The parameter as a kind writes it.
+/// Returns the parameter as a function of this kind writes it.
 pub(super) fn parameter(kind: Kind) -> &'static str {
     match kind {
         Kind::Query => "ctx: &QueryCtx",
@@ -19,7 +19,7 @@ pub(super) fn parameter(kind: Kind) -> &'static str {
     }
 }
 
-/// The type behind the reference. A name that is not one of ours may be an alias: rustc judges that one.
+/// Returns the type behind the reference. A name that is not one of ours may be an alias: rustc checks it.
 pub(super) fn check(kind: Kind, parameter: &PatType, errors: &mut Errors) -> Option<Type> {
     let wanted = self::parameter(kind);
     let attribute = kind.attribute();
@@ -67,7 +67,7 @@ pub(super) fn check(kind: Kind, parameter: &PatType, errors: &mut Errors) -> Opt
     Some((*reference.elem).clone())
 }
 
-/// The kind whose context is called so.
+/// Returns the kind whose context has this name.
 fn named(ty: &Type) -> Option<Kind> {
     let name = last_name(ty)?;
     CONTEXTS.iter().find(|(context, _)| name == context).map(|(_, kind)| *kind)

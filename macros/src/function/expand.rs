@@ -1,4 +1,4 @@
-//! Writes what stands beside a registered function: a type of its name, and its registration.
+//! Generates the code beside a registered function: a type with its name, and its registration.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
@@ -6,10 +6,11 @@ use syn::ext::IdentExt as _;
 use syn::spanned::Spanned as _;
 
 use super::check::{Checked, Options};
+use super::guard::Guard;
 use super::parse::Kind;
 use crate::attributes;
 
-/// What is written behind the function.
+/// Returns the code after the function.
 pub(super) fn expand(function: &Checked<'_>) -> TokenStream {
     let marker = marker(function);
     let registration = registration(function);
@@ -36,7 +37,8 @@ pub(super) fn expand(function: &Checked<'_>) -> TokenStream {
     }
 }
 
-/// The type. A struct with braces has no value of its name, so the function keeps that one, and one `use` imports both.
+/// Returns the type. A struct with braces does not occupy the name as a value, so the function keeps it, and one `use`
+/// imports both.
 fn marker(function: &Checked<'_>) -> TokenStream {
     let name = &function.item.sig.ident;
     let vis = &function.item.vis;
@@ -44,7 +46,7 @@ fn marker(function: &Checked<'_>) -> TokenStream {
     quote! {
         #(#cfgs)*
         #[doc(hidden)]
-        #[allow(non_camel_case_types, dead_code, reason = "it stands for the function of its name")]
+        #[allow(non_camel_case_types, dead_code, reason = "it represents the function of its name")]
         #vis struct #name {}
     }
 }
@@ -65,6 +67,10 @@ fn registration(function: &Checked<'_>) -> TokenStream {
     };
     let tries = match &function.options.tries {
         Some(tries) => quote!(::core::option::Option::Some(#tries)),
+        None => quote!(::core::option::Option::None),
+    };
+    let rights = match function.options.rights.as_ref().map(Guard::name) {
+        Some(name) => quote!(::core::option::Option::Some(#name)),
         None => quote!(::core::option::Option::None),
     };
     let identity_hook = function.options.identity_hook;
@@ -88,6 +94,7 @@ fn registration(function: &Checked<'_>) -> TokenStream {
                 file: ::core::file!(),
                 line: ::core::line!(),
                 crons: &[#(#crons),*],
+                rights: #rights,
                 rate: #rate,
                 tries: #tries,
                 identity_hook: #identity_hook,
@@ -100,35 +107,42 @@ fn registration(function: &Checked<'_>) -> TokenStream {
     }
 }
 
-/// How the runtime calls the function: by its bare name, which also holds inside a function's body.
+/// Returns the call of the function: by its bare name, which also works inside a function's body.
 fn invocation(function: &Checked<'_>) -> TokenStream {
     let name = &function.item.sig.ident;
     let output = &function.output;
-    let args = args_type(function);
+    let args_type = args_type(function);
     let Names { invoke, context, .. } = names(function.kind);
-    let (ctx, rest) = (local("ctx"), local("args"));
-    // A context of another kind under another name, and a type that is no result, are told where they were written.
+    let (ctx, args) = (local("ctx"), Guard::args());
+    // rustc reports a wrong context under an alias, and a wrong result type, at the author's code.
     let given_ctx = Ident::new("ctx", Span::mixed_site().located_at(function.context.span()));
     let at_output = Span::call_site().located_at(output.span());
-    let given = function.args.is_some().then(|| quote!(#rest));
-    let pattern = if function.args.is_some() { quote!(#rest) } else { quote!(_) };
+    let guards = guards(function);
+    let granted = function.granted.is_some().then(|| local("granted"));
+    let given = granted.into_iter().chain(function.args.is_some().then(|| args.clone()));
+    let given = quote!(#(, #given)*);
+    let pattern = if function.args.is_some() { quote!(#args) } else { quote!(_) };
     let result = quote_spanned!(at_output=> ::convoke::__private::Result<Self::Output>);
     let into_result = quote_spanned!(at_output=> <#output as ::convoke::__private::IsResult>::into_result);
     let method = match function.kind {
         Kind::Query | Kind::Mutation => {
             let borrow = if function.kind == Kind::Mutation { quote!(&mut) } else { quote!(&) };
             quote_spanned! {at_output=>
-                fn invoke(#ctx: #borrow ::convoke::__private::#context, #pattern: #args) -> #result {
-                    #into_result(#name(#given_ctx, #given))
+                fn invoke(#ctx: #borrow ::convoke::__private::#context, #pattern: #args_type) -> #result {
+                    #guards
+                    #into_result(#name(#given_ctx #given))
                 }
             }
         }
         Kind::Action => quote_spanned! {at_output=>
             fn invoke(
                 #ctx: ::convoke::__private::#context,
-                #pattern: #args,
+                #pattern: #args_type,
             ) -> impl ::core::future::Future<Output = #result> + ::core::marker::Send {
-                async move { #into_result(#name(&#given_ctx, #given).await) }
+                async move {
+                    #guards
+                    #into_result(#name(&#given_ctx #given).await)
+                }
             }
         },
     };
@@ -136,6 +150,50 @@ fn invocation(function: &Checked<'_>) -> TokenStream {
         #[automatically_derived]
         impl ::convoke::__private::#invoke for #name {
             #method
+        }
+    }
+}
+
+/// The checks before the body, in their order: the form of the arguments, then the caller's rights.
+fn guards(function: &Checked<'_>) -> TokenStream {
+    let form = function.options.form.as_ref().map(|form| {
+        let verdict = verdict(form, function.kind);
+        quote!(let () = #verdict?;)
+    });
+    let rights = function.options.rights.as_ref().zip(function.granted.as_ref()).map(|(rights, ty)| {
+        let verdict = match function.kind {
+            Kind::Query | Kind::Mutation => verdict(rights, function.kind),
+            Kind::Action => on_snapshot(rights),
+        };
+        let granted = local("granted");
+        quote!(let #granted: #ty = #verdict?;)
+    });
+    quote!(#form #rights)
+}
+
+/// What a check says of the call.
+fn verdict(guard: &Guard, kind: Kind) -> TokenStream {
+    let at = guard.function.span();
+    let ctx = Ident::new("ctx", Span::mixed_site().located_at(at));
+    let ctx = match kind {
+        Kind::Query => quote!(#ctx),
+        Kind::Mutation => quote!(&*#ctx),
+        Kind::Action => quote!(&#ctx),
+    };
+    let call = guard.call(&ctx);
+    quote_spanned!(at=> ::convoke::__private::verdict(#call))
+}
+
+/// The same for an action, which has no database: as a query of its own, which may run more than once.
+fn on_snapshot(rights: &Guard) -> TokenStream {
+    let verdict = verdict(rights, Kind::Query);
+    let (ctx, query) = (local("ctx"), quote!(::convoke::__private::QueryCtx));
+    let args = Guard::args();
+    let own = rights.takes_args().then(|| quote!(let #args = ::core::clone::Clone::clone(&#args);));
+    quote! {
+        {
+            #own
+            ::convoke::__private::on_snapshot::<Self, _>(&#ctx, move |#ctx: &#query| #verdict).await
         }
     }
 }
@@ -155,7 +213,7 @@ fn visibility(options: &Options) -> Ident {
     }
 }
 
-/// What the runtime calls the parts of a kind.
+/// The runtime's names for the parts of a kind.
 struct Names {
     marker: Ident,
     kind: Ident,

@@ -1,8 +1,9 @@
-//! `#[query]`, `#[mutation]`, `#[action]`: a function, untouched, and beside it the type that stands for it.
+//! `#[query]`, `#[mutation]`, `#[action]`: the function, unchanged, and beside it a type that represents it.
 
 mod check;
 mod context;
 mod expand;
+mod guard;
 mod parse;
 
 use proc_macro2::TokenStream;
@@ -12,7 +13,7 @@ use crate::errors::beside;
 
 pub(crate) use parse::Kind;
 
-/// The function, and behind it its registration or every mistake.
+/// Returns the function, followed by its registration or by every mistake.
 pub(crate) fn expand(kind: Kind, options: TokenStream, item: TokenStream) -> TokenStream {
     match parse::parse(kind, options, item.clone()) {
         Ok(written) => {

@@ -1,4 +1,4 @@
-//! Reads a function and the attributes that belong to it.
+//! Parses a function and its attributes.
 
 use proc_macro2::TokenStream;
 use syn::{Attribute, ItemFn};
@@ -6,7 +6,7 @@ use syn::{Attribute, ItemFn};
 use crate::attributes::{self, Choice};
 use crate::errors::Errors;
 
-/// Which attribute stands above the function.
+/// The attribute above a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// `#[query]`
@@ -18,7 +18,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// The attribute as a message names it.
+    /// Returns the attribute as messages name it.
     pub(crate) fn attribute(self) -> &'static str {
         match self {
             Kind::Query => "a #[query]",
@@ -27,7 +27,7 @@ impl Kind {
         }
     }
 
-    /// The attribute with one option.
+    /// Returns the attribute with one option.
     pub(crate) fn with(self, option: &str) -> String {
         let name = match self {
             Kind::Query => "query",
@@ -38,24 +38,24 @@ impl Kind {
     }
 }
 
-/// A function as it was written.
+/// A function as written.
 pub(super) struct Written {
-    /// Which attribute it has.
+    /// Kind of its attribute.
     pub kind: Kind,
-    /// What stands in the attribute.
+    /// Options of the attribute.
     pub options: Vec<Choice>,
-    /// Its `#[cron]`s, taken out of `item`.
+    /// Its `#[cron]`s, removed from `item`.
     pub crons: Vec<Attribute>,
     /// The function.
     pub item: ItemFn,
-    /// What could not be read.
+    /// Parse errors.
     pub errors: Option<syn::Error>,
 }
 
-/// Reads the function; what is wrong inside it is for `check` to say.
+/// Parses the function. `check` reports mistakes inside it.
 pub(super) fn parse(kind: Kind, options: TokenStream, item: TokenStream) -> syn::Result<Written> {
     let mut item: ItemFn = syn::parse2(item).map_err(|error| {
-        let message = format!("{} stands above a function with a body ({error})", kind.attribute());
+        let message = format!("{} belongs above a function with a body ({error})", kind.attribute());
         syn::Error::new(error.span(), message)
     })?;
     let mut errors = Errors::default();

@@ -15,7 +15,7 @@ pub(crate) fn expand_args(options: TokenStream, item: TokenStream) -> TokenStrea
     let mut written: ItemStruct = match syn::parse2::<Item>(item.clone()) {
         Ok(Item::Struct(written)) => written,
         Ok(_) | Err(_) => {
-            let message = "#[args] stands above a struct whose fields are a function's arguments";
+            let message = "#[args] belongs above a struct whose fields are a function's arguments";
             return beside(&item, Err(syn::Error::new(proc_macro2::Span::call_site(), message)));
         }
     };

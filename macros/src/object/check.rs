@@ -1,4 +1,4 @@
-//! Everything that can be wrong with a struct that is an object on the wire, found at once.
+//! All checks of a struct that is an object on the wire, in one pass.
 
 use syn::{Attribute, Expr, Fields, FieldsNamed, Ident, ItemStruct, LitStr, Type};
 
@@ -7,15 +7,15 @@ use crate::errors::Errors;
 use crate::names;
 use crate::types;
 
-/// An object without mistakes that its text shows.
+/// An object without visible mistakes.
 pub(crate) struct Object {
     /// The struct's name.
     pub name: Ident,
-    /// Its name in clients and in OpenAPI, if the author gives one.
+    /// Its name in clients and in OpenAPI, if the author sets it.
     pub shown_as: Option<LitStr>,
     /// Its doc comment.
     pub doc: String,
-    /// Its members in order, removed ones too.
+    /// Its members in order, including removed ones.
     pub members: Vec<Member>,
 }
 
@@ -29,30 +29,30 @@ pub(crate) struct Member {
     pub name: String,
     /// Its doc comment.
     pub doc: String,
-    /// Whether it must be there.
+    /// Presence.
     pub presence: Presence,
 }
 
-/// Whether a member must be there.
+/// The presence of a member.
 pub(crate) enum Presence {
-    /// It must.
+    /// The member is required.
     Required,
-    /// It may be absent or null: an `Option`.
+    /// The member may be absent or null: an `Option`.
     Optional,
-    /// Absent or null, it stands for this.
+    /// Default: an absent or null member has this value.
     Or(Box<Expr>),
-    /// It was removed: read over where it still comes.
+    /// The member was removed: it is ignored if a client still sends it.
     Retired,
 }
 
 impl Object {
-    /// The members that the struct still has.
+    /// Returns the members that the struct still has.
     pub(crate) fn present(&self) -> impl Iterator<Item = &Member> {
         self.members.iter().filter(|member| !matches!(member.presence, Presence::Retired))
     }
 }
 
-/// Checks a struct and takes our attributes and the retired fields out of it. `attribute` is the one above it.
+/// Checks a struct, and removes our attributes and the retired fields from it. `attribute` is the one above it.
 pub(crate) fn check(attribute: &str, written: &mut ItemStruct, errors: &mut Errors) -> Option<Object> {
     let name = written.ident.clone();
     let doc = attributes::docs(&written.attrs);
@@ -72,7 +72,7 @@ pub(crate) fn check(attribute: &str, written: &mut ItemStruct, errors: &mut Erro
     Some(Object { name, shown_as: None, doc, members })
 }
 
-/// Checks fields and takes our attributes and the retired ones out of them.
+/// Checks fields, and removes our attributes and the retired fields from them.
 pub(crate) fn members(attribute: &str, fields: &mut FieldsNamed, errors: &mut Errors) -> Vec<Member> {
     let mut members = Vec::new();
     let mut kept = syn::punctuated::Punctuated::new();
@@ -88,12 +88,12 @@ pub(crate) fn members(attribute: &str, fields: &mut FieldsNamed, errors: &mut Er
     members
 }
 
-/// Checks a field and takes our attributes out of it.
+/// Checks a field, and removes our attributes from it.
 fn member(attribute: &str, field: &mut syn::Field, errors: &mut Errors) -> Option<Member> {
     let ident = field.ident.clone()?;
     foreign(attribute, &mut field.attrs, errors);
     if let Some(cfg) = attributes::cfgs(&field.attrs).first() {
-        errors.at(cfg, "a field is there in every build or in none: the wire form may not depend on it");
+        errors.at(cfg, "a field exists in every build or in none: the wire form must not depend on `cfg`");
     }
     let mut name = names::camel(&ident);
     for own in attributes::take(&mut field.attrs, attribute) {
@@ -143,14 +143,14 @@ fn default_of(attribute: &Attribute, ty: &Type, errors: &mut Errors) -> Option<P
     match attribute.parse_args::<Expr>() {
         Ok(value) => Some(Presence::Or(Box::new(value))),
         Err(error) => {
-            let message = format!("say what an absent value stands for: `#[default(20)]` ({error})");
+            let message = format!("write the value of an absent member: `#[default(20)]` ({error})");
             errors.add(syn::Error::new(error.span(), message));
             None
         }
     }
 }
 
-/// Takes out attributes that would have no effect, or another one than they seem to.
+/// Removes attributes that would have no effect or a misleading one.
 pub(crate) fn foreign(attribute: &str, attributes: &mut Vec<Attribute>, errors: &mut Errors) {
     for name in ["serde", "schemars"] {
         for other in attributes::take(attributes, name) {

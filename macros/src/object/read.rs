@@ -1,4 +1,5 @@
-//! Writes how an object is read: names it does not have, names given twice, arrays and missing members are refused.
+//! Generates the deserialization of an object. It rejects unknown members, duplicate members, arrays and missing
+//! members.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
@@ -8,7 +9,7 @@ use syn::spanned::Spanned as _;
 use super::check::{Member, Object, Presence};
 use crate::{defaults, types};
 
-/// `impl Deserialize` of a struct.
+/// Returns `impl Deserialize` of a struct.
 pub(super) fn expand(object: &Object) -> TokenStream {
     let name = &object.name;
     let map = map();
@@ -16,7 +17,7 @@ pub(super) fn expand(object: &Object) -> TokenStream {
     deserialize(name, "an object", &quote!(mut #map), &members)
 }
 
-/// `impl Deserialize` of an object: `body` reads the members of the map that `pattern` binds.
+/// Returns `impl Deserialize` of an object: `body` reads the members of the map that `pattern` binds.
 pub(crate) fn deserialize(name: &Ident, expected: &str, pattern: &TokenStream, body: &TokenStream) -> TokenStream {
     quote_spanned! {Span::mixed_site()=>
         #[automatically_derived]
@@ -43,12 +44,12 @@ pub(crate) fn deserialize(name: &Ident, expected: &str, pattern: &TokenStream, b
     }
 }
 
-/// The variable that holds the members to be read.
+/// Returns the variable that holds the unread members.
 pub(crate) fn map() -> Ident {
     Ident::new("map", Span::mixed_site())
 }
 
-/// Statements that read members from [`map`] and end in `Ok(constructor { … })`.
+/// Returns statements that read members from [`map`] and end in `Ok(constructor { … })`.
 pub(crate) fn members(members: &[Member], constructor: &TokenStream) -> TokenStream {
     let map = map();
     let present = || members.iter().filter(|member| !matches!(member.presence, Presence::Retired));
@@ -74,19 +75,19 @@ pub(crate) fn members(members: &[Member], constructor: &TokenStream) -> TokenStr
     }
 }
 
-/// The variable that holds a member while the others are read. No other variable here begins so.
+/// Returns the variable that holds a member while the others are read. No other variable here has this prefix.
 fn slot_name(member: &Member) -> Ident {
     format_ident!("slot_{}", member.field.unraw(), span = Span::mixed_site())
 }
 
-/// `let mut slot_field: Option<Type> = None;`
+/// Returns `let mut slot_field: Option<Type> = None;`.
 fn slot(member: &Member) -> TokenStream {
     let slot = slot_name(member);
     let ty = read_as(member);
     quote!(let mut #slot: ::core::option::Option<#ty> = ::core::option::Option::None;)
 }
 
-/// What a member is read as: with a default it may also be null.
+/// Returns the type that reads a member. With a default it may also be null.
 fn read_as(member: &Member) -> TokenStream {
     let (ty, _) = types::read_as(&member.ty);
     match member.presence {
@@ -95,7 +96,7 @@ fn read_as(member: &Member) -> TokenStream {
     }
 }
 
-/// Reads a member; one that is retired is passed over, by the last arm.
+/// Returns the match arm that reads a member. The last arm ignores a retired member.
 fn arm(place: usize, member: &Member) -> Option<TokenStream> {
     if let Presence::Retired = member.presence {
         return None;

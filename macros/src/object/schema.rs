@@ -1,4 +1,4 @@
-//! Writes how an object is described: from the doc comments and the types of its fields.
+//! Generates the schema of an object from the doc comments and the types of its fields.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
@@ -9,16 +9,16 @@ use syn::{LitStr, Type};
 use super::check::{Member, Object, Presence};
 use crate::{defaults, types};
 
-/// Which ways a struct travels.
+/// The directions in which a struct is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Direction {
-    /// In and out.
+    /// To and from clients.
     Both,
-    /// Out only: its fields need no reading.
+    /// To clients only: its fields need no deserialization.
     Out,
 }
 
-/// `impl JsonSchema`.
+/// Returns `impl JsonSchema`.
 pub(crate) fn expand(object: &Object, direction: Direction) -> TokenStream {
     let name = &object.name;
     let generator = Ident::new("generator", Span::mixed_site());
@@ -38,7 +38,7 @@ pub(crate) fn expand(object: &Object, direction: Direction) -> TokenStream {
     }
 }
 
-/// Statements that end in the schema of an object with these members, and before them a tag with its text.
+/// Returns statements that end in the schema of an object with these members, after a tag with its text.
 pub(crate) fn members(doc: &str, tag: Option<(&str, &str)>, members: &[Member], direction: Direction) -> TokenStream {
     let generator = Ident::new("generator", Span::mixed_site());
     let present = || members.iter().filter(|member| !matches!(member.presence, Presence::Retired));
@@ -53,19 +53,19 @@ pub(crate) fn members(doc: &str, tag: Option<(&str, &str)>, members: &[Member], 
 
 /// The name of a type in schemas.
 pub(crate) struct TypeName {
-    /// The functions of `impl JsonSchema` that return it, and the id of the type.
+    /// Functions of `impl JsonSchema` that return the name and the id of the type.
     pub names: TokenStream,
-    /// What reports the name to the check at start: two types have two names.
+    /// Code that submits the name to the check at start: two types must have different names.
     pub submission: TokenStream,
 }
 
-/// The name of a type: the author's, or one made of its module and its own name. It depends on nothing else, so that no
-/// other type changes it.
+/// Returns the name of a type: the author's name, or one from its module and its own name. It depends on nothing else,
+/// so that no other type changes it.
 pub(crate) fn type_name(name: &Ident, shown_as: Option<&LitStr>) -> TypeName {
     named(name, shown_as, &name.unraw().to_string(), "")
 }
 
-/// The name of a variant of `union`, which `ty` stands for.
+/// Returns the name of a variant of `union`, which `ty` represents.
 pub(crate) fn variant_name(ty: &Ident, union: &Ident, shown_as: Option<&LitStr>, variant: &str) -> TypeName {
     named(ty, shown_as, &union.unraw().to_string(), variant)
 }

@@ -1,4 +1,4 @@
-//! The wire form of an object: reading, writing, its schema, and the defaults of its members.
+//! The wire form of an object: deserialization, serialization, its schema, and the defaults of its members.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -8,7 +8,7 @@ use super::schema::{self, Direction};
 use super::{read, write};
 use crate::defaults;
 
-/// The wire form of an object.
+/// Returns the wire form of an object.
 pub(crate) fn wire(object: &Object, direction: Direction) -> TokenStream {
     let write = write::expand(object);
     let schema = schema::expand(object, direction);
@@ -17,7 +17,7 @@ pub(crate) fn wire(object: &Object, direction: Direction) -> TokenStream {
     quote!(#read #write #schema #defaults)
 }
 
-/// What has the defaults of members checked at start.
+/// Returns code that checks the defaults of members at start.
 pub(crate) fn defaults(members: &[Member]) -> TokenStream {
     members
         .iter()
@@ -28,7 +28,7 @@ pub(crate) fn defaults(members: &[Member]) -> TokenStream {
         .collect()
 }
 
-/// The way out alone, and the schema: what a table has.
+/// Returns the serialization and the schema alone, for a table.
 pub(crate) fn wire_out(object: &Object) -> TokenStream {
     wire(object, Direction::Out)
 }

@@ -1,4 +1,4 @@
-//! Writes how an object is written: members in the struct's order, those without a value left out.
+//! Generates the serialization of an object: members in the struct's order, without absent ones.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
@@ -6,7 +6,7 @@ use syn::spanned::Spanned as _;
 
 use super::check::{Member, Object, Presence};
 
-/// `impl Serialize` of a struct.
+/// Returns `impl Serialize` of a struct.
 pub(super) fn expand(object: &Object) -> TokenStream {
     let name = &object.name;
     let body = members(&name.to_string(), None, &object.members, |member| {
@@ -16,7 +16,7 @@ pub(super) fn expand(object: &Object) -> TokenStream {
     serialize(name, &body)
 }
 
-/// `impl Serialize` of an object.
+/// Returns `impl Serialize` of an object.
 pub(crate) fn serialize(name: &Ident, body: &TokenStream) -> TokenStream {
     quote_spanned! {Span::mixed_site()=>
         #[automatically_derived]
@@ -31,7 +31,7 @@ pub(crate) fn serialize(name: &Ident, body: &TokenStream) -> TokenStream {
     }
 }
 
-/// Statements that write members, each at the place that `at` returns, and before them a tag with its text.
+/// Returns statements that serialize members, each through the expression that `at` returns, after a tag with its text.
 pub(crate) fn members(
     name: &str,
     tag: Option<(&str, &str)>,

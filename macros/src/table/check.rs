@@ -1,4 +1,4 @@
-//! Everything that can be wrong with a table, found at once.
+//! All checks of a table, in one pass.
 
 use proc_macro2::TokenStream;
 use syn::{Attribute, Ident, ItemStruct, LitStr, Visibility};
@@ -10,11 +10,11 @@ use crate::names;
 use crate::object::{Member, Object, Presence};
 use crate::types;
 
-/// A table without mistakes that its text shows.
+/// A table without visible mistakes.
 pub(super) struct Table {
     /// The struct's name.
     pub ident: Ident,
-    /// Who sees it.
+    /// Visibility.
     pub vis: Visibility,
     /// The `#[cfg]`s above it.
     pub cfgs: Vec<Attribute>,
@@ -22,20 +22,20 @@ pub(super) struct Table {
     pub name: LitStr,
     /// The prefix of its ids.
     pub prefix: LitStr,
-    /// Its fields as members of an object, removed ones too.
+    /// Its fields as members of an object, including removed ones.
     pub object: Object,
     /// Its indexes.
     pub indexes: Vec<Index>,
 }
 
 impl Table {
-    /// The place of a field.
+    /// Returns the index of a field among the fields.
     pub(super) fn place(&self, field: &Ident) -> Option<usize> {
         self.object.members.iter().position(|member| member.field == *field)
     }
 }
 
-/// Checks a table and takes our attributes and the retired fields out of the struct.
+/// Checks a table, and removes our attributes and the retired fields from the struct.
 pub(super) fn check(options: TokenStream, written: &mut ItemStruct, errors: &mut Errors) -> Option<Table> {
     let (name, prefix) = names(options, errors);
     let indexes = attributes::take(&mut written.attrs, "index");
@@ -77,7 +77,7 @@ fn names(options: TokenStream, errors: &mut Errors) -> (Option<LitStr>, Option<L
         errors.add(syn::Error::new(proc_macro2::Span::call_site(), format!("name the table: `{example}`")));
     }
     if !prefix_given {
-        let message = format!("say what its ids begin with: `{example}`");
+        let message = format!("name the prefix of its ids: `{example}`");
         errors.add(syn::Error::new(proc_macro2::Span::call_site(), message));
     }
     if let Some(text) = &name {
@@ -99,7 +99,7 @@ fn table_name(name: &LitStr, errors: &mut Errors) {
     }
 }
 
-/// The prefix of a TypeID (TypeID 0.3, "Type Prefix").
+/// Checks the prefix of a TypeID (TypeID 0.3, "Type Prefix").
 fn table_prefix(prefix: &LitStr, errors: &mut Errors) {
     let text = prefix.value();
     if text.is_empty() {
@@ -118,7 +118,8 @@ fn fields(object: &Object, ident: &Ident, errors: &mut Errors) {
     }
     for (at, member) in object.members.iter().enumerate() {
         if member.name.starts_with('_') || member.field.to_string().starts_with('_') {
-            errors.at(&member.field, "names with a leading `_` belong to the row itself: `_id`, `_creationTime`");
+            errors
+                .at(&member.field, "names with a leading `_` are reserved for the row itself: `_id`, `_creationTime`");
         }
         if !member.name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
             errors.at(&member.field, format!("`{}` cannot name a column: letters and digits can", member.name));
@@ -127,7 +128,7 @@ fn fields(object: &Object, ident: &Ident, errors: &mut Errors) {
             .iter()
             .find(|first| first.name != member.name && first.name.eq_ignore_ascii_case(&member.name));
         if let Some(first) = clash {
-            let message = format!("columns differ in more than case: `{}` is there already", first.name);
+            let message = format!("columns must differ in more than case: `{}` exists already", first.name);
             errors.at(&member.field, message);
         }
     }
@@ -152,13 +153,13 @@ fn check_indexes(table: &Table, errors: &mut Errors) {
     }
 }
 
-/// The field of an index, which must be there and not retired.
+/// Returns the field of an index. The field must exist and must not be retired.
 fn known<'a>(table: &'a Table, field: &Ident, errors: &mut Errors) -> Option<&'a Member> {
     let Some(place) = table.place(field) else {
         let names: Vec<String> = table.object.present().map(|member| member.field.to_string()).collect();
         let meant = names.iter().find(|name| names::near(name, &field.to_string()));
         let message = match meant {
-            Some(meant) => format!("the table has no field `{field}`; is `{meant}` meant?"),
+            Some(meant) => format!("the table has no field `{field}`; did you mean `{meant}`?"),
             None => format!("the table has no field `{field}`; it has {}", names.join(", ")),
         };
         errors.at(field, message);
@@ -175,7 +176,7 @@ fn known<'a>(table: &'a Table, field: &Ident, errors: &mut Errors) -> Option<&'a
 fn condition(when: &index::When, member: &Member, errors: &mut Errors) {
     match when.is {
         index::Is::Null | index::Is::NotNull if types::option(&member.ty).is_none() => {
-            errors.at(&when.field, format!("`{}` always has a value: its type is no `Option`", when.field));
+            errors.at(&when.field, format!("`{}` always has a value: its type is not an `Option`", when.field));
         }
         index::Is::Null | index::Is::NotNull | index::Is::Equal(_) => {}
     }
@@ -187,7 +188,7 @@ mod tests {
 
     use super::*;
 
-    /// Every message about a table with these options and fields.
+    /// Returns every message about a table with these options and fields.
     fn mistakes(options: TokenStream, fields: TokenStream) -> Vec<String> {
         let mut written: ItemStruct = syn::parse2(quote!(struct Row { #fields })).unwrap();
         let mut errors = Errors::default();
@@ -199,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prefix_is_that_of_a_typeid() {
+    fn prefix_is_that_of_a_typeid() {
         let long = "a".repeat(63);
         for good in ["user", "user_row", "a", "a_b_c", &long] {
             assert_eq!(mistakes(quote!(name = "rows", prefix = #good), quote!(a: i64)), Vec::<String>::new(), "{good}");
@@ -211,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_camel_case_and_may_begin_with_the_runtimes_underscore() {
+    fn name_is_camel_case_and_may_begin_with_the_underscore_of_the_runtime() {
         for good in ["rows", "meetingParticipants", "_jobs", "a1"] {
             assert_eq!(mistakes(quote!(name = #good, prefix = "row"), quote!(a: i64)), Vec::<String>::new(), "{good}");
         }
@@ -221,13 +222,13 @@ mod tests {
     }
 
     #[test]
-    fn a_table_has_a_field() {
+    fn table_has_a_field() {
         let options = quote!(name = "rows", prefix = "row");
         assert_eq!(mistakes(options, quote!()), ["a table has at least one field"]);
     }
 
     #[test]
-    fn all_mistakes_are_told_at_once() {
+    fn all_mistakes_are_reported_together() {
         let said = mistakes(quote!(name = "Rows", prefix = "Row", color = "red"), quote!(_id: i64, a_b: i64, aB: i64));
         assert_eq!(said.len(), 5, "{said:#?}");
     }

@@ -1,4 +1,4 @@
-//! Writes what makes a struct a table: its definition, its codec, its indexes as types, its wire form.
+//! Generates the code of a table: its definition, its codec, its indexes as types, its wire form.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
@@ -11,7 +11,7 @@ use crate::object::{self, Member, Presence};
 use crate::types;
 use crate::{attributes, defaults};
 
-/// All implementations.
+/// Returns all implementations.
 pub(super) fn expand(table: &Table) -> TokenStream {
     let ident = &table.ident;
     let definition = definition(table);
@@ -28,7 +28,7 @@ pub(super) fn expand(table: &Table) -> TokenStream {
                 ::convoke::__private::SubmittedTable(<#ident as ::convoke::__private::Table>::DEF)
             }
         };
-        // Apart from the codec: an index may have the name of one of its variables.
+        // Separate from the codec: an index may have the name of a variable there.
         #(#cfgs)*
         const _: () = {
             #fields
@@ -175,7 +175,7 @@ fn decode(place: usize, member: &Member) -> Option<TokenStream> {
     }
 }
 
-/// A type for every field that is in an index.
+/// Returns a type for each indexed field.
 fn fields(table: &Table) -> TokenStream {
     let vis = &table.vis;
     let indexed =
@@ -184,7 +184,7 @@ fn fields(table: &Table) -> TokenStream {
         let Member { field, ty, name, .. } = member;
         let field = field_type(field);
         quote! {
-            #[allow(non_camel_case_types, dead_code, reason = "it stands for the field of its name")]
+            #[allow(non_camel_case_types, dead_code, reason = "it represents the field of its name")]
             #vis struct #field;
             #[automatically_derived]
             impl ::convoke::__private::Field for #field {
@@ -196,12 +196,12 @@ fn fields(table: &Table) -> TokenStream {
     quote!(#(#fields)*)
 }
 
-/// The type of a field. An index may be called like a field, hence the word before it.
+/// Returns the type of a field. The prefix avoids a conflict with an index of the field's name.
 fn field_type(field: &Ident) -> Ident {
     format_ident!("field_{}", field.unraw())
 }
 
-/// A type for every index, and a constant of the struct by which queries name it.
+/// Returns a type for each index, and a constant of the struct by which queries name it.
 fn indexes(table: &Table) -> TokenStream {
     let Table { ident, vis, .. } = table;
     let types = table.indexes.iter().enumerate().map(|(place, index)| index_type(table, place, index));
@@ -215,7 +215,7 @@ fn indexes(table: &Table) -> TokenStream {
     });
     quote! {
         #(#types)*
-        #[allow(non_upper_case_globals, dead_code, reason = "each stands for the index of its name")]
+        #[allow(non_upper_case_globals, dead_code, reason = "each represents the index of its name")]
         impl #ident {
             #(#consts)*
         }
@@ -238,7 +238,7 @@ fn index_type(table: &Table, place: usize, index: &Index) -> TokenStream {
         }
     });
     quote! {
-        #[allow(non_camel_case_types, reason = "it stands for the index of its name")]
+        #[allow(non_camel_case_types, reason = "it represents the index of its name")]
         #[::core::prelude::v1::derive(::core::clone::Clone, ::core::marker::Copy)]
         #vis struct #name;
         #[automatically_derived]
@@ -252,7 +252,7 @@ fn index_type(table: &Table, place: usize, index: &Index) -> TokenStream {
     }
 }
 
-/// What the docs say of an index.
+/// Returns the doc comment of an index.
 fn document(index: &Index) -> String {
     let keys: Vec<String> = index
         .keys

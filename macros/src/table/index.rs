@@ -1,4 +1,4 @@
-//! `#[index(…)]`: its name, its keys, and which rows are in it.
+//! `#[index(…)]`: the name of an index, its keys, and its condition.
 
 use proc_macro2::TokenStream;
 use syn::parse::{Parse, ParseStream, Parser as _};
@@ -9,15 +9,15 @@ use super::literal::Literal;
 use crate::attributes::{self, Given};
 use crate::errors::Errors;
 
-/// An index as it was written.
+/// An index as written.
 pub(super) struct Index {
     /// Its name.
     pub name: Ident,
     /// Its keys, in order.
     pub keys: Vec<Key>,
-    /// Whether at most one row has all its keys.
+    /// True if it is unique: at most one row has the same keys.
     pub unique: bool,
-    /// Which rows are in it.
+    /// Condition for its rows.
     pub when: Option<When>,
 }
 
@@ -25,31 +25,31 @@ pub(super) struct Index {
 pub(super) struct Key {
     /// The field.
     pub field: Ident,
-    /// Greatest first.
+    /// True if the greatest value comes first.
     pub descending: bool,
 }
 
-/// Which rows an index holds.
+/// The condition for the rows of an index.
 pub(super) struct When {
-    /// The field that decides.
+    /// The field that is compared.
     pub field: Ident,
-    /// What it must be.
+    /// The required value.
     pub is: Is,
 }
 
-/// What a field must be.
+/// The required value of a field.
 pub(super) enum Is {
     /// Equal to this.
     Equal(Literal),
-    /// Without a value.
+    /// No value.
     Null,
-    /// With a value.
+    /// Any value.
     NotNull,
 }
 
 const EXAMPLE: &str = "write the index's name and its fields: `#[index(by_user(user_id))]`";
 
-/// Reads one attribute.
+/// Parses one attribute.
 pub(super) fn parse(attribute: &Attribute, errors: &mut Errors) -> Option<Index> {
     let mut choices = attributes::choices(attributes::list(attribute), errors).into_iter();
     let Some(first) = choices.next() else {
@@ -67,7 +67,10 @@ pub(super) fn parse(attribute: &Attribute, errors: &mut Errors) -> Option<Index>
             "when" => match choice.given {
                 Given::List(condition) => index.when = errors.take(syn::parse2(condition)),
                 Given::Nothing | Given::Value(_) => {
-                    errors.at(&choice.name, "say which rows: `when(status = \"waiting\")`, `when(ended_at is null)`");
+                    errors.at(
+                        &choice.name,
+                        "write the condition: `when(status = \"waiting\")`, `when(ended_at is null)`",
+                    );
                 }
             },
             _ => attributes::unknown(&choice, &["unique", "when"], errors),

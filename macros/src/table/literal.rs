@@ -1,4 +1,4 @@
-//! Constants of a schema: what a conditional index compares with.
+//! Constants in a schema: the values in the condition of an index.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
@@ -8,9 +8,9 @@ use syn::{Lit, Path, Token, Type};
 
 /// A constant.
 pub(super) enum Literal {
-    /// A text, number or truth value, as written.
+    /// A text, number or boolean, as written.
     Written(Lit),
-    /// A number below zero.
+    /// A negative number.
     Negative(Lit),
     /// A variant of an enum with `#[value]`.
     Named(Path),
@@ -23,7 +23,7 @@ impl Parse for Literal {
             let number: Lit = input.parse()?;
             return match number {
                 Lit::Int(_) | Lit::Float(_) => Ok(Literal::Negative(number)),
-                other => Err(syn::Error::new_spanned(other, "only a number can be below zero")),
+                other => Err(syn::Error::new_spanned(other, "only a number can be negative")),
             };
         }
         if input.peek(Lit) {
@@ -43,7 +43,7 @@ impl Parse for Literal {
 const EXPECTED: &str = "write a text, a number, `true`, `false`, or a variant such as `State::Waiting`";
 
 impl Literal {
-    /// The constant as it was written.
+    /// Returns the constant as written.
     pub(super) fn text(&self) -> String {
         match self {
             Literal::Written(written) => quote!(#written).to_string(),
@@ -52,7 +52,7 @@ impl Literal {
         }
     }
 
-    /// The constant as the runtime takes it, once it is known to fit a column of type `ty`.
+    /// Returns the constant for the runtime, after rustc has checked that it fits a column of type `ty`.
     pub(super) fn expand(&self, ty: &Type) -> TokenStream {
         let literal = self.constructed();
         quote_spanned! {self.span()=>

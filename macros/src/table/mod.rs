@@ -12,12 +12,12 @@ use syn::{Item, ItemStruct};
 use crate::attributes;
 use crate::errors::{Errors, before, beside};
 
-/// The struct, and behind it what makes it a table, or every mistake.
+/// Returns the struct, followed by the code of a table or by every mistake.
 pub(crate) fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
     let mut written: ItemStruct = match syn::parse2::<Item>(item.clone()) {
         Ok(Item::Struct(written)) => written,
         Ok(_) | Err(_) => {
-            let message = "#[table] stands above a struct whose fields are the columns";
+            let message = "#[table] belongs above a struct whose fields are the columns";
             return beside(&item, Err(syn::Error::new(Span::call_site(), message)));
         }
     };

@@ -1,4 +1,4 @@
-//! `#[value]`: a type with its wire form, its stored form and its rule in one place.
+//! `#[value]`: a type with its wire form, its stored form and its rule.
 
 mod enumeration;
 mod newtype;
@@ -10,7 +10,7 @@ use syn::{Fields, Item};
 
 use crate::errors::beside;
 
-/// The type, and behind it what makes it a value, or every mistake.
+/// Returns the type, followed by the code of a value or by every mistake.
 pub(crate) fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
     match syn::parse2::<Item>(item.clone()) {
         Ok(Item::Enum(written)) if !written.generics.params.is_empty() => {
@@ -28,7 +28,7 @@ pub(crate) fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
             Fields::Named(_) | Fields::Unit => structure::expand(options, written),
         },
         Ok(_) | Err(_) => {
-            let message = "#[value] stands above a struct with named fields, a struct around one value such as \
+            let message = "#[value] belongs above a struct with named fields, a struct around one value such as \
                            `struct Age(i64);`, or an enum";
             beside(&item, Err(syn::Error::new(Span::call_site(), message)))
         }

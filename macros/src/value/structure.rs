@@ -8,7 +8,7 @@ use crate::attributes;
 use crate::errors::{Errors, before};
 use crate::object::{self, Direction, Object};
 
-/// The struct, and behind it what makes it a value.
+/// Returns the struct, followed by the code of a value.
 pub(super) fn expand(options: TokenStream, mut written: ItemStruct) -> TokenStream {
     let mut errors = Errors::default();
     let Options { direction, shown_as } = self::options(options, &mut errors);
@@ -29,7 +29,7 @@ pub(super) fn expand(options: TokenStream, mut written: ItemStruct) -> TokenStre
     before(&quote!(#derive #written), made)
 }
 
-/// What is derived for an object.
+/// Returns the derives of an object.
 pub(super) fn derived(direction: Direction) -> &'static [&'static str] {
     match direction {
         Direction::Both => &["Clone", "Debug", "PartialEq"],
@@ -58,7 +58,7 @@ fn options(tokens: TokenStream, errors: &mut Errors) -> Options {
     options
 }
 
-/// The column of an object: text of JSON.
+/// Returns the column of an object: JSON text.
 pub(super) fn column(name: &Ident) -> TokenStream {
     let unlisted = attributes::unlisted();
     quote! {

@@ -1,5 +1,5 @@
-//! `#[value]` on an enum of which some variants have fields: an object on the wire whose tag says which variant it is,
-//! JSON in a column.
+//! `#[value]` on an enum with fields in some variants: an object on the wire whose tag selects the variant, and JSON in
+//! a column.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
@@ -25,10 +25,10 @@ struct Union {
 /// A variant.
 struct Variant {
     name: Ident,
-    /// Its text in the tag.
+    /// Its text as a tag.
     text: String,
     doc: String,
-    /// Its members in order, removed ones too.
+    /// Its members in order, including removed ones.
     members: Vec<Member>,
 }
 
@@ -36,13 +36,13 @@ struct Variant {
 struct Options {
     direction: Direction,
     spelling: Spelling,
-    /// The member that says which variant it is.
+    /// The member that selects the variant.
     tag: String,
-    /// The name of the type in clients and in OpenAPI, if the author gives one.
+    /// Its name in clients and in OpenAPI, if the author sets it.
     shown_as: Option<LitStr>,
 }
 
-/// The enum, and behind it what makes it a value.
+/// Returns the enum, followed by the code of a value.
 pub(super) fn expand(options: TokenStream, mut written: ItemEnum) -> TokenStream {
     let mut errors = Errors::default();
     let union = check(options, &mut written, &mut errors);
@@ -67,7 +67,7 @@ pub(super) fn expand(options: TokenStream, mut written: ItemEnum) -> TokenStream
             };
         }
     });
-    // Fields that nothing can be derived for would only add noise to the mistake.
+    // Derive errors of fields would only add noise to the mistake.
     let derive = made.is_ok().then_some(derive);
     before(&quote!(#derive #written), made)
 }
@@ -91,7 +91,7 @@ fn check(options: TokenStream, written: &mut ItemEnum, errors: &mut Errors) -> U
         };
         for member in members.iter().filter(|member| member.name == options.tag) {
             let message = format!(
-                "`{}` is the member that says which variant it is; rename the field, or write `#[value(tag = \"kind\")]` \
+                "`{}` is the member that selects the variant; rename the field, or write `#[value(tag = \"kind\")]` \
                  above the enum",
                 options.tag
             );
@@ -117,7 +117,7 @@ fn options(tokens: TokenStream, errors: &mut Errors) -> Options {
                 let Some(tag) = choice.text(errors) else { continue };
                 options.tag = tag.value();
                 if options.tag.is_empty() {
-                    errors.at(tag, "name the member that says which variant it is: `tag = \"kind\"`");
+                    errors.at(tag, "name the member that selects the variant: `tag = \"kind\"`");
                 }
             }
             "name" => options.shown_as = attributes::type_name(&choice, errors),
@@ -168,12 +168,13 @@ fn write(union: &Union) -> TokenStream {
     write::serialize(name, &body)
 }
 
-/// The variable that borrows a field while its variant is written.
+/// Returns the variable that borrows a field while its variant is serialized.
 fn local(member: &Member) -> Ident {
     format_ident!("field_{}", member.field.unraw(), span = Span::mixed_site())
 }
 
-/// The schema of the enum, and a schema with a name for each variant: a discriminator of OpenAPI 3.0 takes no others.
+/// Returns the schema of the enum, and a named schema for each variant: a discriminator of OpenAPI 3.0 needs named
+/// schemas.
 fn schema(union: &Union) -> TokenStream {
     let Union { name, doc, options, variants } = union;
     let Options { tag, shown_as, .. } = options;
@@ -199,7 +200,7 @@ fn schema(union: &Union) -> TokenStream {
     }
 }
 
-/// A type that stands for a variant in schemas alone.
+/// Returns a type that represents a variant in schemas only.
 fn variant_type(union: &Union, variant: &Variant, ty: &Ident) -> TokenStream {
     let Union { name, options: Options { tag, direction, shown_as, .. }, .. } = union;
     let text = variant.name.unraw().to_string();

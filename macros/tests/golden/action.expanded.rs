@@ -5,7 +5,7 @@ pub async fn generate(ctx: &ActionCtx, mut args: Generate) -> Result<Generated> 
 #[allow(
     non_camel_case_types,
     dead_code,
-    reason = "it stands for the function of its name"
+    reason = "it represents the function of its name"
 )]
 pub struct generate {}
 const _: () = {
@@ -23,6 +23,7 @@ const _: () = {
             file: ::core::file!(),
             line: ::core::line!(),
             crons: &[],
+            rights: ::core::option::Option::None,
             rate: ::core::option::Option::None,
             tries: ::core::option::Option::None,
             identity_hook: false,

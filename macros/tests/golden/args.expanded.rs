@@ -160,11 +160,11 @@ const _: () = {
         fn json_schema(
             generator: &mut ::convoke::__private::schemars::SchemaGenerator,
         ) -> ::convoke::__private::schemars::Schema {
-            ::convoke::__private::ObjectSchema::new("What a listing takes.")
+            ::convoke::__private::ObjectSchema::new("The arguments of a listing.")
                 .required(
                     generator,
                     "userId",
-                    "Whose.",
+                    "Owner.",
                     <Id<User> as ::convoke::__private::OutMember>::schema,
                 )
                 .optional(
@@ -204,9 +204,9 @@ const _: () = {
     impl ::convoke::__private::Args for Listing {}
 };
 #[::core::prelude::v1::derive(::core::clone::Clone, ::core::fmt::Debug)]
-/// What a listing takes.
+/// The arguments of a listing.
 pub struct Listing {
-    /// Whose.
+    /// Owner.
     pub user_id: Id<User>,
     pub bio: Option<Bio>,
     pub limit: i64,

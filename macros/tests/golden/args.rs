@@ -1,7 +1,7 @@
-/// What a listing takes.
+/// The arguments of a listing.
 #[args]
 pub struct Listing {
-    /// Whose.
+    /// Owner.
     pub user_id: Id<User>,
     pub bio: Option<Bio>,
     #[default(20)]

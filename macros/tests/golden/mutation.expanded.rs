@@ -8,7 +8,7 @@ fn clean(ctx: &mut MutationCtx) -> Result<()> {
 #[allow(
     non_camel_case_types,
     dead_code,
-    reason = "it stands for the function of its name"
+    reason = "it represents the function of its name"
 )]
 struct clean {}
 #[cfg(unix)]
@@ -27,6 +27,7 @@ const _: () = {
             file: ::core::file!(),
             line: ::core::line!(),
             crons: &["30 0 12 * * mon", "0 3 * * *"],
+            rights: ::core::option::Option::None,
             rate: ::core::option::Option::Some("cleaning"),
             tries: ::core::option::Option::None,
             identity_hook: false,
@@ -62,7 +63,7 @@ pub(crate) fn seen(ctx: &mut MutationCtx) -> Result<()> {
 #[allow(
     non_camel_case_types,
     dead_code,
-    reason = "it stands for the function of its name"
+    reason = "it represents the function of its name"
 )]
 pub(crate) struct seen {}
 const _: () = {
@@ -80,6 +81,7 @@ const _: () = {
             file: ::core::file!(),
             line: ::core::line!(),
             crons: &[],
+            rights: ::core::option::Option::None,
             rate: ::core::option::Option::None,
             tries: ::core::option::Option::None,
             identity_hook: true,

@@ -1,4 +1,4 @@
-/// Who takes part in a meeting.
+/// Lists the participants of a meeting.
 ///
 /// # Errors
 /// - `FORBIDDEN`: the caller does not.
@@ -12,7 +12,7 @@ pub fn list_participants(
 #[allow(
     non_camel_case_types,
     dead_code,
-    reason = "it stands for the function of its name"
+    reason = "it represents the function of its name"
 )]
 pub struct list_participants {}
 const _: () = {
@@ -26,10 +26,11 @@ const _: () = {
             name: "list_participants",
             kind: ::convoke::__private::Kind::Query,
             visibility: ::convoke::__private::Visibility::Public,
-            doc: "Who takes part in a meeting.\n\n# Errors\n- `FORBIDDEN`: the caller does not.",
+            doc: "Lists the participants of a meeting.\n\n# Errors\n- `FORBIDDEN`: the caller does not.",
             file: ::core::file!(),
             line: ::core::line!(),
             crons: &[],
+            rights: ::core::option::Option::None,
             rate: ::core::option::Option::None,
             tries: ::core::option::Option::None,
             identity_hook: false,

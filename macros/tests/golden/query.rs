@@ -1,4 +1,4 @@
-/// Who takes part in a meeting.
+/// Lists the participants of a meeting.
 ///
 /// # Errors
 /// - `FORBIDDEN`: the caller does not.

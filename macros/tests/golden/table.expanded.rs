@@ -317,7 +317,7 @@ const _: () = {
     #[allow(
         non_camel_case_types,
         dead_code,
-        reason = "it stands for the field of its name"
+        reason = "it represents the field of its name"
     )]
     pub struct field_user_id;
     #[automatically_derived]
@@ -328,7 +328,7 @@ const _: () = {
     #[allow(
         non_camel_case_types,
         dead_code,
-        reason = "it stands for the field of its name"
+        reason = "it represents the field of its name"
     )]
     pub struct field_status;
     #[automatically_derived]
@@ -339,7 +339,7 @@ const _: () = {
     #[allow(
         non_camel_case_types,
         dead_code,
-        reason = "it stands for the field of its name"
+        reason = "it represents the field of its name"
     )]
     pub struct field_usage_count;
     #[automatically_derived]
@@ -347,7 +347,7 @@ const _: () = {
         type Type = i64;
         const NAME: &'static ::core::primitive::str = "usageCount";
     }
-    #[allow(non_camel_case_types, reason = "it stands for the index of its name")]
+    #[allow(non_camel_case_types, reason = "it represents the index of its name")]
     #[::core::prelude::v1::derive(::core::clone::Clone, ::core::marker::Copy)]
     pub struct by_user;
     #[automatically_derived]
@@ -357,7 +357,7 @@ const _: () = {
         const DEF: &'static ::convoke::__private::IndexDef = &<QueueEntry as ::convoke::__private::Table>::DEF
             .indexes[0usize];
     }
-    #[allow(non_camel_case_types, reason = "it stands for the index of its name")]
+    #[allow(non_camel_case_types, reason = "it represents the index of its name")]
     #[::core::prelude::v1::derive(::core::clone::Clone, ::core::marker::Copy)]
     pub struct one_waiting;
     #[automatically_derived]
@@ -369,7 +369,7 @@ const _: () = {
     }
     #[automatically_derived]
     impl ::convoke::__private::Unique for one_waiting {}
-    #[allow(non_camel_case_types, reason = "it stands for the index of its name")]
+    #[allow(non_camel_case_types, reason = "it represents the index of its name")]
     #[::core::prelude::v1::derive(::core::clone::Clone, ::core::marker::Copy)]
     pub struct by_use;
     #[automatically_derived]
@@ -382,7 +382,7 @@ const _: () = {
     #[allow(
         non_upper_case_globals,
         dead_code,
-        reason = "each stands for the index of its name"
+        reason = "each represents the index of its name"
     )]
     impl QueueEntry {
         /// Index on `user_id`, `status`.

@@ -8,7 +8,7 @@
     ::core::cmp::Ord,
     ::core::hash::Hash
 )]
-/// Where a meeting stands.
+/// The state of a meeting.
 pub enum MeetingState {
     /// Not begun.
     Scheduled,
@@ -17,9 +17,9 @@ pub enum MeetingState {
 const _: () = {
     const __NAMES: &[&::core::primitive::str] = &["scheduled", "on"];
     impl MeetingState {
-        /// Every value, in the order of their declaration.
+        /// All values, in the order of their declaration.
         pub const ALL: &'static [Self] = &[Self::Scheduled, Self::Active];
-        /// The text that stands for it on the wire and in the database.
+        /// Returns its text on the wire and in the database.
         pub const fn as_str(self) -> &'static ::core::primitive::str {
             match self {
                 Self::Scheduled => "scheduled",
@@ -79,7 +79,7 @@ const _: () = {
             _: &mut ::convoke::__private::schemars::SchemaGenerator,
         ) -> ::convoke::__private::schemars::Schema {
             ::convoke::__private::schema_one_of(
-                "Where a meeting stands.",
+                "The state of a meeting.",
                 __NAMES,
                 &["Not begun.", ""],
             )

@@ -1,4 +1,4 @@
-/// Where a meeting stands.
+/// The state of a meeting.
 #[value]
 pub enum MeetingState {
     /// Not begun.

@@ -23,10 +23,10 @@ const _: () = {
         ..::convoke::__private::TextRule::ANY
     };
     impl DisplayName {
-        /// The value, if `text` obeys its rule.
+        /// Creates the value, if `text` follows its rule.
         ///
         /// # Errors
-        /// Why it does not.
+        /// The rule that `text` breaks.
         pub fn new(
             text: impl ::core::convert::AsRef<
                 ::core::primitive::str,
@@ -34,11 +34,11 @@ const _: () = {
         ) -> ::core::result::Result<Self, ::convoke::__private::Invalid> {
             __RULE.apply(text).map(Self)
         }
-        /// The text.
+        /// Returns the text.
         pub fn as_str(&self) -> &::core::primitive::str {
             &self.0
         }
-        /// The text, handed over.
+        /// Converts it into the text.
         pub fn into_string(self) -> ::std::string::String {
             self.0
         }
@@ -175,16 +175,16 @@ const _: () = {
         ..::convoke::__private::IntegerRule::ANY
     };
     impl Age {
-        /// The value, if `number` obeys its rule.
+        /// Creates the value, if `number` follows its rule.
         ///
         /// # Errors
-        /// Why it does not.
+        /// The rule that `number` breaks.
         pub fn new(
             number: i64,
         ) -> ::core::result::Result<Self, ::convoke::__private::Invalid> {
             __RULE.apply(number).map(Self)
         }
-        /// The number.
+        /// Returns the number.
         pub const fn get(self) -> i64 {
             self.0
         }
@@ -294,16 +294,16 @@ const _: () = {
         ..::convoke::__private::NumberRule::ANY
     };
     impl Weight {
-        /// The value, if `number` obeys its rule.
+        /// Creates the value, if `number` follows its rule.
         ///
         /// # Errors
-        /// Why it does not.
+        /// The rule that `number` breaks.
         fn new(
             number: f64,
         ) -> ::core::result::Result<Self, ::convoke::__private::Invalid> {
             __RULE.apply(number).map(Self)
         }
-        /// The number.
+        /// Returns the number.
         const fn get(self) -> f64 {
             self.0
         }

@@ -198,7 +198,7 @@ const _: () = {
                 .required(
                     generator,
                     "to",
-                    "Where to.",
+                    "Target.",
                     <String as ::convoke::__private::OutMember>::schema,
                 )
                 .or(
@@ -269,7 +269,7 @@ const _: () = {
         fn json_schema(
             generator: &mut ::convoke::__private::schemars::SchemaGenerator,
         ) -> ::convoke::__private::schemars::Schema {
-            ::convoke::__private::UnionSchema::new("What happened.", "kind")
+            ::convoke::__private::UnionSchema::new("An event.", "kind")
                 .variant::<__HasMoved>(generator, "hasMoved")
                 .variant::<__Closed>(generator, "shut")
                 .finish()
@@ -287,11 +287,11 @@ const _: () = {
     ::core::fmt::Debug,
     ::core::cmp::PartialEq
 )]
-/// What happened.
+/// An event.
 pub enum Event {
     /// It moved.
     HasMoved {
-        /// Where to.
+        /// Target.
         to: String,
         r#steps: i64,
         by: Option<Id<User>>,

@@ -1,9 +1,9 @@
-/// What happened.
+/// An event.
 #[value(tag = "kind", rename_all = "camelCase")]
 pub enum Event {
     /// It moved.
     HasMoved {
-        /// Where to.
+        /// Target.
         to: String,
         #[default(1)]
         r#steps: i64,

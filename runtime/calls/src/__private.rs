@@ -1,12 +1,13 @@
-//! What the attributes' expansions name, so that a crate with functions depends on `convoke` alone.
+//! Names for the expansions of the attributes, so that a crate with functions depends on `convoke` alone.
 //!
-//! Nothing here is for authors, and nothing here is stable.
+//! This module is not part of the public API, and nothing in it is stable.
 
 pub use convoke_store::__private::*;
 
 pub use crate::context::handler::{SubmittedHandler, action_handler, mutation_handler, query_handler};
 pub use crate::context::{ActionCtx, ActionFn, MutationCtx, MutationFn, QueryCtx, QueryFn};
+pub use crate::execute::on_snapshot;
 pub use crate::function::{
     Args, Function, FunctionDef, IsAction, IsMutation, IsQuery, IsResult, Kind, NoArgs, Submitted, Visibility,
-    args_schema, output_schema,
+    args_schema, output_schema, verdict,
 };

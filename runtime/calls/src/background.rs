@@ -1,4 +1,4 @@
-//! What a server does by itself, beside answering calls: scheduled work, figures, retention.
+//! The background work of a server: scheduled work, metrics, retention.
 
 use std::time::Duration;
 
@@ -10,13 +10,13 @@ use crate::runtime::Runtime;
 use crate::scheduler;
 use convoke_core::error::Error;
 
-/// Between two writes of figures.
+/// Interval between two writes of metrics.
 pub const STATS: Duration = Duration::from_secs(60);
-/// Between two removals of what has expired.
+/// Interval between two removals of expired rows.
 pub const RETENTION: Duration = Duration::from_secs(60 * 60);
 
-/// The work in the background of a runtime. Dropped, it is cut off; [`Background::stop`] ends it in order.
-#[must_use = "dropped, the background work ends at once"]
+/// The background work of a runtime. Dropping it cuts the work off; [`Background::stop`] ends it in order.
+#[must_use = "the background work ends when this is dropped"]
 pub struct Background {
     runtime: Runtime,
     stop: watch::Sender<bool>,
@@ -24,7 +24,8 @@ pub struct Background {
 }
 
 impl Runtime {
-    /// Begins to run scheduled work, to keep figures and to remove what has expired. Needs a tokio runtime around it.
+    /// Starts scheduled work, the recording of metrics and the removal of expired rows. Must be called in a tokio
+    /// runtime.
     pub fn start_background(&self) -> Background {
         let (stop, stopped) = watch::channel(false);
         let mut tasks = JoinSet::new();
@@ -55,7 +56,7 @@ impl Runtime {
 }
 
 impl Background {
-    /// Does this too, at once and then again and again with a pause of `period`.
+    /// Adds periodic work: it runs immediately and then with a pause of `period`.
     pub fn every<F>(&mut self, period: Duration, work: impl Fn() -> F + Send + 'static)
     where
         F: Future<Output = convoke_core::error::Result<()>> + Send + 'static,
@@ -63,27 +64,27 @@ impl Background {
         self.tasks.spawn(every(period, self.stop.subscribe(), work));
     }
 
-    /// Starts no more work from now on; [`Background::stop`] waits for what is running.
+    /// Starts no more work; [`Background::stop`] waits for running work.
     pub fn wind_down(&self) {
         // The tasks may have ended by themselves.
         let _ = self.stop.send(true);
     }
 
-    /// Starts no more work, waits for what is running (at most the drain time), and writes the figures that are left.
-    /// To be called after the last call was answered and before the store is closed.
+    /// Starts no more work, waits for running work (at most the drain timeout), and writes the remaining metrics. Call
+    /// it after the last response and before the store is closed.
     pub async fn stop(mut self) {
         self.wind_down();
         while let Some(ended) = self.tasks.join_next().await {
             if let Err(error) = ended {
-                tracing::error!(target: "convoke::background", "a background task broke off: {error}");
+                tracing::error!(target: "convoke::background", "a background task failed: {error}");
             }
         }
         if let Err(error) = self.runtime.store_all_performance().await {
-            tracing::warn!(target: "convoke::background", "the last figures are lost: {}", error.chain());
+            tracing::warn!(target: "convoke::background", "the latest metrics are lost: {}", error.chain());
         }
         let runtime = self.runtime;
         if tokio::task::spawn_blocking(move || runtime.write_calls()).await.is_err() {
-            tracing::warn!(target: "convoke::background", "the last calls are not recorded");
+            tracing::warn!(target: "convoke::background", "the latest calls are not recorded");
         }
     }
 }
@@ -95,7 +96,7 @@ async fn every<F: Future<Output = convoke_core::error::Result<()>>>(
 ) {
     while !*stop.borrow_and_update() {
         if let Err(error) = work().await {
-            tracing::warn!(target: "convoke::background", "tried again later: {}", error.chain());
+            tracing::warn!(target: "convoke::background", "background work failed; it is retried later: {}", error.chain());
         }
         tokio::select! {
             () = tokio::time::sleep(period) => {}

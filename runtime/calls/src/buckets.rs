@@ -1,7 +1,7 @@
-//! Token buckets in memory, one for each identity and name.
+//! Token buckets in memory, one per identity and name.
 //!
-//! By hand, since the keyed limiters of the libraries (`governor`) know no debt: a call may cost more than a bucket
-//! holds, and what a mutation has written is known, and charged, only when it is done.
+//! Not from a library: the keyed limiters of `governor` know no debt. A call may cost more than a bucket holds, and the
+//! bytes that a mutation writes are known, and charged, only at its end.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -11,45 +11,45 @@ use parking_lot::Mutex;
 use convoke_core::clock::Millis;
 use convoke_core::identity::Identity;
 
-/// Whether a call waits for its bucket.
+/// The time at which a charge is paid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Payment {
-    /// It is refused if the bucket does not hold enough.
+    /// The call is rejected if the bucket does not hold enough.
     Now,
-    /// It is taken from what the bucket will hold: for work that was accepted before, and that nobody would repeat.
+    /// The bucket goes into debt: for work that was accepted before and that no client would retry.
     Later,
 }
 
-/// How a bucket fills.
+/// Capacity and refill rate of a bucket.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Refill {
-    /// What it holds at most, and at first.
+    /// Maximum and initial number of tokens.
     pub full: f64,
     pub per_second: f64,
 }
 
 impl Refill {
-    /// How long it takes until `tokens` more are there.
+    /// Returns the time until `tokens` more are available.
     pub(crate) fn time_for(self, tokens: f64) -> Duration {
         Duration::from_millis((tokens / self.per_second * 1_000.0).ceil() as u64)
     }
 }
 
-/// What is to be taken from a bucket of an identity.
+/// A charge to a bucket of an identity.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Charge {
-    /// Which one.
+    /// Name of the bucket.
     pub name: &'static str,
     pub refill: Refill,
-    /// Tokens.
+    /// Number of tokens.
     pub cost: f64,
     pub payment: Payment,
     pub now: Millis,
 }
 
 impl Charge {
-    /// What the bucket must hold: what costs more than it ever holds empties a full one beyond that, instead of never
-    /// being let through.
+    /// Returns the number of tokens that the bucket must hold. A cost above the capacity needs a full bucket and leaves
+    /// a debt; otherwise such a call would never be accepted.
     pub(crate) fn needed(&self) -> f64 {
         match self.payment {
             Payment::Now => self.cost.min(self.refill.full),
@@ -73,26 +73,27 @@ impl Bucket {
 /// The buckets of all identities.
 pub(crate) struct Buckets(Vec<Mutex<Shard>>);
 
-/// Some of the buckets, and how many they may become before the full ones are dropped: a full bucket is the same as
-/// none. Twice what was left last time, so that a flood of identities does not make every call look at all of them.
+/// A part of the buckets, and the number of buckets at which full ones are dropped: a full bucket equals an absent one.
+/// The threshold is twice the number that remained, so that a flood of identities does not make every call scan all
+/// buckets.
 struct Shard {
     buckets: HashMap<Key, Bucket>,
     sweep_at: usize,
 }
 
-/// A bucket in memory: whose, and of what.
+/// The key of a bucket in memory: the identity's hash and the bucket's name.
 pub(crate) type Key = (u64, &'static str);
 
-/// Buckets of one shard that are never looked through.
+/// Number of buckets of one shard that are never scanned.
 pub(crate) const BUCKETS_OF_A_SHARD_MIN: usize = 8_192;
-/// Parts with a lock each.
+/// Number of shards, each with its own lock.
 pub(crate) const SHARDS: usize = 16;
 
 impl Buckets {
-    /// Takes what is charged.
+    /// Takes the tokens of a charge.
     ///
     /// # Errors
-    /// How long it takes until it is there.
+    /// The time until the tokens are available.
     pub(crate) fn take(&self, identity: &Identity, charge: &Charge) -> Result<(), Duration> {
         let Charge { name, refill, now, .. } = *charge;
         let key = hash(&identity.issuer, &identity.subject);
@@ -103,7 +104,7 @@ impl Buckets {
         }
         let bucket = shard.buckets.entry((key, name)).or_insert(Bucket { tokens: refill.full, at: now, refill });
         bucket.tokens = bucket.refilled(now);
-        // From a clock that jumped back on, it refills again.
+        // After a clock that jumped back, the bucket refills from the new time.
         bucket.at = now;
         if bucket.tokens >= charge.needed() {
             bucket.tokens -= charge.cost;
@@ -125,10 +126,10 @@ impl Default for Shard {
     }
 }
 
-/// An identity in memory.
+/// Returns the hash of an identity.
 pub(crate) fn hash(issuer: &str, subject: &str) -> u64 {
     use std::hash::{BuildHasher, RandomState};
-    // One random state a process: who knows it could aim at another's bucket.
+    // One random state per process: a client that knows it could aim at another identity's bucket.
     static STATE: std::sync::OnceLock<RandomState> = std::sync::OnceLock::new();
     STATE.get_or_init(RandomState::new).hash_one((issuer, subject))
 }
@@ -140,7 +141,7 @@ mod tests {
     const REFILL: Refill = Refill { full: 60.0, per_second: 1.0 };
 
     #[test]
-    fn a_bucket_refills_evenly_up_to_full_and_not_at_all_backwards() {
+    fn bucket_refills_evenly_up_to_full_and_never_backwards() {
         let at = |ms: i64| Millis(1_000_000 + ms);
         let bucket = Bucket { tokens: 0.0, at: at(0), refill: REFILL };
         assert_eq!(bucket.refilled(at(1_000)), 1.0);

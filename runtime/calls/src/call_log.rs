@@ -1,5 +1,5 @@
-//! The operator's log of calls: one line a call, of every caller: function, kind, outcome, duration, request id, and the
-//! subject of the identity. No token and no key is known here.
+//! The operator's log of calls: one line per call, for every caller. It has the function, kind, outcome, duration,
+//! request id, and the subject of the identity. Tokens and keys are not available here.
 
 use std::sync::Arc;
 
@@ -9,13 +9,13 @@ use serde::Serialize;
 use crate::observe::{By, CallObserver, Called, CompletedCall};
 use convoke_core::clock::Millis;
 
-/// The line of a call that has ended.
+/// The log line of a completed call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct CallLine<'a> {
-    /// When it ended.
+    /// Time at which it ended.
     #[serde(skip)]
     pub at: Millis,
-    /// Under which id the caller knows it.
+    /// Request id, which the caller knows too.
     pub request_id: &'a str,
     /// The function's path.
     pub function: &'a str,
@@ -23,24 +23,24 @@ pub struct CallLine<'a> {
     pub kind: &'static str,
     /// The code of its error, else `OK`.
     pub outcome: &'static str,
-    /// How long it took, in microseconds.
+    /// Duration in microseconds.
     pub took_us: u64,
-    /// The subject of the identity it ran as.
+    /// Subject of the identity.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub subject: Option<&'a str>,
-    /// The name of the deploy key that made it.
+    /// Name of the deploy key.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deploy_key: Option<&'a str>,
-    /// Whether the scheduler made it.
+    /// True if the scheduler made the call.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub scheduled: bool,
-    /// Whether it was given a result that was kept.
+    /// True if the call received a cached result.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub cached: bool,
 }
 
 impl CallLine<'_> {
-    /// Hands it to the log of the program, as an event.
+    /// Writes it to the program's log, as an event.
     pub fn emit(&self) {
         let Self { at: _, request_id, function, kind, outcome, took_us, subject, deploy_key, scheduled, cached } =
             *self;
@@ -52,20 +52,20 @@ impl CallLine<'_> {
     }
 }
 
-/// Writes the lines of calls to the operator's log, without an event for each.
+/// A writer of call lines for the operator's log, without an event per line.
 pub trait CallLines: Send + Sync + 'static {
-    /// Takes one; must not wait.
+    /// Writes one line. It must not block.
     fn write(&self, line: &CallLine<'_>);
 }
 
-/// Tells the operator of each call; of a failure that is no function's doing also the cause. A call that was rejected for
-/// now has its line and is counted, and no more: such calls come by the thousand.
+/// Logs each call for the operator; a failure that is not the function's fault also with its cause. A call that was
+/// rejected temporarily has only its line and its counter, since such calls come by the thousand.
 pub(crate) struct CallLog {
     lines: Option<Arc<dyn CallLines>>,
 }
 
 impl CallLog {
-    /// Writes to `lines`, if there are any, else to the log of the program.
+    /// Writes to `lines`, if present, else to the program's log.
     pub(crate) fn new(lines: Option<Arc<dyn CallLines>>) -> Self {
         Self { lines }
     }
@@ -80,7 +80,7 @@ impl CallObserver for CallLog {
         {
             tracing::error!(target: "convoke::call", request_id, function = path, "{}", error.chain());
         }
-        // In the caller's trace, it is the log of the program that knows how its lines show it.
+        // Within a caller's trace, the program's log decides how the line is shown.
         let lines = self.lines.as_ref().filter(|_| tracing::Span::current().is_none());
         if lines.is_none() && !tracing::enabled!(target: "convoke::call", tracing::Level::INFO) {
             return None;
@@ -95,7 +95,7 @@ impl CallObserver for CallLog {
             subject: call.caller.identity().map(|identity| identity.subject.as_str()),
             deploy_key: call.caller.deploy_key().map(|key| key.name.as_str()),
             scheduled: call.by == By::Scheduler,
-            cached: call.is_kept,
+            cached: call.is_cached,
         };
         match lines {
             Some(lines) => lines.write(&line),

@@ -1,5 +1,5 @@
-//! Mistakes of the types of a program that rustc cannot see, found at start: a name in clients that belongs to another
-//! type, and a default that breaks the rule of its type.
+//! Mistakes in the types of a program that rustc cannot see, reported at start: a name in clients that belongs to
+//! another type, and a default that breaks the rule of its type.
 //!
 //! The name of a type in clients and in OpenAPI depends on that type alone, so that a new type never changes the name of
 //! another one. Two types with one name are therefore a mistake.
@@ -11,40 +11,41 @@ use convoke_core::wire::default::SubmittedDefault;
 use convoke_core::wire::schema::{SubmittedType, id_type_name, row_type_name};
 use convoke_store::SubmittedTable;
 
-/// Where a declaration is.
+/// The location of a declaration.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Place(&'static str, u32);
+struct Location(&'static str, u32);
 
-impl std::fmt::Display for Place {
+impl std::fmt::Display for Location {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}:{}", self.0, self.1)
     }
 }
 
-/// All mistakes, each with its place.
+/// Returns all mistakes, each with its location.
 pub(crate) fn mistakes() -> Vec<String> {
     let tables = inventory::iter::<SubmittedTable>().flat_map(|SubmittedTable(table)| {
-        [("ids", id_type_name(table.prefix)), ("rows", row_type_name(table.name))]
-            .map(|(what, name)| (name, format!("the {what} of table `{}`", table.name), Place(table.file, table.line)))
+        [("ids", id_type_name(table.prefix)), ("rows", row_type_name(table.name))].map(|(what, name)| {
+            (name, format!("the {what} of table `{}`", table.name), Location(table.file, table.line))
+        })
     });
     let types = inventory::iter::<SubmittedType>()
-        .map(|of| ((of.name)().into_owned(), format!("`{}`", of.id), Place(of.file, of.line)));
+        .map(|of| ((of.name)().into_owned(), format!("`{}`", of.id), Location(of.file, of.line)));
     let mut mistakes = names_given_twice(tables, types);
     for SubmittedDefault { check, member, file, line } in inventory::iter::<SubmittedDefault>() {
         if let Err(invalid) = check() {
-            mistakes.push(format!("{}: the default of {}", Place(file, *line), invalid.at(member).message()));
+            mistakes.push(format!("{}: the default of {}", Location(file, *line), invalid.at(member).message()));
         }
     }
     mistakes.sort();
     mistakes
 }
 
-/// The types whose name belongs to an earlier one. That two tables differ is for the store to check.
+/// Returns the types whose name belongs to an earlier type. The store checks that two tables differ.
 fn names_given_twice(
-    tables: impl Iterator<Item = (String, String, Place)>,
-    types: impl Iterator<Item = (String, String, Place)>,
+    tables: impl Iterator<Item = (String, String, Location)>,
+    types: impl Iterator<Item = (String, String, Location)>,
 ) -> Vec<String> {
-    let mut first: BTreeMap<String, (String, Place)> = tables.map(|(name, of, place)| (name, (of, place))).collect();
+    let mut first: BTreeMap<String, (String, Location)> = tables.map(|(name, of, place)| (name, (of, place))).collect();
     let mut types: Vec<_> = types.collect();
     types.sort_by(|(_, a, a_place), (_, b, b_place)| (a_place, a).cmp(&(b_place, b)));
     let mut mistakes = Vec::new();
@@ -55,8 +56,8 @@ fn names_given_twice(
             Entry::Occupied(taken) => {
                 let (name, (other, other_place)) = (taken.key(), taken.get());
                 mistakes.push(format!(
-                    "{place}: the name of {of} in clients and in OpenAPI is `{name}`, like that of {other} at \
-                     {other_place}; choose another one: #[value(name = \"…\")] or #[args(name = \"…\")]"
+                    "{place}: {of} and {other} at {other_place} have the same name in clients and in OpenAPI, \
+                     `{name}`; choose another one: #[value(name = \"…\")] or #[args(name = \"…\")]"
                 ));
             }
         }
@@ -68,12 +69,12 @@ fn names_given_twice(
 mod tests {
     use super::*;
 
-    fn named(name: &str, of: &str, line: u32) -> (String, String, Place) {
-        (name.to_owned(), of.to_owned(), Place("a.rs", line))
+    fn named(name: &str, of: &str, line: u32) -> (String, String, Location) {
+        (name.to_owned(), of.to_owned(), Location("a.rs", line))
     }
 
     #[test]
-    fn second_type_of_a_name_is_a_mistake_that_names_both() {
+    fn duplicate_type_name_is_a_mistake_that_names_both() {
         let tables = || [named("TodoId", "the ids of table `todos`", 9)].into_iter();
         let two = [named("TodosAdd", "`app::todos::Add`", 1), named("NotesAdd", "`app::notes::Add`", 2)];
         assert_eq!(names_given_twice(tables(), two.clone().into_iter()), Vec::<String>::new());
@@ -84,12 +85,12 @@ mod tests {
             names_given_twice(tables(), two.into_iter().chain(again).chain(more)),
             [
                 format!(
-                    "a.rs:7: the name of `b::todos::Add` in clients and in OpenAPI is `TodosAdd`, like that of \
-                     `app::todos::Add` at a.rs:1; {advice}"
+                    "a.rs:7: `b::todos::Add` and `app::todos::Add` at a.rs:1 have the same name in clients and in OpenAPI, \
+                     `TodosAdd`; {advice}"
                 ),
                 format!(
-                    "a.rs:8: the name of `app::todo::Id` in clients and in OpenAPI is `TodoId`, like that of the ids of \
-                     table `todos` at a.rs:9; {advice}"
+                    "a.rs:8: `app::todo::Id` and the ids of table `todos` at a.rs:9 have the same name in clients and in \
+                     OpenAPI, `TodoId`; {advice}"
                 ),
             ]
         );

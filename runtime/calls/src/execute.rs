@@ -1,6 +1,6 @@
-//! Runs a function in its kind's executor: a reader's snapshot, the writer's transaction, a task.
+//! Runs a function in the executor of its kind: a reader's snapshot, the writer's transaction, or a task.
 //!
-//! Panics end here: the transaction rolls back, the caller gets `INTERNAL`, the server lives.
+//! Panics end here: the transaction rolls back, the caller receives `INTERNAL`, and the server continues.
 
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -26,7 +26,8 @@ use convoke_store::{
     Access, Commit, Flow, LatencyClass, Nodes, ReadSet, Reader, RecordingReader, StoreError, WriteJob, Writer,
 };
 
-/// Runs a query's work on one snapshot, and again on another one where that does not fit between the mutations beside it.
+/// Runs a query's work on one snapshot. If the result does not fit between concurrent mutations, runs it again on
+/// another snapshot.
 ///
 /// # Errors
 /// Those of the work; `TIMEOUT`, `OVERLOADED`, `UNAVAILABLE` of the store.
@@ -39,7 +40,7 @@ pub(crate) async fn query<R: Send + 'static>(
     read(call, capture, function, &function.latency, work).await
 }
 
-/// As [`query`]; returns also what was read.
+/// As [`query`]; returns also the read set.
 ///
 /// # Errors
 /// As [`query`].
@@ -58,12 +59,12 @@ pub(crate) async fn recorded_query<R: Send + 'static>(
     on_reader(call, capture, function, &function.latency, work).await
 }
 
-/// As [`query`], as of a commit that was the newest one before: on the newest snapshot, where no commit in between has
-/// touched what the query reads. Older snapshots are not held open, since they would keep the log from being copied back.
+/// As [`query`], at an earlier commit: it runs on the latest snapshot, and fails if a commit in between has changed
+/// data that the query reads. No old snapshots stay open, because they would prevent the checkpoint of the log.
 ///
 /// # Errors
-/// As [`query`]; `FAILED_PRECONDITION` if a commit in between has touched it, if the commits in between are not known, or
-/// where several nodes serve the database, whose commits are numbered by each node.
+/// As [`query`]; `FAILED_PRECONDITION` if a commit in between has changed the data, if the commits in between are
+/// unknown, or if several nodes serve the database, because each node numbers its commits.
 pub(crate) async fn query_as_of<R: Send + 'static>(
     call: Arc<Call>,
     capture: Capture,
@@ -73,7 +74,7 @@ pub(crate) async fn query_as_of<R: Send + 'static>(
 ) -> Result<R> {
     if !matches!(call.services.store().nodes(), Nodes::Alone) {
         return Err(Error::failed_precondition(
-            "Several nodes may serve this database, and no `ts` names a state of all of them. Use POST /api/query_batch, \
+            "Several nodes may serve this database, and a `ts` is valid on one node only. Use POST /api/query_batch, \
              which runs all its queries on one snapshot",
         ));
     }
@@ -85,8 +86,8 @@ pub(crate) async fn query_as_of<R: Send + 'static>(
         match call.services.store().commits().stood(&reader.take(), as_of, shown) {
             true => result,
             false => Err(Error::failed_precondition(
-                "What this query reads has changed since `ts`, or `ts` is too old. Get a new `ts` from POST /api/query_ts \
-                 and run all queries again; npm's ConvexHttpClient does so if a new client is made",
+                "The data that this query reads has changed since `ts`, or `ts` is too old. Get a new `ts` from POST \
+                 /api/query_ts and run all queries again; with npm's ConvexHttpClient, create a new client",
             )),
         }
     };
@@ -114,14 +115,14 @@ async fn on_reader<R: Send + 'static>(
     latency: &LatencyClass,
     work: impl Fn(&Arc<Call>, Rc<dyn Reader>) -> Result<R> + Send + 'static,
 ) -> Result<R> {
-    // As with a mutation: the lines and the charges of the last run are the caller's.
+    // As in a mutation: the caller sees only the log lines and charges of the last attempt.
     let lines = capture.of_attempts(function.path.clone());
-    let asked_before = call.charges.asked();
+    let charged_before = call.charges.asked();
     let run = {
         let (call, lines) = (call.clone(), lines.clone());
         move |reader: Rc<dyn Reader>| {
             lines.restart();
-            call.charges.again_from(asked_before);
+            call.charges.again_from(charged_before);
             let visited = reader.clone();
             let result = lines
                 .within(|| catch_unwind(AssertUnwindSafe(|| work(&call, reader))))
@@ -131,9 +132,9 @@ async fn on_reader<R: Send + 'static>(
         }
     };
     let clock = call.services.clock();
-    // A quick one seldom waits, and then its call began just before.
+    // A quick query seldom waits, and its call began just before.
     let asked_at = if latency.is_quick() { call.began } else { clock.monotonic() };
-    // Also of one that is given up, as by a time limit in an action.
+    // Passes the lines on even if the query is cancelled, as by a time limit in an action.
     let _passed_on = PassedOn { lines, capture };
     let read = call.services.store().read_timed(access(&call), call.flow, latency, run).await;
     let (result, ran_in_turn) = read.map_err(|error| with_its_limit(error, "query", "query_timeout"))?;
@@ -143,7 +144,7 @@ async fn on_reader<R: Send + 'static>(
     result
 }
 
-/// The error for the caller; of one past its time limit with the setting that has the limit.
+/// Converts an error for the caller. For a timeout, it names the setting of the limit.
 fn with_its_limit(error: StoreError, what: &str, setting: &str) -> Error {
     match error {
         StoreError::Deadline { limit_ms } => past_its_limit(what, Duration::from_millis(limit_ms), setting),
@@ -156,7 +157,7 @@ fn past_its_limit(what: &str, limit: Duration, setting: &str) -> Error {
     Error::timeout(format!("The {what} ran longer than {limit} (setting limits.{setting})"))
 }
 
-/// Passes lines on when it falls.
+/// Passes the lines to `capture` when it is dropped.
 struct PassedOn {
     lines: Capture,
     capture: Capture,
@@ -168,8 +169,8 @@ impl Drop for PassedOn {
     }
 }
 
-/// Runs a mutation's work in the writer's transaction, possibly more than once, and between two times what it asks to
-/// have read on a reader.
+/// Runs a mutation's work in the writer's transaction, possibly more than once. Between two attempts, a reader reads
+/// what the mutation asked for.
 ///
 /// # Errors
 /// Those of the work; `TIMEOUT`, `OVERLOADED`, `COMMIT_UNKNOWN`, `NOT_READY` of the store.
@@ -179,10 +180,10 @@ pub(crate) async fn mutation<R: Send + 'static>(
     function: &Registered,
     work: impl Fn(&mut MutationCtx) -> Result<R> + Send + 'static,
 ) -> Result<R> {
-    let mut attempt = Attempt { work, ahead: Prepared::default(), asked_before: None, bytes_paid: 0 };
+    let mut attempt = Attempt { work, ahead: Prepared::default(), charged_before: None, bytes_paid: 0 };
     loop {
         let (reply, answer) = oneshot::channel();
-        // Each attempt starts with fresh lines; only those of the last one are the caller's.
+        // Each attempt starts with empty lines; the caller sees only those of the last one.
         let lines = capture.of_attempts(function.path.clone());
         let job = Job {
             call: call.clone(),
@@ -197,15 +198,15 @@ pub(crate) async fn mutation<R: Send + 'static>(
         if let Err((_, error)) = call.services.store().write(Box::new(job)) {
             return Err(error.into());
         }
-        match answer.await.map_err(|_| Error::internal("the writer ended without an answer"))? {
-            Answer::Done(result) => {
+        match answer.await.map_err(|_| Error::internal("the writer ended without a response"))? {
+            JobReply::Done(result) => {
                 capture.append(lines.take());
                 return result;
             }
-            Answer::ReadFirst(reading, given_up) => {
+            JobReply::ReadFirst(reading, given_up) => {
                 lines.restart();
-                // Always on a thread for such work: what is worth an attempt takes long. On the heap, for those few: every
-                // mutation's future would be as large.
+                // Not a quick read: reads that are worth a second attempt take long. Boxed, because few mutations need
+                // it and every mutation's future would otherwise be as large.
                 let latency = LatencyClass::unknown();
                 let found = Box::pin(read(call.clone(), lines.clone(), function, &latency, reading)).await;
                 match found {
@@ -223,21 +224,21 @@ pub(crate) async fn mutation<R: Send + 'static>(
     }
 }
 
-/// A mutation before it runs.
+/// A mutation before an attempt.
 struct Attempt<W> {
     work: W,
-    /// What was read for it.
+    /// Results that were read ahead.
     ahead: Prepared,
-    /// What the call was charged before the first attempt.
-    asked_before: Option<u32>,
-    /// The bytes that it was charged for when it ran before.
+    /// Charges of the call before the first attempt.
+    charged_before: Option<u32>,
+    /// Bytes that earlier attempts were charged for.
     bytes_paid: u64,
 }
 
-enum Answer<R, W> {
-    /// It ran to its end.
+enum JobReply<R, W> {
+    /// The mutation ran to its end.
     Done(Result<R>),
-    /// It was given up: this is to be read before it runs again.
+    /// The attempt was abandoned: run the reading before the next attempt.
     ReadFirst(Reading, Box<Attempt<W>>),
 }
 
@@ -246,24 +247,24 @@ struct Job<R, W> {
     attempt: Attempt<W>,
     function: Registered,
     capture: Capture,
-    /// Time at which it was given to the writer; none once it has run.
+    /// Time at which the job was queued; none after the first attempt.
     queued_at: Option<Duration>,
-    outcome: Option<Outcome<R>>,
+    outcome: Option<AttemptResult<R>>,
     after_commit: Vec<AfterCommit>,
-    reply: oneshot::Sender<Answer<R, W>>,
+    reply: oneshot::Sender<JobReply<R, W>>,
 }
 
-enum Outcome<R> {
+enum AttemptResult<R> {
     Returned(Result<R>),
-    Asked(Reading),
+    ReadFirst(Reading),
 }
 
 impl<R: Send, W: Fn(&mut MutationCtx) -> Result<R> + Send> WriteJob for Job<R, W> {
     fn run(&mut self, writer: Rc<dyn Writer>) -> Result<(), Option<StoreError>> {
         self.capture.restart();
-        let Attempt { work, ahead, asked_before, bytes_paid } = &mut self.attempt;
+        let Attempt { work, ahead, charged_before, bytes_paid } = &mut self.attempt;
         let charges = &self.call.charges;
-        charges.again_from(*asked_before.get_or_insert_with(|| charges.asked()));
+        charges.again_from(*charged_before.get_or_insert_with(|| charges.asked()));
         let services = &self.call.services;
         let (start, measured) = (services.clock().monotonic(), self.function.latency.begin());
         if let Some(queued_at) = self.queued_at.take() {
@@ -281,7 +282,7 @@ impl<R: Send, W: Fn(&mut MutationCtx) -> Result<R> + Send> WriteJob for Job<R, W
         self.call.work.rows_read.fetch_add(writer.rows_visited(), Relaxed);
         self.call.work.rows_written.fetch_add(writer.rows_written(), Relaxed);
         let (after_commit, mut prepared) = ctx.into_parts();
-        let asked = prepared.take_asked();
+        let asked = prepared.take_request();
         *ahead = prepared;
         let result = match (result, &asked) {
             (Ok(value), None) => {
@@ -295,26 +296,26 @@ impl<R: Send, W: Fn(&mut MutationCtx) -> Result<R> + Send> WriteJob for Job<R, W
         };
         let kept = result.is_ok() && asked.is_none();
         self.after_commit = if kept { after_commit } else { Vec::new() };
-        self.outcome = Some(asked.map_or_else(|| Outcome::Returned(result), Outcome::Asked));
+        self.outcome = Some(asked.map_or_else(|| AttemptResult::Returned(result), AttemptResult::ReadFirst));
         if kept { Ok(()) } else { Err(None) }
     }
 
     fn finish(self: Box<Self>, outcome: Result<(), StoreError>) {
         let answer = match (outcome, self.outcome) {
-            (Ok(()), Some(Outcome::Returned(result))) => {
+            (Ok(()), Some(AttemptResult::Returned(result))) => {
                 for work in self.after_commit {
-                    // What is committed stands, whatever becomes of the memory beside it.
+                    // The commit is final, even if the work on memory beside the database fails.
                     if let Err(panic) = catch_unwind(AssertUnwindSafe(work)) {
                         tracing::error!(target: "convoke::call", "after a commit: {}", Error::panicked(&*panic).chain());
                     }
                 }
-                Answer::Done(result)
+                JobReply::Done(result)
             }
-            (Ok(()), Some(Outcome::Asked(reading))) => Answer::ReadFirst(reading, Box::new(self.attempt)),
-            (Ok(()), None) => Answer::Done(Err(Error::internal("a mutation was answered without a run"))),
-            (Err(error), _) => Answer::Done(Err(with_its_limit(error, "mutation", "mutation_timeout"))),
+            (Ok(()), Some(AttemptResult::ReadFirst(reading))) => JobReply::ReadFirst(reading, Box::new(self.attempt)),
+            (Ok(()), None) => JobReply::Done(Err(Error::internal("a mutation finished without a run"))),
+            (Err(error), _) => JobReply::Done(Err(with_its_limit(error, "mutation", "mutation_timeout"))),
         };
-        // Whoever asked may be gone; the mutation stands or falls without them.
+        // The caller may be gone; that does not affect the mutation.
         let _ = self.reply.send(answer);
     }
 
@@ -335,9 +336,9 @@ impl<R: Send, W: Fn(&mut MutationCtx) -> Result<R> + Send> WriteJob for Job<R, W
     }
 }
 
-/// While the store is closed for a schema that does not fit, only the operator's functions run: the migration. While the
-/// disk has too little room, the operator's calls and the runtime's own work go on: they are what makes room. Jobs do,
-/// whomever they run as: those that were kept waiting would take the places of those that make room.
+/// Returns the access of a call. While the schema does not fit, only the operator's functions run, such as migrations.
+/// While the disk is almost full, the operator's calls and the runtime's own work continue, because they free space.
+/// Jobs continue for every user: waiting jobs would take the places of jobs that free space.
 pub(crate) fn access(call: &Call) -> Access {
     match (call.def.visibility, &call.caller) {
         (Visibility::Admin, Caller::DeployKey(_) | Caller::System) => Access::Admin,
@@ -348,7 +349,7 @@ pub(crate) fn access(call: &Call) -> Access {
     }
 }
 
-/// Runs an action's work as a task of its own: it goes on when its caller disconnects, and ends at its limit.
+/// Runs an action's work as a separate task. It continues when its caller disconnects, and ends at its time limit.
 ///
 /// # Errors
 /// Those of the work; `TIMEOUT`.
@@ -377,7 +378,7 @@ where
 }
 
 impl ActionCtx {
-    /// Calls a function as the same caller; a query or mutation is a transaction of its own.
+    /// Calls a function as the same caller. Each query or mutation is a separate transaction.
     ///
     /// # Errors
     /// Those of the function.
@@ -390,7 +391,19 @@ impl ActionCtx {
     }
 }
 
-/// Runs a function that is named by its type, in its kind's executor.
+/// Checks the rights of an action on one snapshot, as a part of its call.
+///
+/// # Errors
+/// Those of the check; those of a query.
+pub async fn on_snapshot<F: ActionFn, T: Send + 'static>(
+    ctx: &ActionCtx,
+    check: impl Fn(&QueryCtx) -> Result<T> + Send + 'static,
+) -> Result<T> {
+    let function = ctx.call.services.function::<F>()?;
+    query(Arc::new(ctx.call.begun_now()), ctx.capture.clone(), &function, check).await
+}
+
+/// Runs a function, named by its type, in the executor of its kind.
 pub trait Run<F: Function> {
     /// Runs it as part of `call`.
     #[doc(hidden)]
@@ -400,7 +413,7 @@ pub trait Run<F: Function> {
         args: F::Args,
     ) -> impl Future<Output = Result<F::Output>> + Send + use<F, Self>;
 
-    /// Runs it as a call of its own, which begins outside of any function.
+    /// Runs it as a separate call, which begins outside of any function.
     #[doc(hidden)]
     fn start(
         call: Arc<Call>,
@@ -432,7 +445,7 @@ impl<F: MutationFn> Run<F> for IsMutation {
 
 impl<F: ActionFn> Run<F> for IsAction {
     async fn run(call: Arc<Call>, capture: Capture, args: F::Args) -> Result<F::Output> {
-        // Inside an action: its time is the caller's, so it needs no task of its own.
+        // Inside an action, the caller's time limit applies, so it needs no separate task.
         let ctx = ActionCtx::new(call, capture);
         F::invoke(ctx, args).await
     }

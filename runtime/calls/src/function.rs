@@ -1,6 +1,6 @@
-//! What a function is to the runtime: a type that carries its kind, arguments, result and registration.
+//! Functions as types: each type carries a kind, arguments, a result and a registration.
 //!
-//! The attributes write the implementations beside the untouched function; a call names the type
+//! The attributes write the implementations beside the unchanged function. A call names the type
 //! (`ctx.run::<leave_meeting>(args)`), so rustc checks that the function exists, its kind, and its arguments.
 
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::codec::exact;
 use convoke_core::answer::writer::Writer;
 use convoke_core::error::Result;
 
-/// What a call of a function may do.
+/// The kind of a function: it decides what a call may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
@@ -26,7 +26,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The name, as routes and tables of functions show it.
+    /// Returns the name, as in routes and tables of functions.
     pub const fn as_str(self) -> &'static str {
         match self {
             Kind::Query => "query",
@@ -36,20 +36,20 @@ impl Kind {
     }
 }
 
-/// Who may call a function.
+/// The callers that a function accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Visibility {
-    /// Everybody; the function decides.
+    /// All callers; the function decides.
     Public,
-    /// A deploy key or an identity with the role `admin`; the function decides whose data.
+    /// A deploy key or an identity with the role `admin`. The function decides which data the caller may access.
     Admin,
     /// Other functions, the scheduler, and a deploy key with the scope `internal`.
     Internal,
 }
 
 impl Visibility {
-    /// The name, as tables of functions show it.
+    /// Returns the name, as in tables of functions.
     pub const fn as_str(self) -> &'static str {
         match self {
             Visibility::Public => "public",
@@ -65,28 +65,30 @@ pub struct FunctionDef {
     pub module: &'static str,
     /// The function's name, in snake_case.
     pub name: &'static str,
-    /// What a call of it may do.
+    /// Kind.
     pub kind: Kind,
-    /// Who may call it.
+    /// Visibility.
     pub visibility: Visibility,
-    /// The doc comment, line breaks kept.
+    /// The doc comment, with its line breaks.
     pub doc: &'static str,
-    /// Where it stands.
+    /// Source file.
     pub file: &'static str,
-    /// The line there.
+    /// Line in the source file.
     pub line: u32,
-    /// When it runs by itself: cron expressions (seconds first if there are six fields).
+    /// Schedule: cron expressions (with six fields, the first is seconds).
     pub crons: &'static [&'static str],
-    /// The rate class it is charged to; none = the one of its kind.
+    /// Name of the check that decides if a caller may call it; it runs before the body. None: the body decides.
+    pub rights: Option<&'static str>,
+    /// Rate class that is charged for it. None: the class of its kind.
     pub rate: Option<&'static str>,
-    /// How often the scheduler tries it; none = five times a mutation, once an action.
+    /// Number of attempts by the scheduler. None: five for a mutation, one for an action.
     pub tries: Option<u32>,
-    /// Whether its results may be kept until something that they rest on is changed: a query's.
+    /// True if the results of the query may be cached until a commit changes data that they depend on.
     pub cache: bool,
-    /// As a live query, how often it is run again although nothing it read was changed; none = as the setting says, where
-    /// its result grows old by itself.
+    /// Interval at which a live query runs again although its reads did not change. None: the interval of the setting,
+    /// if the result changes with time.
     pub refresh: Option<Duration>,
-    /// Whether it is the mutation that runs when an identity is first seen or its claims changed.
+    /// True if it is the mutation that runs for a new identity and for changed claims.
     pub identity_hook: bool,
     /// The JSON schema of its arguments.
     pub args_schema: fn(&mut SchemaGenerator) -> Schema,
@@ -94,15 +96,15 @@ pub struct FunctionDef {
     pub output_schema: fn(&mut SchemaGenerator) -> Schema,
 }
 
-/// What the attributes submit; collected at start.
+/// A registration that an attribute submits. It is collected at start.
 pub struct Submitted(pub &'static FunctionDef);
 inventory::collect!(Submitted);
 
-/// Marks a function's kind in types.
+/// The kind of queries, as a type.
 pub struct IsQuery;
-/// Marks a function's kind in types.
+/// The kind of mutations, as a type.
 pub struct IsMutation;
-/// Marks a function's kind in types.
+/// The kind of actions, as a type.
 pub struct IsAction;
 
 /// A registered function as a type.
@@ -113,9 +115,9 @@ pub struct IsAction;
 pub trait Function: Send + Sync + 'static {
     /// [`IsQuery`], [`IsMutation`] or [`IsAction`].
     type Kind;
-    /// What it takes; `()` for none.
+    /// The arguments; `()` for none.
     type Args: Args;
-    /// What it returns.
+    /// The result.
     type Output: Output;
     /// Its registration.
     const DEF: &'static FunctionDef;
@@ -128,9 +130,10 @@ pub trait Function: Send + Sync + 'static {
 )]
 pub trait Args: DeserializeOwned + Serialize + JsonSchema + Clone + Send + 'static {}
 
-/// What a function returns: anything that can be written as JSON and described by a schema.
+/// The result of a function: any type that has a JSON form and a schema.
 ///
-/// It has methods instead of supertraits, so that rustc says the rule of this trait and not those of its parts.
+/// The trait has methods instead of supertraits, so that rustc reports the rule of this trait and not those of its
+/// parts.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the result of a function",
     label = "it cannot be written as JSON and described",
@@ -140,11 +143,11 @@ pub trait Output: Send + 'static {
     /// Writes it as JSON.
     ///
     /// # Errors
-    /// A part of it cannot be written, such as a map whose keys are no texts; an integer beyond ±(2^53 − 1) that its type
-    /// does not declare.
+    /// A part cannot be written, such as a map whose keys are not strings, or an integer beyond ±(2^53 − 1) whose type
+    /// does not declare such integers.
     fn write_json(&self, out: &mut Writer) -> serde_json::Result<()>;
 
-    /// Its JSON schema.
+    /// Returns its JSON schema.
     fn schema(generator: &mut SchemaGenerator) -> Schema;
 }
 
@@ -159,7 +162,7 @@ impl<T: Serialize + JsonSchema + Send + 'static> Output for T {
     }
 }
 
-/// Takes the result apart: what `#[query]` and the others use to name a function's output type.
+/// Splits a result type: `#[query]` and the other attributes name a function's output type with it.
 #[diagnostic::on_unimplemented(
     message = "a function returns `convoke::Result<T>`, not `{Self}`",
     note = "write `-> Result<T>` with convoke's `Result`"
@@ -168,10 +171,10 @@ pub trait IsResult {
     /// The `T` of `Result<T>`.
     type Ok;
 
-    /// The same, by its own name.
+    /// Returns the same result, with its type spelled out.
     ///
     /// # Errors
-    /// Its own.
+    /// The error of the result.
     fn into_result(self) -> Result<Self::Ok>;
 }
 
@@ -181,6 +184,39 @@ impl<T> IsResult for Result<T> {
     fn into_result(self) -> Self {
         self
     }
+}
+
+/// What a check returns that `rights = …` or `form = …` names.
+#[diagnostic::on_unimplemented(
+    message = "a check returns `convoke::Result<T>`, not `{Self}`",
+    label = "this does not say why a call is rejected",
+    note = "return `Ok` with what the function needs, or an error such as `Error::forbidden(…)`"
+)]
+pub trait IsVerdict {
+    /// What the function receives.
+    type Granted;
+
+    /// The same, by its own name.
+    ///
+    /// # Errors
+    /// Why the call is rejected.
+    fn into_result(self) -> Result<Self::Granted>;
+}
+
+impl<T> IsVerdict for Result<T> {
+    type Granted = T;
+
+    fn into_result(self) -> Self {
+        self
+    }
+}
+
+/// Takes what a check returned.
+///
+/// # Errors
+/// Why the call is rejected.
+pub fn verdict<V: IsVerdict>(verdict: V) -> Result<V::Granted> {
+    verdict.into_result()
 }
 
 /// No arguments: an empty object on the wire.
@@ -194,12 +230,12 @@ impl From<()> for NoArgs {
     }
 }
 
-/// The schema of a function's arguments: what the attributes store in a [`FunctionDef`].
+/// Returns the schema of a function's arguments. The attributes store it in a [`FunctionDef`].
 pub fn args_schema<F: Function>(generator: &mut SchemaGenerator) -> Schema {
     generator.subschema_for::<F::Args>()
 }
 
-/// The schema of a function's result: what the attributes store in a [`FunctionDef`].
+/// Returns the schema of a function's result. The attributes store it in a [`FunctionDef`].
 pub fn output_schema<F: Function>(generator: &mut SchemaGenerator) -> Schema {
     F::Output::schema(generator)
 }

@@ -1,20 +1,20 @@
-//! Figures of the application: numbers in its memory that are shown among the others.
+//! Metrics of the application: values in its memory that `/metrics` shows.
 
 use crate::runtime::Runtime;
 
-/// A number of the application's that goes up and down. Registered with [`gauge!`](macro@crate::gauge).
+/// A value of the application that rises and falls. Registered with [`gauge!`](macro@crate::gauge).
 pub struct SubmittedGauge {
-    /// Its name, by Prometheus' conventions.
+    /// Metric name, by Prometheus' conventions.
     pub name: &'static str,
-    /// What it says.
+    /// Help text of the metric.
     pub help: &'static str,
-    /// Reads it from memory; it must not wait.
+    /// Reads the value from memory. It must not block.
     pub read: fn(&Runtime) -> f64,
 }
 inventory::collect!(SubmittedGauge);
 
-/// Shows a number of the application's memory in `/metrics`:
-/// `convoke::gauge!("app_subscriptions", "Open subscriptions.", |runtime| …)`.
+/// Shows a value in the application's memory in `/metrics`: `convoke::gauge!("app_subscriptions", "Open
+/// subscriptions.", |runtime| …)`.
 #[macro_export]
 macro_rules! gauge {
     ($name:literal, $help:literal, $read:expr) => {

@@ -1,4 +1,4 @@
-//! Leases in memory, where one process serves alone: the owners, the bounds, the order of opening and the expiry.
+//! Leases in memory, for a process that serves alone: owners, limits, order of opening and expiry.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::Hash;
@@ -10,19 +10,19 @@ use parking_lot::Mutex;
 use crate::lease::{Lease, LeaseLimits, LeaseRejection};
 use convoke_core::clock::Millis;
 
-/// Leases by their id, each of one owner and holding one value.
+/// Leases by id. Each has one owner and holds one value.
 pub(crate) struct HeldLeases<O, V> {
     limits: LeaseLimits,
     table: Mutex<Table<O, V>>,
 }
 
 struct Table<O, V> {
-    /// Numbers of openings, by id.
+    /// Opening numbers by id.
     numbers: HashMap<Arc<str>, u64>,
-    /// By number, that is in the order of opening.
+    /// Leases by opening number, so in the order of opening.
     leases: BTreeMap<u64, Held<O, V>>,
     of_owner: HashMap<O, BTreeSet<u64>>,
-    /// When they end.
+    /// Times of expiry.
     ends: BTreeSet<(Millis, u64)>,
     next: u64,
 }
@@ -33,7 +33,7 @@ struct Held<O, V> {
 }
 
 impl<O: Clone + Eq + Hash, V> HeldLeases<O, V> {
-    /// No leases yet.
+    /// Creates an empty set of leases.
     pub(crate) fn new(limits: LeaseLimits) -> Self {
         let table = Table {
             numbers: HashMap::new(),
@@ -45,11 +45,11 @@ impl<O: Clone + Eq + Hash, V> HeldLeases<O, V> {
         Self { limits, table: Mutex::new(table) }
     }
 
-    /// Opens the lease `id` for `owner` with the value that `make` gives, or renews the one they hold; then `update`
-    /// sees its value. It ends the agreed time after `now`.
+    /// Opens the lease `id` for `owner` with the value of `make`, or renews it if `owner` holds it. Then `update`
+    /// receives its value. The lease expires [`LeaseLimits::lasts`] after `now`.
     ///
     /// # Errors
-    /// [`LeaseRejection`]; nothing changes then.
+    /// [`LeaseRejection`]; then nothing changes.
     pub(crate) fn renew<R>(
         &self,
         id: &str,
@@ -83,7 +83,7 @@ impl<O: Clone + Eq + Hash, V> HeldLeases<O, V> {
         Ok(update(&mut held.lease.value))
     }
 
-    /// Lets `update` see what the lease `id` holds if `owner` holds it, without renewing it.
+    /// Calls `update` with the value of the lease `id` if `owner` holds it, without a renewal.
     pub(crate) fn update<R>(&self, id: &str, owner: &O, now: Millis, update: impl FnOnce(&mut V) -> R) -> Option<R> {
         let mut table = self.table.lock();
         table.expire(now);
@@ -101,7 +101,7 @@ impl<O: Clone + Eq + Hash, V> HeldLeases<O, V> {
         }
     }
 
-    /// Ends the leases of an owner that `which` picks.
+    /// Ends the leases of an owner for which `which` returns true.
     pub(crate) fn end_of(&self, owner: &O, which: impl Fn(&V) -> bool) {
         let mut table = self.table.lock();
         let numbers: Vec<u64> = table.of_owner.get(owner).into_iter().flatten().copied().collect();
@@ -112,7 +112,7 @@ impl<O: Clone + Eq + Hash, V> HeldLeases<O, V> {
         }
     }
 
-    /// The leases of an owner, in the order of opening.
+    /// Returns the leases of an owner, in the order of opening.
     pub(crate) fn of(&self, owner: &O, now: Millis) -> Vec<Lease<O, V>>
     where
         V: Clone,
@@ -123,7 +123,7 @@ impl<O: Clone + Eq + Hash, V> HeldLeases<O, V> {
         numbers.filter_map(|number| table.leases.get(number)).map(|held| held.lease.clone()).collect()
     }
 
-    /// All leases, in the order of opening.
+    /// Returns all leases, in the order of opening.
     pub(crate) fn all(&self, now: Millis) -> Vec<Lease<O, V>>
     where
         V: Clone,
@@ -133,7 +133,7 @@ impl<O: Clone + Eq + Hash, V> HeldLeases<O, V> {
         table.leases.values().map(|held| held.lease.clone()).collect()
     }
 
-    /// How many were renewed less than so long ago.
+    /// Returns the number of leases that were renewed less than `time` ago.
     pub(crate) fn renewed_within(&self, time: Duration, now: Millis) -> u64 {
         let mut table = self.table.lock();
         table.expire(now);
@@ -141,7 +141,7 @@ impl<O: Clone + Eq + Hash, V> HeldLeases<O, V> {
         table.ends.range((ends_after, u64::MAX)..).count() as u64
     }
 
-    /// How many there are.
+    /// Returns the number of leases.
     pub(crate) fn len(&self, now: Millis) -> usize {
         let mut table = self.table.lock();
         table.expire(now);
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lease_is_opened_renewed_and_ends_after_its_time() {
+    fn lease_is_opened_renewed_and_expires() {
         let leases = leases();
         assert_eq!(renew(&leases, "a", "ada", 0), Ok(1));
         assert_eq!(renew(&leases, "a", "ada", 59_999), Ok(2));
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn those_that_were_renewed_lately_are_counted() {
+    fn recently_renewed_leases_are_counted() {
         let leases = leases();
         assert_eq!(renew(&leases, "a", "ada", 0), Ok(1));
         assert_eq!(renew(&leases, "b", "ada", 20_000), Ok(1));
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn an_update_is_its_owners_and_does_not_renew() {
+    fn only_the_owner_updates_a_lease_and_an_update_does_not_renew_it() {
         let leases = leases();
         assert_eq!(renew(&leases, "a", "ada", 0), Ok(1));
         assert_eq!(leases.update("a", &"ada", Millis(59_999), |count| *count + 10), Some(11));
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn an_id_belongs_to_one_owner_at_a_time() {
+    fn id_belongs_to_one_owner_at_a_time() {
         let leases = leases();
         assert_eq!(renew(&leases, "a", "ada", 0), Ok(1));
         assert_eq!(renew(&leases, "a", "bob", 1), Err(LeaseRejection::OfAnother));
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn the_bounds_hold_and_what_ended_makes_room() {
+    fn limits_hold_and_expired_leases_make_room() {
         let leases = leases();
         assert_eq!(renew(&leases, "a", "ada", 0), Ok(1));
         assert_eq!(renew(&leases, "b", "ada", 1), Ok(1));

@@ -1,28 +1,28 @@
-//! What an application says of its interface: title, version, tags.
+//! The application's description of its interface: title, version, tags.
 
 use std::borrow::Cow;
 
-/// What stands at the head of the description. Register it with [`crate::interface!`].
+/// The head of the description. Register it with [`crate::interface!`].
 #[derive(Debug)]
 pub struct About {
-    /// What the interface is called.
+    /// Title of the interface.
     pub title: &'static str,
-    /// The version of the description, which is not that of the program.
+    /// Version of the description, which is not that of the program.
     pub version: &'static str,
-    /// What it is for, in Markdown.
+    /// Purpose of the interface, in Markdown.
     pub description: &'static str,
-    /// The groups of its functions, in the order in which they are shown.
+    /// Groups of functions, in display order.
     pub tags: &'static [Tag],
 }
 
-/// A group of functions: those below its modules.
+/// A group of functions: all functions below its modules.
 #[derive(Debug)]
 pub struct Tag {
-    /// As it is shown.
+    /// Display name.
     pub name: &'static str,
-    /// What the group is about, in Markdown.
+    /// Subject of the group, in Markdown.
     pub description: &'static str,
-    /// The beginnings of paths that belong to it, such as `meetings/webrtc`. The longest that fits decides.
+    /// Path prefixes that belong to the group, such as `meetings/webrtc`. The longest prefix that fits decides.
     pub modules: &'static [&'static str],
 }
 
@@ -31,13 +31,13 @@ pub struct SubmittedAbout(pub &'static About);
 inventory::collect!(SubmittedAbout);
 
 impl About {
-    /// Of a program that says nothing.
+    /// Description of a program that registers none.
     pub const NONE: About = About { title: "Functions", version: "1.0.0", description: "", tags: &[] };
 
-    /// What the program says, or a plain head if it says nothing.
+    /// Returns the program's description, or [`About::NONE`] if it registers none.
     ///
     /// # Errors
-    /// It says it twice.
+    /// The program registers two.
     pub fn collect() -> Result<&'static About, String> {
         let mut submitted = inventory::iter::<SubmittedAbout>().map(|submitted| submitted.0);
         match (submitted.next(), submitted.next()) {
@@ -49,7 +49,7 @@ impl About {
         }
     }
 
-    /// The group of the function at `path`; one that no tag names is its first module.
+    /// Returns the group of the function at `path`. Without a tag, it is the first module of the path.
     pub fn tag_of<'a>(&'a self, path: &'a str) -> Cow<'a, str> {
         let modules = self.tags.iter().flat_map(|tag| tag.modules.iter().map(move |module| (*module, tag.name)));
         let below = |module: &str| path.strip_prefix(module).is_some_and(|rest| rest.starts_with('/'));
@@ -65,17 +65,17 @@ fn capitalized(word: &str) -> String {
     chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
 }
 
-/// Says what the interface of this program is called, and how its functions are grouped in the description.
+/// Declares the title, version and description of the program's interface, and the groups of its functions.
 ///
 /// ```
 /// # extern crate convoke_calls as convoke;
 /// convoke::interface! {
 ///     title: "The notes of a small office",
 ///     version: "1.0.0",
-///     description: "Who writes what, and who reads it.",
+///     description: "Write notes and share them.",
 ///     tags: [
-///         { name: "Notes", description: "Writing and reading.", modules: ["notes"] },
-///         { name: "People", description: "Who they are.", modules: ["users", "profiles"] },
+///         { name: "Notes", description: "Read and write notes.", modules: ["notes"] },
+///         { name: "People", description: "Users and their profiles.", modules: ["users", "profiles"] },
 ///     ],
 /// }
 /// ```
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_longest_module_decides_and_a_path_without_a_tag_has_its_first_module() {
+    fn longest_module_decides_and_path_without_tag_has_its_first_module() {
         let tag = |name, modules| Tag { name, description: "", modules };
         let tags: &'static [Tag] =
             Box::leak(Box::new([tag("Meetings", &["meetings"]), tag("WebRTC", &["meetings/webrtc"])]));

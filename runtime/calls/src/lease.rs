@@ -1,4 +1,4 @@
-//! What a lease is, and how many there may be.
+//! Leases and their limits.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,44 +8,44 @@ use serde::de::DeserializeOwned;
 
 use convoke_core::clock::Millis;
 
-/// The bounds of leases of one kind.
+/// The limits of the leases of one kind.
 #[derive(Clone, Copy, Debug)]
 pub struct LeaseLimits {
-    /// Leases of one owner. Where several nodes open some at the same moment, one more each.
+    /// Maximum leases of one owner. Nodes that open leases at the same moment may exceed it by one lease each.
     pub of_one_owner: usize,
-    /// Leases in all. Where several nodes serve, those that the others have opened within the last second come on top.
+    /// Maximum leases in total. Other nodes may exceed it by the leases that they opened within the last second.
     pub in_all: usize,
-    /// How long after its last renewal a lease ends.
+    /// Time from the last renewal to the expiry of a lease.
     pub lasts: Duration,
 }
 
-/// Why a lease is not given.
+/// Reason why a lease is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LeaseRejection {
-    /// Somebody else holds one with this id.
+    /// Another owner holds a lease with this id.
     OfAnother,
-    /// The owner holds as many as one may.
+    /// The owner holds the maximum number of leases.
     OwnerIsFull,
-    /// There are as many as there may be.
+    /// The total limit is reached.
     Full,
 }
 
-/// A lease, as it was when it was read.
+/// A snapshot of a lease.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lease<O, V> {
     /// Its id.
     pub id: Arc<str>,
-    /// Who holds it.
+    /// Owner.
     pub owner: O,
-    /// What it holds.
+    /// Value.
     pub value: V,
-    /// When it was opened.
+    /// Time at which it was opened.
     pub opened_at: Millis,
 }
 
-/// What a lease may hold: known to all nodes as JSON.
+/// The value of a lease. All nodes know it as JSON.
 pub trait LeaseValue: Clone + Serialize + DeserializeOwned + Send + 'static {
-    /// What holds after two nodes have changed `before` at the same time.
+    /// Merges two concurrent changes of `before` by two nodes.
     #[must_use]
     fn merge(before: &Self, mine: Self, theirs: Self) -> Self;
 }

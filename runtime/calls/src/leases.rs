@@ -1,8 +1,8 @@
-//! Leases: things that somebody holds as long as they renew them, within bounds.
+//! Leases: claims of owners that expire unless renewed, within limits.
 //!
-//! Subscriptions and the like are figures, not facts: they may end with the process, and a renewal must not cost a write. An
-//! application keeps its leases in [`crate::Context::memory`] and says what each holds. They are in memory; where several
-//! nodes serve the database they are rows beside it, of which each node remembers what it has to do with.
+//! Leases suit transient data such as subscriptions: they may end with the process, and a renewal must not cost a
+//! write. An application stores its leases in [`crate::Context::memory`] and defines their values. They are in memory.
+//! If several nodes serve the database, they are also rows beside it, and each node caches the rows that it uses.
 
 use std::fmt::Display;
 use std::hash::Hash;
@@ -17,35 +17,35 @@ use convoke_core::clock::{Clock, Millis};
 use convoke_core::error::Result;
 use convoke_store::Store;
 
-/// Who may hold leases: known to all nodes by their text.
+/// The owner of leases. All nodes know it by its text.
 pub trait LeaseOwner: Clone + Eq + Hash + Display + FromStr {}
 impl<O: Clone + Eq + Hash + Display + FromStr> LeaseOwner for O {}
 
-/// Leases by their id, each of one owner and holding one value.
-pub struct Leases<O, V>(Kept<O, V>);
+/// Leases by id. Each has one owner and holds one value.
+pub struct Leases<O, V>(Storage<O, V>);
 
-/// Where they are.
-enum Kept<O, V> {
+/// The storage of leases.
+enum Storage<O, V> {
     /// In this process, which serves alone.
-    Here(HeldLeases<O, V>),
-    /// Rows that all nodes know.
-    Together(Arc<SharedLeases<V>>),
+    Local(HeldLeases<O, V>),
+    /// In rows that all nodes share.
+    Shared(Arc<SharedLeases<V>>),
 }
 
 impl<O: LeaseOwner, V: LeaseValue> Leases<O, V> {
-    /// Those of this kind, which are those of all nodes of the store if it may have several.
+    /// Creates the leases of this kind. If the store may have several nodes, all of them share the leases.
     pub(crate) fn of(store: &Store, clock: &Arc<dyn Clock>, kind: &'static str, limits: LeaseLimits) -> Self {
         Self(match store.leases() {
-            None => Kept::Here(HeldLeases::new(limits)),
-            Some(_) => Kept::Together(Arc::new(SharedLeases::new(store.clone(), clock.clone(), kind, limits))),
+            None => Storage::Local(HeldLeases::new(limits)),
+            Some(_) => Storage::Shared(Arc::new(SharedLeases::new(store.clone(), clock.clone(), kind, limits))),
         })
     }
 
-    /// Opens the lease `id` for `owner` with the value that `make` gives, or renews the one they hold; then `update`
-    /// sees its value. It ends the agreed time after `now`. Nothing changes where it is rejected.
+    /// Opens the lease `id` for `owner` with the value of `make`, or renews it if `owner` holds it. Then `update`
+    /// receives its value. The lease expires [`LeaseLimits::lasts`] after `now`. A rejection changes nothing.
     ///
     /// # Errors
-    /// `UNAVAILABLE` if other nodes cannot be asked.
+    /// `UNAVAILABLE` if the shared rows are unreachable.
     pub fn renew<R>(
         &self,
         id: &str,
@@ -55,19 +55,19 @@ impl<O: LeaseOwner, V: LeaseValue> Leases<O, V> {
         update: impl FnOnce(&mut V) -> R,
     ) -> Result<Result<R, LeaseRejection>> {
         match &self.0 {
-            Kept::Here(leases) => Ok(leases.renew(id, owner, now, make, update)),
-            Kept::Together(leases) => leases.renew(id, &owner.to_string(), now, make, update),
+            Storage::Local(leases) => Ok(leases.renew(id, owner, now, make, update)),
+            Storage::Shared(leases) => leases.renew(id, &owner.to_string(), now, make, update),
         }
     }
 
-    /// Lets `update` see what the lease `id` holds if `owner` holds it, without renewing it.
+    /// Calls `update` with the value of the lease `id` if `owner` holds it, without a renewal.
     ///
     /// # Errors
     /// As [`Leases::renew`].
     pub fn update<R>(&self, id: &str, owner: &O, now: Millis, update: impl FnOnce(&mut V) -> R) -> Result<Option<R>> {
         match &self.0 {
-            Kept::Here(leases) => Ok(leases.update(id, owner, now, update)),
-            Kept::Together(leases) => leases.update(id, &owner.to_string(), now, update),
+            Storage::Local(leases) => Ok(leases.update(id, owner, now, update)),
+            Storage::Shared(leases) => leases.update(id, &owner.to_string(), now, update),
         }
     }
 
@@ -77,20 +77,20 @@ impl<O: LeaseOwner, V: LeaseValue> Leases<O, V> {
     /// As [`Leases::renew`].
     pub fn end(&self, id: &str, owner: &O) -> Result<()> {
         match &self.0 {
-            Kept::Here(leases) => leases.end(id, owner),
-            Kept::Together(leases) => leases.end(&owner.to_string(), &[id.to_owned()])?,
+            Storage::Local(leases) => leases.end(id, owner),
+            Storage::Shared(leases) => leases.end(&owner.to_string(), &[id.to_owned()])?,
         }
         Ok(())
     }
 
-    /// Ends the leases of an owner that `which` picks.
+    /// Ends the leases of an owner for which `which` returns true.
     ///
     /// # Errors
     /// As [`Leases::renew`].
     pub fn end_of(&self, owner: &O, which: impl Fn(&V) -> bool) -> Result<()> {
         match &self.0 {
-            Kept::Here(leases) => leases.end_of(owner, which),
-            Kept::Together(leases) => {
+            Storage::Local(leases) => leases.end_of(owner, which),
+            Storage::Shared(leases) => {
                 let owner = owner.to_string();
                 let all = leases.list::<O>(Some(&owner))?;
                 let ids: Vec<String> =
@@ -101,44 +101,45 @@ impl<O: LeaseOwner, V: LeaseValue> Leases<O, V> {
         Ok(())
     }
 
-    /// The leases of an owner, in the order of opening.
+    /// Returns the leases of an owner, in the order of opening.
     ///
     /// # Errors
     /// As [`Leases::renew`].
     pub fn of_owner(&self, owner: &O, now: Millis) -> Result<Vec<Lease<O, V>>> {
         match &self.0 {
-            Kept::Here(leases) => Ok(leases.of(owner, now)),
-            Kept::Together(leases) => leases.list(Some(&owner.to_string())),
+            Storage::Local(leases) => Ok(leases.of(owner, now)),
+            Storage::Shared(leases) => leases.list(Some(&owner.to_string())),
         }
     }
 
-    /// All leases, in the order of opening.
+    /// Returns all leases, in the order of opening.
     ///
     /// # Errors
     /// As [`Leases::renew`].
     pub fn all(&self, now: Millis) -> Result<Vec<Lease<O, V>>> {
         match &self.0 {
-            Kept::Here(leases) => Ok(leases.all(now)),
-            Kept::Together(leases) => leases.list(None),
+            Storage::Local(leases) => Ok(leases.all(now)),
+            Storage::Shared(leases) => leases.list(None),
         }
     }
 
-    /// How many were renewed less than so long ago.
+    /// Returns the number of leases that were renewed less than `time` ago.
     ///
     /// # Errors
     /// As [`Leases::renew`].
     pub fn renewed_within(&self, time: Duration, now: Millis) -> Result<u64> {
         match &self.0 {
-            Kept::Here(leases) => Ok(leases.renewed_within(time, now)),
-            Kept::Together(leases) => leases.renewed_within(time),
+            Storage::Local(leases) => Ok(leases.renewed_within(time, now)),
+            Storage::Shared(leases) => leases.renewed_within(time),
         }
     }
 
-    /// How many there are, without asking anybody: where several nodes serve, when one was last opened here.
+    /// Returns the number of leases without a request to other nodes: if several nodes serve, the number at the last
+    /// opening on this node.
     pub fn known(&self, now: Millis) -> u64 {
         match &self.0 {
-            Kept::Here(leases) => leases.len(now) as u64,
-            Kept::Together(leases) => leases.known(),
+            Storage::Local(leases) => leases.len(now) as u64,
+            Storage::Shared(leases) => leases.known(),
         }
     }
 }

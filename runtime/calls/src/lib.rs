@@ -1,8 +1,8 @@
 //! Functions and how they are called.
 //!
-//! What a function is and where it is registered; what it is given; how a call is decoded, identified, run and observed;
-//! what runs by itself. It knows no transport: a listener hands it calls and takes their answers. Its modules, each
-//! knowing only those before it:
+//! The crate defines and registers functions and their contexts. It decodes, identifies, runs and observes calls, and
+//! runs scheduled work. It knows no transport: a listener passes requests to it and receives responses. Each of its
+//! modules knows only those before it:
 
 // The attributes emit absolute paths (`::convoke::…`); the runtime's own tables and functions use them too.
 extern crate self as convoke;

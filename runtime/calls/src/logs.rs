@@ -1,9 +1,9 @@
-//! What a function logs: captured for its caller, passed on to the operator.
+//! The log lines of functions: captured for the caller, and passed on to the operator.
 //!
-//! `tracing` events of crates that registered functions become the call's log lines, in order, within the limits. The
-//! capture is a dispatcher of the runtime's own, entered around each call (and at every poll of an action), so that
-//! neither an embedding program's subscriber nor its level decides what a caller sees. The operator's subscriber is
-//! whatever the program installed; each event is passed on to it under the request id.
+//! `tracing` events of crates with registered functions become the call's log lines, in order, within limits. The
+//! capture is a dispatcher of the runtime, entered around each call (and at every poll of an action). So neither the
+//! subscriber of an embedding program nor its level decides which lines a caller sees. Each event is also passed, under
+//! the request id, to the operator's subscriber, which is the one that the program installed.
 
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -23,10 +23,10 @@ use tracing::{Dispatch, Event, Level, Metadata, dispatcher};
 use crate::function::Submitted;
 use convoke_core::limits::Limits;
 
-/// The lines of one call, bounded. Clones share them.
+/// The lines of one call, limited in number and size. Clones share them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LogLines {
-    /// None as long as there is no line: most calls log nothing.
+    /// None while there is no line: most calls log nothing.
     lines: Option<Arc<Vec<String>>>,
     bytes: usize,
     left_out: usize,
@@ -50,7 +50,7 @@ impl LogLines {
         all
     }
 
-    /// The lines as the client reads them: at the end, how many were left out.
+    /// Returns the lines for the client. If lines were omitted, the last line says how many.
     pub fn into_lines(mut self) -> Vec<String> {
         let last = self.last();
         let mut lines = self.lines.take().map(Arc::unwrap_or_clone).unwrap_or_default();
@@ -58,22 +58,22 @@ impl LogLines {
         lines
     }
 
-    /// The lines, without the one that says how many were left out.
+    /// Returns the lines without the one about omitted lines.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &str> {
         self.lines.iter().flat_map(|lines| lines.iter().map(String::as_str))
     }
 
-    /// Whether nothing was logged.
+    /// Returns true if there is no line.
     pub fn is_empty(&self) -> bool {
         self.lines.is_none()
     }
 
-    /// Bytes of all lines.
+    /// Returns the bytes of all lines.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Leaves out the lines behind the first `bytes_max`; a line that is longer than all that is cut.
+    /// Keeps the lines within the first `bytes_max` bytes. A single longer line is truncated.
     pub(crate) fn keep(&mut self, bytes_max: usize) {
         if self.bytes <= bytes_max {
             return;
@@ -93,7 +93,7 @@ impl LogLines {
     }
 
     fn last(&self) -> Option<String> {
-        (self.left_out > 0).then(|| format!("[WARN] {} more log lines were left out", self.left_out))
+        (self.left_out > 0).then(|| format!("[WARN] {} more log lines were omitted", self.left_out))
     }
 }
 
@@ -113,23 +113,23 @@ impl<'de> Deserialize<'de> for LogLines {
     }
 }
 
-/// Where the events of one call go. Clones share the lines.
+/// The destination of a call's events. Clones share the lines.
 #[derive(Clone)]
 pub struct Capture(Arc<Sink>);
 
 struct Sink {
     lines: Mutex<LogLines>,
-    /// Lines that the operator has not got yet: the subscriber that collects them must not call another one.
+    /// Lines that were not passed to the operator yet: the subscriber that collects them must not call another one.
     pending: Mutex<Pending>,
     lines_max: usize,
     line_bytes_max: usize,
     request_id: Arc<str>,
     path: Arc<str>,
-    /// What the program had installed when the call began.
+    /// The dispatcher that was installed when the call began.
     operator: Dispatch,
 }
 
-/// As many as the caller gets, each time they are passed on.
+/// Lines for the operator. The caller's limit applies each time that they are passed on.
 #[derive(Default)]
 struct Pending {
     lines: Vec<(Level, String)>,
@@ -151,9 +151,9 @@ thread_local! {
 }
 
 impl Capture {
-    /// A capture for one call.
+    /// Creates the capture of a call.
     pub(crate) fn new(limits: &Limits, request_id: Arc<str>, path: Arc<str>) -> Self {
-        // Within another capture, the dispatcher in place is the runtime's own and knows no operator.
+        // Within another capture, the current dispatcher is the runtime's, which has no operator.
         let operator =
             Self::current().map_or_else(|| dispatcher::get_default(Clone::clone), |current| current.0.operator.clone());
         Self(Arc::new(Sink {
@@ -167,8 +167,8 @@ impl Capture {
         }))
     }
 
-    /// A capture for the attempts of one query or mutation of this call: their lines come apart, since an attempt that is
-    /// repeated starts without those of the one before.
+    /// Returns a capture for the attempts of one query or mutation of this call. Its lines are separate, since a
+    /// repeated attempt drops the lines of the previous one.
     pub(crate) fn of_attempts(&self, path: Arc<str>) -> Self {
         let Sink { lines_max, line_bytes_max, request_id, operator, .. } = &*self.0;
         Self(Arc::new(Sink {
@@ -182,23 +182,23 @@ impl Capture {
         }))
     }
 
-    /// The log that the program had installed when the call began.
+    /// Returns the dispatcher that was installed when the call began.
     pub(crate) fn operator(&self) -> &Dispatch {
         &self.0.operator
     }
 
-    /// The capture of the call that runs on this thread.
+    /// Returns the capture of the call that runs on this thread.
     pub(crate) fn current() -> Option<Self> {
         CURRENT.with_borrow(Clone::clone)
     }
 
-    /// Runs `work` with this capture in place.
+    /// Runs `work` under this capture.
     pub(crate) fn within<R>(&self, work: impl FnOnce() -> R) -> R {
         let _restore = Restore { former: CURRENT.replace(Some(self.clone())), capture: self };
         dispatcher::with_default(collector(), work)
     }
 
-    /// Passes the lines since last time on to the operator, under the request id.
+    /// Passes the new lines on to the operator, under the request id.
     fn pass_on(&self) {
         let pending = std::mem::take(&mut *self.0.pending.lock());
         if pending.lines.is_empty() {
@@ -217,22 +217,22 @@ impl Capture {
             }
             if pending.left_out > 0 {
                 let left_out = pending.left_out;
-                tracing::warn!(target: "convoke::function", request_id, function, "{left_out} more log lines were left out");
+                tracing::warn!(target: "convoke::function", request_id, function, "{left_out} more log lines were omitted");
             }
         });
     }
 
-    /// Runs a future with this capture in place at every poll.
+    /// Runs a future under this capture at every poll.
     pub(crate) fn around<F: Future>(&self, future: F) -> Captured<F> {
         Captured { future: Box::pin(future), capture: self.clone() }
     }
 
-    /// Forgets the lines so far: another attempt begins.
+    /// Drops the lines so far, before another attempt.
     pub(crate) fn restart(&self) {
         *self.0.lines.lock() = LogLines::default();
     }
 
-    /// Adds the lines of another capture: those of a query or mutation that an action called.
+    /// Appends the lines of another capture: those of a query or mutation that an action called.
     pub(crate) fn append(&self, other: LogLines) {
         let mut lines = self.0.lines.lock();
         lines.left_out += other.left_out;
@@ -241,18 +241,18 @@ impl Capture {
         }
     }
 
-    /// The lines so far, which stay.
+    /// Returns a copy of the lines so far.
     pub(crate) fn so_far(&self) -> LogLines {
         self.0.lines.lock().clone()
     }
 
-    /// Takes the lines so far.
+    /// Removes and returns the lines so far.
     pub(crate) fn take(&self) -> LogLines {
         std::mem::take(&mut self.0.lines.lock())
     }
 }
 
-/// Puts the former capture back, also when `work` panics, and tells the operator what was logged.
+/// Restores the previous capture, even if `work` panics, and passes the lines on to the operator.
 struct Restore<'a> {
     former: Option<Capture>,
     capture: &'a Capture,
@@ -265,7 +265,7 @@ impl Drop for Restore<'_> {
     }
 }
 
-/// A future that is polled within a capture.
+/// A future that is polled under a capture.
 pub(crate) struct Captured<F> {
     future: Pin<Box<F>>,
     capture: Capture,
@@ -279,7 +279,7 @@ impl<F: Future> Future for Captured<F> {
     }
 }
 
-/// The one dispatcher of all captures: it finds the call by its thread.
+/// Returns the dispatcher of all captures. It finds the call by its thread.
 fn collector() -> &'static Dispatch {
     static COLLECTOR: OnceLock<Dispatch> = OnceLock::new();
     COLLECTOR.get_or_init(|| {
@@ -293,7 +293,7 @@ fn crate_of(module: &'static str) -> &'static str {
 }
 
 struct Collector {
-    /// The crates that registered functions: only their events are the caller's.
+    /// The crates with registered functions: only their events belong to the caller.
     crates: HashSet<&'static str>,
 }
 
@@ -306,7 +306,7 @@ impl Collector {
 
 impl Subscriber for Collector {
     fn register_callsite(&self, _: &'static Metadata<'static>) -> Interest {
-        // Whether the operator wants an event differs from call to call; it is asked each time.
+        // The operator's interest in an event differs between calls, so each event asks for it.
         Interest::sometimes()
     }
 
@@ -362,7 +362,8 @@ impl Subscriber for Collector {
     }
 }
 
-/// Hands a span to the log it was made in; one that outlives its call (of a pooled connection, say) to the program's.
+/// Passes a span to the log of its call. A span that outlives its call (such as that of a pooled connection) goes to
+/// the program's log.
 fn with_operator<R>(work: impl Fn(&Dispatch) -> R) -> R {
     match Capture::current() {
         Some(now) => work(&now.0.operator),
@@ -370,7 +371,7 @@ fn with_operator<R>(work: impl Fn(&Dispatch) -> R) -> R {
     }
 }
 
-/// `[LEVEL] message key=value`, cut at `bytes_max`.
+/// Formats `[LEVEL] message key=value`, truncated at `bytes_max`.
 fn line(event: &Event<'_>, bytes_max: usize) -> String {
     let mut line = Line { text: format!("[{}] ", event.metadata().level()), bytes_max };
     event.record(&mut line);
@@ -386,7 +387,7 @@ fn line(event: &Event<'_>, bytes_max: usize) -> String {
     text
 }
 
-/// What is written beyond `bytes_max` is not even formatted.
+/// A line. Text beyond `bytes_max` is not even formatted.
 struct Line {
     text: String,
     bytes_max: usize,
@@ -398,7 +399,7 @@ impl fmt::Write for Line {
             return Err(fmt::Error);
         }
         let left = self.bytes_max + 1 - self.text.len();
-        // One byte more than fits tells that something was cut.
+        // One byte above the limit marks a truncated line.
         self.text.push_str(&text[..text.ceil_char_boundary(left)]);
         Ok(())
     }
@@ -406,7 +407,7 @@ impl fmt::Write for Line {
 
 impl Visit for Line {
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
-        // The message is the first field of an event that has one.
+        // The message, if there is one, is the first field of an event.
         let _ = match field.name() {
             "message" => write!(self, "{value:?}"),
             name => write!(self, " {name}={value:?}"),

@@ -1,9 +1,9 @@
-//! Migrations: admin mutations that bring the rows of a table to a new form, some at a time, and go on where they were.
+//! Migrations: admin mutations that convert the rows of a table in batches, and continue where they stopped.
 //!
-//! A migration is a function with a name. Each call of it takes the next rows of the table in the order of their ids,
-//! and keeps how far it came in a row of its own, in the same transaction: killed at any moment, it has neither left a
-//! row out nor taken one twice. `convoke migrate` calls it until it is through. While the schema in code does not fit
-//! the database, the rows may not have the form that their struct expects; so a migration reads them as they are stored.
+//! A migration is a function with a name. Each call takes the next rows of the table in the order of their ids, and
+//! stores its position in a row of its own, in the same transaction. If the process is killed, no row is skipped or
+//! converted twice. `convoke migrate` calls it until it is complete. While the schema in code does not fit the
+//! database, rows may not fit their struct, so a migration reads them as they are stored.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,55 +18,55 @@ use convoke_core::error::{Error, Result};
 use convoke_core::id::Id;
 use convoke_store::{Column, Db, Doc, Plan, Row, StoreError, Table, Value};
 
-/// Rows of one call unless it says otherwise: some milliseconds of the writer.
+/// Default number of rows per call: some milliseconds of the writer.
 pub const ROWS: i64 = 500;
-/// Rows of one call at most.
+/// Maximum number of rows per call.
 pub const ROWS_MAX: i64 = 10_000;
 
-/// What a migration takes.
+/// The arguments of a migration.
 #[args(name = "Batch")]
 pub struct Batch {
-    /// Rows of this call at most: 500 by default, 10,000 at most.
+    /// Maximum rows of this call: 500 by default, at most 10,000.
     pub limit: Option<i64>,
-    /// Begin anew, if it has come to its end.
+    /// Start again, if it is complete.
     pub again: Option<bool>,
 }
 
-/// How far a migration has come.
+/// The progress of a migration.
 #[value(name = "Migrated")]
 #[derive(Clone, Debug)]
 pub struct Migrated {
-    /// Rows it has looked at, in all its calls.
+    /// Rows that it has processed, in all its calls.
     pub done: i64,
-    /// Rows that there were when it began.
+    /// Rows of the table when it started.
     pub total: i64,
-    /// Whether it is through.
+    /// True if it is complete.
     pub finished: bool,
 }
 
-/// How far a migration has come, as it is stored.
+/// The stored progress of a migration.
 #[table(name = "_migrations", prefix = "migration")]
 #[index(by_name(name), unique)]
 pub struct Migration {
     /// The function's path.
     pub name: String,
-    /// The id of the last row it has looked at, as text.
+    /// The id of the last processed row, as text.
     pub last: Option<String>,
-    /// Rows that it has looked at.
+    /// Rows that it has processed.
     pub done: i64,
-    /// Rows that the table had when it was started.
+    /// Rows of the table when it started.
     pub total: i64,
-    /// Calls that it took so far.
+    /// Number of calls so far.
     pub batches: i64,
-    /// When it was started.
+    /// Time of the start.
     pub started_at: Millis,
-    /// When its last batch was committed.
+    /// Time of the last batch's commit.
     pub updated_at: Millis,
-    /// When it was done; none before.
+    /// Time of completion; none before.
     pub finished_at: Option<Millis>,
 }
 
-/// One row as it is stored, which may not fit its struct yet.
+/// A row as stored, which may not fit its struct.
 pub struct StoredRow<T: Table> {
     id: Id<T>,
     values: Vec<Value>,
@@ -79,15 +79,15 @@ impl<T: Table> StoredRow<T> {
         Ok(Self { id: Id::from_bits(row.id()?), values: values.collect::<Result<_, _>>()?, changes: Vec::new() })
     }
 
-    /// `_id`.
+    /// Returns the `_id`.
     pub fn id(&self) -> Id<T> {
         self.id
     }
 
-    /// The value of a field, by the name of its column (in camelCase); an `Option` where it may be missing.
+    /// Returns the value of a field, by the name of its column (in camelCase). Use an `Option` if it may be missing.
     ///
     /// # Errors
-    /// `INTERNAL` if there is no such field, or its value is no `C`.
+    /// `INTERNAL` if there is no such field, or its value is not a `C`.
     pub fn get<C: Column>(&self, field: &str) -> Result<C> {
         let place = place::<T>(field)?;
         let changed = self.changes.iter().find(|(changed, _)| *changed == place).map(|(_, value)| value);
@@ -96,7 +96,7 @@ impl<T: Table> StoredRow<T> {
             .map_err(|problem| Error::internal(format!("{} {}: {field}: {problem}", T::DEF.name, self.id)))
     }
 
-    /// Gives a field a value; it is stored when the migration has done with the row.
+    /// Sets the value of a field. It is stored when `work` returns.
     ///
     /// # Errors
     /// `INTERNAL` if there is no such field.
@@ -114,8 +114,8 @@ fn place<T: Table>(field: &str) -> Result<usize> {
 }
 
 impl MutationCtx {
-    /// Does the next part of the migration that this mutation is: hands each row to `work`, stores what it set, and
-    /// says how far it came. For a mutation that is marked `admin` and takes a [`Batch`]:
+    /// Runs the next batch of the migration that this mutation implements: passes each row to `work`, stores the
+    /// changed fields, and returns the progress. It is for a mutation that is marked `admin` and takes a [`Batch`]:
     ///
     /// ```
     /// # extern crate convoke_calls as convoke;
@@ -129,7 +129,7 @@ impl MutationCtx {
     ///     pub shelf: String,
     /// }
     ///
-    /// /// Gives every book of the time before there were shelves one.
+    /// /// Puts each book without a shelf on one.
     /// #[mutation(admin)]
     /// pub fn fill_shelves(ctx: &mut MutationCtx, args: Batch) -> Result<Migrated> {
     ///     ctx.migrate::<Book>(&args, |book| {
@@ -143,11 +143,11 @@ impl MutationCtx {
     /// # }
     /// # fn main() {}
     /// ```
-    /// Rows that are added while it runs come last and are not left out. Its name is the function's path: renamed, it
-    /// begins anew.
+    /// Rows that are added while it runs come last and are not skipped. The name of the migration is the function's
+    /// path: after a rename, it starts again.
     ///
     /// # Errors
-    /// Those of `work`, with nothing of this part kept; `INVALID_ARGUMENT`; a failure of the store.
+    /// Those of `work`, and then the batch is rolled back; `INVALID_ARGUMENT`; a failure of the store.
     pub fn migrate<T: Table>(
         &mut self,
         args: &Batch,
@@ -156,8 +156,8 @@ impl MutationCtx {
         self.migrate_with(args, |_, row| work(row))
     }
 
-    /// As [`MutationCtx::migrate`], for work that reads or changes other rows too, or deletes the row that it is given:
-    /// it gets the context first. What it does to other rows is part of the same transaction.
+    /// As [`MutationCtx::migrate`], for work that also reads or changes other rows, or deletes its row: `work` receives
+    /// the context first. Changes of other rows are part of the same transaction.
     ///
     /// # Errors
     /// As [`MutationCtx::migrate`].
@@ -198,7 +198,7 @@ impl MutationCtx {
         Ok(Migrated { done, total, finished })
     }
 
-    /// The row of this migration, made at its first call.
+    /// Returns the row of this migration, which its first call creates.
     fn migration<T: Table>(&mut self, again: bool) -> Result<Doc<Migration>> {
         let name = self.root_path().to_owned();
         let found = self.db().query(Migration::by_name).eq(name.as_str()).unique()?;
@@ -213,7 +213,7 @@ impl MutationCtx {
         let (started_at, updated_at) = (now, now);
         let row = Migration { name, last: None, done: 0, total, batches: 0, started_at, updated_at, finished_at: None };
         let id = self.db_mut().insert(row)?;
-        self.db().get(id)?.ok_or_else(|| Error::internal("a migration's row is gone in its own transaction"))
+        self.db().get(id)?.ok_or_else(|| Error::internal("the row of a migration is missing in its own transaction"))
     }
 }
 
@@ -221,7 +221,8 @@ fn next_rows<T: Table>(db: &Db, last: Option<&str>, limit: i64) -> Result<Vec<St
     let mut plan = Plan::new(T::DEF, None);
     plan.limit = u64::try_from(limit).ok();
     if let Some(last) = last {
-        let last: Id<T> = last.parse().map_err(|_| Error::internal(format!("a migration stands at {last:?}")))?;
+        let last: Id<T> =
+            last.parse().map_err(|_| Error::internal(format!("a migration has the invalid position {last:?}")))?;
         plan.after = Some((Vec::new(), last.bits()));
     }
     let mut rows = Vec::new();
@@ -232,7 +233,7 @@ fn next_rows<T: Table>(db: &Db, last: Option<&str>, limit: i64) -> Result<Vec<St
     Ok(rows)
 }
 
-/// The migrations that have begun, by name.
+/// Returns the migrations that have started, by name.
 pub fn begun(db: &Db) -> Result<Vec<Doc<Migration>>> {
     Ok(db.query(Migration::by_name).take(usize::MAX)?)
 }

@@ -1,7 +1,7 @@
-//! Who sees a call that has ended: what is counted, logged, remembered or recorded of it.
+//! The observers of completed calls: they count, log or record them.
 //!
-//! There is one event, [`CompletedCall`], and one trait. A call pays for a line of observers that is made at start and
-//! never changes; other crates submit theirs with [`crate::services::SubmittedObserver`].
+//! There is one event, [`CompletedCall`], and one trait. A call runs through a list of observers that is built at start
+//! and never changes. Other crates submit observers with [`crate::services::SubmittedObserver`].
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -16,41 +16,41 @@ use convoke_core::clock::Millis;
 use convoke_core::error::{Code, Error};
 use convoke_core::identity::{Caller, DeployKeyCaller};
 
-/// Sees calls that have ended.
+/// An observer of completed calls.
 pub trait CallObserver: Send + Sync + 'static {
-    /// A call has ended. It must not wait. If the answer must not go out before something is done, it returns a future
-    /// that is awaited until then; what it does must not depend on whether that future is polled.
+    /// Receives a completed call. It must not block. If the response has to wait for work, it returns a future that is
+    /// awaited before the response; the work must not depend on a poll of that future.
     fn completed(&self, call: &CompletedCall<'_>) -> Option<BoxFuture<'static, ()>>;
 }
 
-/// A call that has ended now.
+/// A call that has just ended.
 #[derive(Clone, Copy)]
 pub struct CompletedCall<'a> {
-    /// What was called.
+    /// The called function, or the rejection.
     pub called: Called<'a>,
-    /// Under which id it stands in the log.
+    /// Request id, as in the log.
     pub request_id: &'a Arc<str>,
-    /// Who called, if that was verified.
+    /// Caller, if verified.
     pub caller: &'a Caller,
-    /// Who made it.
+    /// Origin of the call.
     pub by: By,
-    /// The deploy key that it was made with, if it came from outside with one.
+    /// The deploy key of a call from outside, if it has one.
     pub key: Option<UsedKey<'a>>,
-    /// When it ended.
+    /// Time at which it ended.
     pub at: Millis,
-    /// How long it took.
+    /// Duration.
     pub elapsed: Duration,
-    /// What it ended in, if that is an error.
+    /// Its error, if it failed.
     pub error: Option<&'a Error>,
-    /// What its function logged.
+    /// The log lines of its function.
     pub log_lines: &'a LogLines,
-    /// Whether it was given a result that was kept.
-    pub is_kept: bool,
-    /// The arguments as they were sent, if they were sent as text.
+    /// True if it received a cached result.
+    pub is_cached: bool,
+    /// The arguments as sent, if they were sent as text.
     pub(crate) arguments: Option<Body<'a>>,
     /// Bytes of its result as JSON, if it has one.
     pub result_bytes: Option<u64>,
-    /// Rows that it read whole.
+    /// Rows that it read in full.
     pub rows_read: u64,
     /// Rows that it added, changed or removed.
     pub rows_written: u64,
@@ -58,50 +58,50 @@ pub struct CompletedCall<'a> {
     pub waited: Duration,
 }
 
-/// What a call led to.
+/// The target of a call.
 #[derive(Clone, Copy)]
 pub enum Called<'a> {
-    /// A function, which ran or was refused to this caller.
+    /// A function, which ran or rejected the caller.
     Function(&'a Registered),
-    /// Nothing: it was rejected before a function was found.
+    /// None: the request was rejected before a function was found.
     Rejected(Rejection<'a>),
 }
 
 /// A request that was rejected before a function was found.
 #[derive(Clone, Copy, Debug)]
 pub struct Rejection<'a> {
-    /// Where.
+    /// Stage of the rejection.
     pub stage: Stage,
-    /// A path of a function, or the method and path of a route: as the client wrote it.
+    /// The path of a function, or the method and path of a route, as the client wrote it.
     pub asked: &'a str,
-    /// Who sent it, if it is known by then.
+    /// Address of the client, if it is already known.
     pub peer: Option<IpAddr>,
 }
 
 impl Rejection<'_> {
-    /// What was asked for, as logs and records repeat it.
+    /// Returns the requested path for logs and records, truncated.
     pub fn asked_in_short(&self) -> &str {
         const ASKED_BYTES_MAX: usize = 200;
         &self.asked[..self.asked.floor_char_boundary(ASKED_BYTES_MAX)]
     }
 }
 
-/// Where a request was rejected.
+/// The stage at which a request was rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
-    /// By the listener: no route, a body over the limit, too many calls of one address.
+    /// The listener: no route, a body over the limit, too many calls from one address.
     Listener,
-    /// For its credentials.
+    /// The check of the credentials.
     Credentials,
-    /// By the call's first steps: no JSON, no envelope, no such function.
+    /// The first steps of the call: invalid JSON, an invalid envelope, an unknown function.
     Envelope,
 }
 
 impl Stage {
-    /// Every stage, in the order a request meets them.
+    /// All stages, in the order in which a request meets them.
     pub const ALL: [Stage; 3] = [Stage::Listener, Stage::Credentials, Stage::Envelope];
 
-    /// The name, as logs and metrics show it.
+    /// Returns the name, as in logs and metrics.
     pub const fn as_str(self) -> &'static str {
         match self {
             Stage::Listener => "listener",
@@ -111,26 +111,26 @@ impl Stage {
     }
 }
 
-/// Who made a call.
+/// The origin of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum By {
-    /// Somebody outside.
+    /// A client outside.
     Caller,
     /// The scheduler.
     Scheduler,
 }
 
-/// A deploy key that a call from outside was made with, or the operator in place of one.
+/// The deploy key of a call from outside, or the operator in place of a key.
 #[derive(Clone, Copy)]
 pub struct UsedKey<'a> {
     /// The key.
     pub key: &'a DeployKeyCaller,
-    /// Where it was used from; none by the control socket.
+    /// Address of the client; none for the control socket.
     pub peer: Option<IpAddr>,
 }
 
 impl CompletedCall<'_> {
-    /// The code of its error; none if it succeeded.
+    /// Returns the code of its error; none if it succeeded.
     pub fn outcome(&self) -> Option<Code> {
         self.error.map(Error::code)
     }
@@ -144,15 +144,15 @@ impl Observers {
         Self(observers.into_iter().collect())
     }
 
-    /// Shows a call to all of them. What is returned is to be awaited before the call is answered.
+    /// Reports a call to all observers. Await the returned futures before the response.
     #[must_use]
     pub(crate) fn completed(&self, call: &CompletedCall<'_>) -> Vec<BoxFuture<'static, ()>> {
-        // Most calls have nothing to wait for, and an empty list is no allocation.
+        // Most calls have no future to await, and an empty list does not allocate.
         self.0.iter().filter_map(|observer| observer.completed(call)).collect()
     }
 }
 
-/// Waits for what observers do before a call is answered.
+/// Awaits the work of observers before the response of a call.
 pub(crate) async fn settled(awaited: Vec<BoxFuture<'static, ()>>) {
     for future in awaited {
         future.await;

@@ -1,7 +1,8 @@
-//! How much one identity may call and write: a token bucket for each identity and class of calls, and one for bytes.
+//! Rates: limits of calls and of written bytes per identity. There is one token bucket per identity and class of calls,
+//! and one for bytes.
 //!
-//! A bucket of calls holds one period's worth, that of bytes a burst; each refills evenly. Buckets live in memory: a restart
-//! forgives. Where several nodes serve the database, they share each.
+//! A bucket of calls holds the calls of one period, and a bucket of bytes holds one burst. Both refill evenly. Buckets
+//! are in memory, so a restart refills them. If several nodes serve the database, they share each bucket.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -19,32 +20,32 @@ use convoke_store::{Nodes, Store};
 
 const HOUR: Duration = Duration::from_secs(60 * 60);
 
-/// How much each identity may call and write.
+/// The rates of all identities.
 pub struct Rates {
     classes: HashMap<&'static str, RateClass>,
-    /// What one identity may write, in bytes; none = any number.
+    /// Limit of the bytes that one identity may write; none: no limit.
     writes: Option<Refill>,
-    /// Calls that were refused, by class.
+    /// Rejected calls by class.
     limited: HashMap<&'static str, AtomicU64>,
-    buckets: Kept,
+    buckets: Storage,
 }
 
-/// Who counts.
-enum Kept {
-    /// This process, which serves the database alone.
-    Here(Buckets),
-    /// All nodes together.
-    Together(SharedBuckets),
+/// The storage of the buckets.
+enum Storage {
+    /// In this process, which serves the database alone.
+    Local(Buckets),
+    /// Shared by all nodes.
+    Shared(SharedBuckets),
 }
 
-/// The name under which the bytes that an identity has written are counted beside the classes of calls.
+/// Name of the bucket of written bytes, beside the classes of calls.
 const BYTES: &str = "bytes written";
 
 impl Rates {
-    /// The classes of the program, with the settings' numbers in place of theirs.
+    /// Creates the classes of the program, with the limits of the settings.
     ///
     /// # Errors
-    /// A setting for a class that no function has.
+    /// A setting names an unknown class.
     pub(crate) fn new(settings: &HashMap<String, u32>, limits: &Limits) -> Result<Self, String> {
         let mut classes: HashMap<_, _> = RateClass::all().into_iter().map(|class| (class.name, class)).collect();
         for (name, calls) in settings {
@@ -61,23 +62,23 @@ impl Rates {
         let (burst, per_hour) = (limits.user_bytes_written_burst, limits.user_bytes_written_per_hour);
         let writes = (burst > 0 && per_hour > 0)
             .then(|| Refill { full: burst as f64, per_second: per_hour as f64 / HOUR.as_secs_f64() });
-        Ok(Self { classes, writes, limited, buckets: Kept::Here(Buckets::default()) })
+        Ok(Self { classes, writes, limited, buckets: Storage::Local(Buckets::default()) })
     }
 
-    /// Counts together with the other nodes of a store, if it may have any.
+    /// Shares the buckets with the other nodes of a store, if it may have any.
     #[must_use]
     pub(crate) fn with_nodes_of(self, store: &Store) -> Self {
         let buckets = match store.nodes() {
             Nodes::Alone => self.buckets,
-            Nodes::Many { .. } => Kept::Together(SharedBuckets::of(store.clone())),
+            Nodes::Many { .. } => Storage::Shared(SharedBuckets::of(store.clone())),
         };
         Self { buckets, ..self }
     }
 
-    /// Takes `cost` tokens of the caller's bucket of the function's class. Only users have buckets.
+    /// Takes `cost` tokens from the caller's bucket of the function's class. Only users have buckets.
     ///
     /// # Errors
-    /// `RATE_LIMITED`, with `retryAfterMs`; `UNAVAILABLE` if the nodes' common count cannot be had.
+    /// `RATE_LIMITED`, with `retryAfterMs`; `UNAVAILABLE` if the shared buckets are unreachable.
     pub(crate) fn charge(&self, caller: &Caller, function: &FunctionDef, cost: u32, now: Millis) -> Result<()> {
         let Some(identity) = caller.identity() else { return Ok(()) };
         let name = function.rate.unwrap_or(match function.kind {
@@ -107,7 +108,7 @@ impl Rates {
         self.take(identity, &charge, |wait| {
             let per_hour = refill.per_second * HOUR.as_secs_f64();
             format!(
-                "Too much written: {} an hour are allowed, {} of it at once. Write less, or try again in {} s",
+                "Too much written: the limits are {} per hour and {} in one burst. Write less, or try again in {} s",
                 amount(per_hour),
                 amount(refill.full),
                 wait.as_secs_f64().ceil()
@@ -117,8 +118,8 @@ impl Rates {
 
     fn take(&self, identity: &Identity, charge: &Charge, message: impl FnOnce(Duration) -> String) -> Result<()> {
         let taken = match &self.buckets {
-            Kept::Here(buckets) => buckets.take(identity, charge).map_err(NotTaken::For),
-            Kept::Together(buckets) => buckets.take(identity, charge),
+            Storage::Local(buckets) => buckets.take(identity, charge).map_err(NotTaken::For),
+            Storage::Shared(buckets) => buckets.take(identity, charge),
         };
         match taken {
             Ok(()) => Ok(()),
@@ -135,13 +136,13 @@ impl Rates {
         Error::rate_limited(message).with("retryAfterMs", wait_ms)
     }
 
-    /// Calls that were refused, by class.
+    /// Returns the number of rejected calls by class.
     pub fn limited(&self) -> impl Iterator<Item = (&'static str, u64)> {
         self.limited.iter().map(|(class, limited)| (*class, limited.load(Relaxed)))
     }
 }
 
-/// Bytes as a client reads them.
+/// Formats a number of bytes for a client.
 fn amount(bytes: f64) -> String {
     const MIB: f64 = 1024.0 * 1024.0;
     if bytes >= MIB { format!("{:.0} MiB", bytes / MIB) } else { format!("{bytes:.0} bytes") }
@@ -152,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_setting_for_a_class_that_is_not_there_names_those_that_are() {
+    fn setting_for_an_unknown_class_names_the_known_classes() {
         let refused = Rates::new(&HashMap::from([("reed".to_owned(), 5)]), &Limits::default()).err().unwrap();
         assert_eq!(refused, "[rates] has no class \"reed\"; there are read, write");
         let rates = Rates::new(&HashMap::from([("read".to_owned(), 5)]), &Limits::default()).unwrap();

@@ -1,4 +1,4 @@
-//! Every function by its path, and every mistake in that, found at start.
+//! All functions by path, and the checks of their registration at start.
 
 use std::fmt::Write as _;
 use std::ops::{Deref, Index, IndexMut};
@@ -18,40 +18,42 @@ use convoke_store::LatencyClass;
 /// The registered functions.
 pub struct Registry {
     by_path: FxHashMap<Arc<str>, Registered>,
-    /// The same by module and name. Not by the definition's address: a constant may have more than one.
+    /// The same functions by module and name. Not by the definition's address: a constant may have more than one
+    /// address.
     by_name: FxHashMap<(&'static str, &'static str), Registered>,
     /// Paths in order.
     paths: Vec<Arc<str>>,
     identity_hook: Option<Registered>,
 }
 
-/// A path that is longer was not meant for any function, and would cost much to compare with all of them.
+/// A longer path is not a misspelling of a function, and a comparison with all paths would be expensive.
 const MISSPELT_BYTES_MAX: usize = 200;
 
 /// One function under its path. Clones share it.
 #[derive(Clone)]
 pub struct Registered(Arc<Shared>);
 
-/// What the clones of a [`Registered`] share: one count for all of it, since every call of every thread changes it.
+/// The data that clones of a [`Registered`] share. One reference count covers all of it, since every call on every
+/// thread changes that count.
 pub struct Shared {
     /// `module/path/functionName`.
     pub path: Arc<str>,
     /// The function.
     pub def: &'static FunctionDef,
-    /// How long it took lately: where its next call runs.
+    /// Latency of recent calls. It decides where the next call runs.
     pub(crate) latency: LatencyClass,
-    /// Its place among the functions: see [`PerFunction`].
+    /// Index among the functions: see [`PerFunction`].
     place: usize,
-    /// Calls by other functions, which are part of those ones' calls.
+    /// Calls by other functions. They are part of the calls of those functions.
     nested: AtomicU64,
-    /// Where bytes are in its results, once somebody asked for them to be told apart.
+    /// Positions of bytes in its results, computed on the first request that needs them.
     bytes_within: OnceLock<Option<BytesWithin>>,
-    /// Its secret arguments, once a call of it was shown to an operator.
+    /// Secret arguments, computed when an operator first sees a call of the function.
     secret_fields: OnceLock<SecretFields>,
 }
 
 impl Registered {
-    /// Its place among the functions, the same as long as the process runs.
+    /// Returns its index among the functions. It is the same as long as the process runs.
     pub(crate) fn place(&self) -> usize {
         self.0.place
     }
@@ -65,7 +67,7 @@ impl Deref for Registered {
     }
 }
 
-/// Something that is kept for each function: finding it is one step in a list.
+/// One value per function: a lookup is one step in a list.
 pub(crate) struct PerFunction<T>(Box<[T]>);
 
 impl<T> Index<&Registered> for PerFunction<T> {
@@ -82,16 +84,16 @@ impl<T> IndexMut<&Registered> for PerFunction<T> {
     }
 }
 
-/// Why a program's functions cannot be served.
+/// Reason why a program's functions cannot be served.
 #[derive(Debug, thiserror::Error)]
 pub enum RegistryError {
     /// No function is linked in.
     #[error(
-        "no functions are registered.\nA crate that is not named is not linked: write `use functions as _;` (with your \
+        "no functions are registered.\nCargo links only crates that the program names: write `use functions as _;` (with your \
          crate's name) in main.rs, and put #[query], #[mutation] or #[action] above a function in a module of it."
     )]
     Empty,
-    /// The mistakes, each with file and line.
+    /// The mistakes, each with its file and line.
     #[error("{0}")]
     Mistakes(String),
 }
@@ -100,8 +102,8 @@ impl Registry {
     /// Collects every function that is linked into the program.
     ///
     /// # Errors
-    /// No function; two of one path; one at a crate's root; two identity hooks; two types of one name in clients; a default that
-    /// breaks the rule of its type.
+    /// There is no function; two functions have the same path; a function is at the root of a crate; there are two
+    /// identity hooks; two types have the same name in clients; a default breaks the rule of its type.
     pub fn collect() -> Result<Self, RegistryError> {
         let registry = Self::of(inventory::iter::<Submitted>().map(|submitted| submitted.0))?;
         match declarations::mistakes() {
@@ -138,7 +140,8 @@ impl Registry {
         Ok(registry)
     }
 
-    /// The function that examples call: a public query without arguments, else a public query, else any public function.
+    /// Returns a function for examples: a public query without arguments, else a public query, else any public
+    /// function.
     pub fn example(&self) -> Option<&Registered> {
         let public = || self.all().filter(|function| function.def.visibility == Visibility::Public);
         let queries = || public().filter(|function| function.kind() == Kind::Query);
@@ -149,7 +152,7 @@ impl Registry {
     fn add(&mut self, entry: &'static FunctionDef) -> Result<(), String> {
         let Some(path) = path_of(entry) else {
             return Err(format!(
-                "`{}` stands at the root of its crate; move it into a module, which becomes its path",
+                "`{}` is at the root of its crate; move it into a module, whose name becomes part of its path",
                 entry.name
             ));
         };
@@ -181,39 +184,39 @@ impl Registry {
         }
     }
 
-    /// The function at a path, whatever its visibility.
+    /// Returns the function at a path, with any visibility.
     pub fn get(&self, path: &str) -> Option<&Registered> {
         self.by_path.get(path)
     }
 
-    /// A function that was named by its type.
+    /// Returns a function by its definition.
     pub(crate) fn of_def(&self, def: &'static FunctionDef) -> Option<&Registered> {
         self.by_name.get(&(def.module, def.name))
     }
 
-    /// All functions, by path.
+    /// Returns all functions, by path.
     pub fn all(&self) -> impl Iterator<Item = &Registered> {
         self.paths.iter().filter_map(|path| self.by_path.get(path))
     }
 
-    /// Something for each function.
+    /// Builds a value for each function.
     pub(crate) fn per_function<T>(&self, mut make: impl FnMut(&Registered) -> T) -> PerFunction<T> {
         let mut all: Vec<&Registered> = self.by_path.values().collect();
         all.sort_unstable_by_key(|function| function.place);
         PerFunction(all.into_iter().map(&mut make).collect())
     }
 
-    /// The mutation that runs when an identity is first seen or its claims changed.
+    /// Returns the mutation that runs for a new identity and for changed claims.
     pub(crate) fn identity_hook(&self) -> Option<&Registered> {
         self.identity_hook.as_ref()
     }
 
-    /// True if an identity hook makes users of identities, so that they are recorded when they are first seen.
+    /// Returns true if there is an identity hook, so that new identities are recorded as users.
     pub fn records_users(&self) -> bool {
         self.identity_hook.is_some()
     }
 
-    /// The public path nearest to one that is not there, if it is near enough to have been meant.
+    /// Returns the public path that is nearest to an unknown one, if it is a likely misspelling.
     pub fn nearest(&self, path: &str) -> Option<&str> {
         if path.len() > MISSPELT_BYTES_MAX {
             return None;
@@ -235,14 +238,14 @@ impl Registry {
     }
 }
 
-/// The path of a function: its modules below the crate and its name, in camelCase.
+/// Returns the path of a function: its modules below the crate and its name, in camelCase.
 fn path_of(def: &FunctionDef) -> Option<String> {
     let (_, modules) = def.module.split_once("::")?;
     let names = modules.split("::").chain([def.name]);
     Some(names.map(|name| name.trim_start_matches("r#").to_lower_camel_case()).collect::<Vec<_>>().join("/"))
 }
 
-/// Its path.
+/// Shows its path.
 impl std::fmt::Debug for Registered {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.path)
@@ -250,19 +253,19 @@ impl std::fmt::Debug for Registered {
 }
 
 impl Registered {
-    /// Whether it is a migration: an admin mutation in a module `migrations`, at any depth.
+    /// Returns true if it is a migration: an admin mutation in a module `migrations`, at any depth.
     pub fn is_migration(&self) -> bool {
         self.def.visibility == Visibility::Admin
             && self.kind() == Kind::Mutation
             && self.path.rsplit_once('/').is_some_and(|(folder, _)| folder.split('/').any(|part| part == "migrations"))
     }
 
-    /// Whether a caller from outside may name it.
+    /// Returns true if a caller from outside may name it.
     pub fn is_callable_from_outside(&self) -> bool {
         self.def.visibility != Visibility::Internal
     }
 
-    /// The first sentence of its doc comment, on one line; links are plain code.
+    /// Returns the first sentence of its doc comment, on one line. Links become plain code.
     pub fn summary(&self) -> String {
         let paragraph = self.def.doc.trim().split("\n\n").next().unwrap_or_default();
         let line = paragraph.lines().map(str::trim).collect::<Vec<_>>().join(" ");
@@ -275,45 +278,45 @@ impl Registered {
         self.nested.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Calls that other functions made; they are part of those ones' calls.
+    /// Returns the number of calls by other functions. They are part of the calls of those functions.
     pub fn nested(&self) -> u64 {
         self.nested.load(Ordering::Relaxed)
     }
 
-    /// What a call of it may do.
+    /// Returns its kind.
     pub fn kind(&self) -> Kind {
         self.def.kind
     }
 
-    /// Where bytes are in its results, if anywhere.
+    /// Returns the positions of bytes in its results, if there are any.
     pub(crate) fn bytes_within(&self) -> Option<&BytesWithin> {
         self.bytes_within.get_or_init(|| BytesWithin::the_result_of(self.def.output_schema)).as_ref()
     }
 
-    /// Its secret arguments.
+    /// Returns its secret arguments.
     pub(crate) fn secret_fields(&self) -> &SecretFields {
         self.secret_fields.get_or_init(|| SecretFields::of(&self.arguments_schema()))
     }
 
-    /// Whether `{}` is enough to call it: no argument is required.
+    /// Returns true if `{}` is enough to call it: no argument is required.
     pub fn needs_no_arguments(&self) -> bool {
         self.arguments_schema().get("required").is_none()
     }
 
-    /// Arguments of the right form: the author's, or made-up values for those that are required.
+    /// Returns arguments that fit the schema: the author's example, or generated values for the required ones.
     pub fn example_arguments(&self) -> Value {
         example(&self.arguments_schema(), "args")
     }
 
     fn arguments_schema(&self) -> Value {
-        // Inlined, since a reference would hide what is required behind it.
+        // Inlined: behind a reference, required members would be invisible.
         let settings =
             schemars::generate::SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
         (self.def.args_schema)(&mut settings.into_generator()).to_value()
     }
 }
 
-/// A value that fits a schema, as far as types, bounds and lists of words tell. A text says its own `name`.
+/// Returns a value that fits a schema, as far as types, bounds and lists of words say. The text example is its `name`.
 fn example(schema: &Value, name: &str) -> Value {
     if let Some(value) = ["const", "default"].iter().find_map(|key| schema.get(key)) {
         return value.clone();
@@ -361,6 +364,7 @@ mod tests {
             file: "src/a.rs",
             line,
             crons: &[],
+            rights: None,
             rate: None,
             tries: None,
             identity_hook: false,
@@ -377,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_is_the_modules_below_the_crate_in_camel_case() {
+    fn path_is_the_modules_below_the_crate_in_camel_case() {
         let registry = collected(vec![entry("app::web_rtc::r#match", "leave_the_room", 1)]).unwrap();
         let found = registry.get("webRtc/match/leaveTheRoom").unwrap();
         assert_eq!(registry.of_def(found.def).unwrap().path, found.path);
@@ -385,12 +389,12 @@ mod tests {
     }
 
     #[test]
-    fn no_function_at_all_says_how_a_crate_is_linked() {
+    fn missing_functions_error_says_how_to_link_a_crate() {
         assert!(collected(vec![]).err().unwrap().contains("use functions as _;"));
     }
 
     #[test]
-    fn every_mistake_is_told_at_once_each_with_its_place() {
+    fn all_mistakes_are_reported_each_with_its_location() {
         let hook = |line| FunctionDef {
             identity_hook: true,
             cache: false,
@@ -408,13 +412,13 @@ mod tests {
         assert_eq!(
             told.err().unwrap(),
             "src/a.rs:2: a second function `a/doIt`; the first is at src/a.rs:1\n\
-             src/a.rs:3: `at_the_root` stands at the root of its crate; move it into a module, which becomes its path\n\
+             src/a.rs:3: `at_the_root` is at the root of its crate; move it into a module, whose name becomes part of its path\n\
              src/a.rs:6: a second identity hook; the first is at src/a.rs:5"
         );
     }
 
     #[test]
-    fn the_nearest_path_is_public_and_near() {
+    fn nearest_path_is_public_and_near() {
         let hidden = |visibility, name| FunctionDef { visibility, ..entry("app::users", name, 2) };
         let registry = collected(vec![
             entry("app::users", "leave_meeting", 1),
@@ -430,7 +434,7 @@ mod tests {
     }
 
     #[test]
-    fn an_example_has_the_required_members_within_their_bounds() {
+    fn example_has_the_required_members_within_their_bounds() {
         let schema = json!({
             "type": "object", "required": ["name", "age", "kind", "tags", "place"],
             "properties": {

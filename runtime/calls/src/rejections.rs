@@ -1,7 +1,7 @@
-//! Requests that were rejected before any function ran: counted by where and why, and told to the operator.
+//! Requests that were rejected before a function ran: counted by stage and code, and logged for the operator.
 //!
-//! Each gets a line in the log, as a call does; of a flood with one code only some a second, and the next line says how
-//! many were left out. The counters have them all.
+//! Each rejection gets a log line, as a call does. In a flood with one code, only some lines per second are written,
+//! and the next line reports the number of omitted ones. The counters include all of them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -14,17 +14,17 @@ use crate::observe::{CallObserver, Called, CompletedCall, Stage};
 use convoke_core::clock::Clock;
 use convoke_core::error::Code;
 
-/// Lines of one code a second.
+/// Lines per code and second.
 const LINES_A_SECOND: u32 = 20;
 
-/// What was rejected so far.
+/// The rejected requests since the start.
 pub struct Rejections {
     clock: Arc<dyn Clock>,
     counts: [[AtomicU64; Code::ALL.len()]; Stage::ALL.len()],
     windows: [Mutex<Window>; Code::ALL.len()],
 }
 
-/// The lines of one code in the present second.
+/// The lines of one code in the current second.
 #[derive(Default)]
 struct Window {
     began: Duration,
@@ -42,7 +42,7 @@ impl Rejections {
         self.counts[stage as usize][code as usize].fetch_add(1, Relaxed);
     }
 
-    /// How many were rejected, where and why.
+    /// Returns the number of rejections per stage and code.
     pub fn counts(&self) -> impl Iterator<Item = (Stage, Code, u64)> {
         Stage::ALL.into_iter().flat_map(move |stage| {
             let counts = Code::ALL.iter().zip(&self.counts[stage as usize]);
@@ -50,7 +50,7 @@ impl Rejections {
         })
     }
 
-    /// Whether another line of this code fits into the second; if so, how many before it were left out.
+    /// Returns `None` if this second has enough lines of this code; else the number of lines omitted before.
     fn line(&self, code: Code, now: Duration) -> Option<u64> {
         let mut window = self.windows[code as usize].lock();
         if now.saturating_sub(window.began) >= Duration::from_secs(1) {
@@ -97,7 +97,7 @@ mod tests {
     use convoke_core::clock::SystemClock;
 
     #[test]
-    fn a_flood_leaves_some_lines_a_second_and_the_next_says_how_many_are_missing() {
+    fn flood_writes_some_lines_per_second_and_the_next_line_counts_the_omitted_ones() {
         let rejections = Rejections::new(Arc::new(SystemClock::new()));
         let at = |ms| rejections.line(Code::TooManyRequests, Duration::from_millis(ms));
         assert!((0..20).all(|_| at(5_000) == Some(0)));
@@ -105,7 +105,7 @@ mod tests {
         assert_eq!(
             rejections.line(Code::RouteNotFound, Duration::from_millis(5_900)),
             Some(0),
-            "other codes have theirs"
+            "other codes have separate limits"
         );
         assert_eq!((at(6_000), at(6_001)), (Some(300), Some(0)));
     }

@@ -1,4 +1,4 @@
-//! What the runtime keeps in its own tables, and for how long.
+//! The retention of the runtime's own tables.
 
 use std::time::Duration;
 
@@ -9,14 +9,14 @@ use convoke_core::error::Result;
 use convoke_store::Doc;
 use convoke_store::database::SWEEP_ROWS;
 
-/// How long a failed job stays visible.
+/// Retention of failed jobs.
 pub const FAILED_JOBS_KEPT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 impl Runtime {
-    /// Removes what has been kept long enough, in transactions of some milliseconds each.
+    /// Removes expired rows, in transactions of some milliseconds each.
     ///
     /// # Errors
-    /// A failure of the store; the next run goes on.
+    /// A failure of the store; the next run continues.
     pub async fn remove_expired(&self) -> Result<()> {
         let now = self.clock().now();
         self.database()

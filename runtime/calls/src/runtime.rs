@@ -1,4 +1,4 @@
-//! The runtime: services, the way of a call, scheduled work and observers, put together at start.
+//! The runtime: it assembles the services, the dispatcher, the scheduler and the observers at start.
 
 use std::ops::Deref;
 use std::path::PathBuf;
@@ -31,7 +31,7 @@ use convoke_store::{
     SystemDisk,
 };
 
-/// A running runtime. Clones share it; it offers its [`Services`] as its own.
+/// A running runtime. Clones share it. It dereferences to its [`Services`].
 #[derive(Clone)]
 pub struct Runtime(Arc<Inner>);
 
@@ -53,33 +53,33 @@ impl Deref for Runtime {
     }
 }
 
-/// What a runtime is started with.
+/// The options of [`Runtime::start`].
 #[derive(Clone)]
 pub struct RuntimeOptions {
-    /// Where the database and everything else of this installation lie.
+    /// Data folder: the database and all other files of this installation.
     pub data: PathBuf,
-    /// What keeps the database.
+    /// Database engine.
     pub engine: Arc<dyn EngineFactory>,
-    /// The bounds.
+    /// Limits.
     pub limits: Limits,
-    /// Where time comes from.
+    /// Source of the time.
     pub clock: Arc<dyn Clock>,
-    /// Whether ids have no randomness: for tests.
+    /// True if ids have no randomness: for tests.
     pub predictable_ids: bool,
-    /// Where it learns how much room the disk has.
+    /// Source of the free space on the disk.
     pub disk: Arc<dyn Disk>,
-    /// What happens when a mutation never returns. A program that embeds the runtime is not ended for it.
+    /// Reaction to a mutation that never returns. A program that embeds the runtime is not ended in that case.
     pub stuck: Stuck,
-    /// `convoke.toml`, for the sections of the application and `[rates]`.
+    /// Contents of `convoke.toml`: the sections of the application and `[rates]`.
     pub settings: toml::Table,
-    /// Where the line of each call goes; without it, it is an event of `tracing`.
+    /// Destination of each call's log line. Without it, the line is a `tracing` event.
     pub call_lines: Option<Arc<dyn CallLines>>,
     /// Receives each long step of opening the database.
     pub on_opening: OnOpening,
 }
 
 impl RuntimeOptions {
-    /// Defaults, with the data in `data`, kept by this engine.
+    /// Returns the defaults, with the data folder `data` and this engine.
     pub fn in_folder(data: impl Into<PathBuf>, engine: Arc<dyn EngineFactory>) -> Self {
         Self {
             data: data.into(),
@@ -96,42 +96,42 @@ impl RuntimeOptions {
     }
 }
 
-/// Why a runtime does not start.
+/// Reason why a runtime does not start.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StartError {
-    /// The functions.
+    /// A mistake in the functions.
     #[error(transparent)]
     Registry(#[from] RegistryError),
-    /// The database.
+    /// The database cannot be opened.
     #[error(transparent)]
     Store(#[from] OpenError),
-    /// The expression of a cron.
+    /// A cron expression is invalid.
     #[error("{0}")]
     Cron(String),
-    /// What the application says of its interface.
+    /// A mistake in the application's description of its interface.
     #[error("{0}")]
     Interface(String),
-    /// The key that nodes of one database share.
+    /// The key that the nodes of one database share is missing or invalid.
     #[error(
-        "several nodes may serve this database, and make tokens that hold on all of them by a key that they share: {0}. It \
-         is 32 characters at least, such as `openssl rand -base64 32` prints, and the same for every node"
+        "several nodes may serve this database, so they must share a key for their tokens: {0}. The key is the same on \
+         every node and has at least 32 characters; `openssl rand -base64 32` makes one"
     )]
     StoreKey(#[from] SecretError),
-    /// Another node has another key.
+    /// Another node uses another key.
     #[error("{0} serves this database with another STORE_KEY; to change it, stop all nodes first")]
     OtherStoreKey(String),
-    /// A setting.
+    /// A setting is invalid.
     #[error("convoke.toml: {0}")]
     Setting(String),
 }
 
 impl Runtime {
-    /// Collects the functions and opens the database. Calls are served from then on; scheduled work runs, and figures
-    /// are kept, with [`Runtime::start_background`].
+    /// Collects the functions and opens the database. The runtime then serves calls. [`Runtime::start_background`]
+    /// starts scheduled work and the recording of metrics.
     ///
     /// # Errors
-    /// [`StartError`], each saying what to change.
+    /// [`StartError`]; each says what to change.
     pub fn start(options: RuntimeOptions) -> Result<Self, StartError> {
         let RuntimeOptions {
             data,
@@ -168,7 +168,7 @@ impl Runtime {
         };
         let clock = store.clock().unwrap_or(clock);
         let ids = if predictable_ids { IdGenerator::predictable() } else { IdGenerator::after(0) };
-        // An id begins with the milliseconds at which it was made.
+        // The upper bits of an id are the milliseconds at which it was generated.
         let newest = Millis(i64::try_from(store.greatest_id() >> 80).unwrap_or(0));
         let boot = match store.nodes() {
             Nodes::Many { own, .. } => own,
@@ -203,8 +203,8 @@ impl Runtime {
         Self(Arc::new(Inner { services, dispatcher, scheduler, totals, recent_calls, rejections, live }))
     }
 
-    /// Runs a call of this process, such as a test's. Never panics, and ends in exactly one outcome; the format is the
-    /// request's.
+    /// Runs a call from this process, such as a test. Never panics, and returns exactly one outcome. The format is that
+    /// of the request.
     pub fn call(
         &self,
         request: Request<'_>,
@@ -214,8 +214,8 @@ impl Runtime {
         self.0.dispatcher.call(request, caller, request_id)
     }
 
-    /// As [`Runtime::call`], for a call from outside, whose `flow` its address may decide, which may be sent again, and
-    /// may use a key.
+    /// As [`Runtime::call`], for a call from outside: its address may select the `flow`, a client may send it again,
+    /// and it may use a key.
     pub fn call_of(
         &self,
         request: Request<'_>,
@@ -228,7 +228,7 @@ impl Runtime {
         self.0.dispatcher.call_of(request, repeatable, caller, flow, key, request_id)
     }
 
-    /// Runs a function that is named by its type, as `caller`: for tests and programs that embed the runtime.
+    /// Runs a function, named by its type, as `caller`: for tests and programs that embed the runtime.
     ///
     /// # Errors
     /// Those of the function and of the runtime.
@@ -243,27 +243,27 @@ impl Runtime {
         self.0.dispatcher.run::<F>(caller, args.into())
     }
 
-    /// Takes in a request that was rejected before there was a call: for its counter, the log, and those who follow.
+    /// Records a request that was rejected before it became a call: for its counter, the log and the followers.
     pub fn rejected(&self, rejection: Rejection<'_>, request_id: &Arc<str>, caller: &Caller, error: &Error) {
         self.0.dispatcher.rejected(rejection, request_id, caller, error);
     }
 
-    /// Results of queries that are kept.
+    /// Returns the cache of query results.
     pub fn cache(&self) -> &ResultCache {
         self.0.dispatcher.cache()
     }
 
-    /// Live queries.
+    /// Returns the live queries.
     pub fn live(&self) -> &Arc<Hub> {
         &self.0.live
     }
 
-    /// Scheduled work, as an operator sees it.
+    /// Returns the scheduled work, as an operator sees it.
     pub fn jobs(&self) -> Jobs<'_> {
         Jobs(&self.0.services)
     }
 
-    /// What runs scheduled work.
+    /// Returns the scheduler, which runs scheduled work.
     pub fn scheduler(&self) -> &Arc<Scheduler> {
         &self.0.scheduler
     }
@@ -271,12 +271,12 @@ impl Runtime {
     /// Runs all scheduled work that is due: see [`Scheduler::run_due`].
     ///
     /// # Errors
-    /// As there.
+    /// As [`Scheduler::run_due`].
     pub async fn run_due(&self) -> Result<usize> {
         self.0.scheduler.run_due().await
     }
 
-    /// When the next scheduled work is due, crons included.
+    /// Returns the time at which the next scheduled work is due, crons included.
     ///
     /// # Errors
     /// A failure of the store.
@@ -284,7 +284,7 @@ impl Runtime {
         self.0.scheduler.next_due().await
     }
 
-    /// Asks for the figures of this runtime's calls, in a snapshot of its own.
+    /// Queries the metrics of this runtime's calls, in a separate snapshot.
     ///
     /// # Errors
     /// Those of `ask`; a failure of the store.
@@ -296,15 +296,15 @@ impl Runtime {
         self.database().read(move |db| ask(&history.at(db))).await
     }
 
-    /// Writes the figures of the minutes that are over into the table, and lets older ones grow coarser.
+    /// Writes the metrics of the past minutes to the table, and aggregates older ones to a coarser resolution.
     ///
     /// # Errors
-    /// A failure of the store; the next run goes on.
+    /// A failure of the store; the next run continues.
     pub async fn store_performance(&self) -> Result<()> {
         self.history().store().await
     }
 
-    /// As [`Runtime::store_performance`], the present minute too: before the process ends.
+    /// As [`Runtime::store_performance`], and includes the current minute. Call it before the process ends.
     ///
     /// # Errors
     /// As [`Runtime::store_performance`].
@@ -312,45 +312,45 @@ impl Runtime {
         self.history().store_all().await
     }
 
-    /// What each function's calls have come to since the process began.
+    /// Returns the totals of each function's calls since the process started.
     pub fn totals(&self) -> &CallTotals {
         &self.0.totals
     }
 
-    /// The last calls that a filter admits, at most `count`, oldest first. Blocks on the disk.
+    /// Returns the latest calls that match a filter, at most `count`, oldest first. Blocks on the disk.
     pub fn recent_calls(&self, filter: &Filter, count: usize) -> Vec<CallRecord> {
         self.0.recent_calls.recent(filter, count)
     }
 
-    /// Returns whether [`Runtime::write_calls`] has something to do.
+    /// Returns true if [`Runtime::write_calls`] has work to do.
     pub fn has_calls_to_write(&self) -> bool {
         self.0.recent_calls.is_due()
     }
 
-    /// Writes the calls that ended to disk. Blocks on the disk.
+    /// Writes the completed calls to disk. Blocks on the disk.
     pub fn write_calls(&self) {
         self.0.recent_calls.write();
     }
 
-    /// Calls and bytes on disk.
+    /// Returns the number of calls and bytes on disk.
     pub fn recorded_calls(&self) -> (u64, u64) {
         self.0.recent_calls.recorded()
     }
 
-    /// Calls that were not recorded.
+    /// Returns the counts of calls that were not recorded.
     pub fn unrecorded_calls(&self) -> &Unrecorded {
         self.0.recent_calls.unrecorded()
     }
 
-    /// Follows the calls that end from now on and that a filter admits.
+    /// Follows the calls that complete from now on and match a filter.
     ///
     /// # Errors
-    /// `OVERLOADED` if as many follow as may.
+    /// `OVERLOADED` if the maximum number of followers is reached.
     pub fn follow_calls(&self, filter: Filter) -> Result<Follower> {
         self.0.recent_calls.follow(filter)
     }
 
-    /// Requests that were rejected before any function ran.
+    /// Returns the requests that were rejected before a function ran.
     pub fn rejections(&self) -> &Rejections {
         &self.0.rejections
     }

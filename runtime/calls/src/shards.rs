@@ -1,4 +1,4 @@
-//! State that every call touches, in shards of its thread: the lock of a shard is practically never waited for.
+//! State that every call touches, split into shards by thread, so that the lock of a shard is almost never contended.
 
 use std::cell::Cell;
 use std::sync::OnceLock;
@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use parking_lot::{Mutex, MutexGuard};
 
-/// One value a shard.
+/// One value per shard.
 pub(crate) struct Shards<T>(Box<[Shard<T>]>);
 
-/// A lock of its own cache line.
+/// A lock on its own cache line.
 #[repr(align(128))]
 #[derive(Default)]
 struct Shard<T>(Mutex<T>);
@@ -21,24 +21,24 @@ impl<T: Default> Default for Shards<T> {
 }
 
 impl<T> Shards<T> {
-    /// The shard of this thread.
+    /// Locks the shard of this thread.
     pub(crate) fn mine(&self) -> MutexGuard<'_, T> {
         self.0[thread_number() % self.0.len()].0.lock()
     }
 
-    /// All shards, one after the other.
+    /// Locks all shards, one after the other.
     pub(crate) fn each(&self) -> impl Iterator<Item = MutexGuard<'_, T>> {
         self.0.iter().map(|shard| shard.0.lock())
     }
 }
 
-/// As many shards as threads run at once, at most 16.
+/// Returns the number of shards: the number of hardware threads, at most 16.
 fn count() -> usize {
     static COUNT: OnceLock<usize> = OnceLock::new();
     *COUNT.get_or_init(|| std::thread::available_parallelism().map_or(4, usize::from).clamp(1, 16))
 }
 
-/// A number of this thread; threads that start one after the other have numbers that follow one another.
+/// Returns a number of this thread. Threads that start in sequence have consecutive numbers.
 fn thread_number() -> usize {
     static THREADS: AtomicUsize = AtomicUsize::new(0);
     thread_local! {

@@ -1,5 +1,6 @@
-//! The same buckets where several nodes serve the database: rows, from which each node draws blocks that it counts down in
-//! memory. So all nodes together let through what one alone would, and most calls ask nobody.
+//! Token buckets that several nodes share: rows of the database, from which each node draws blocks of tokens into its
+//! memory. All nodes together accept as many calls as one node alone would, and most calls need no request to the
+//! database.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -12,19 +13,20 @@ use convoke_core::clock::Millis;
 use convoke_core::identity::Identity;
 use convoke_store::{Draw, Drawn, Store, StoreError};
 
-/// A full bucket is so many blocks: what a node holds and does not use, others miss until the bucket is full again.
+/// Blocks of a full bucket. Other nodes lack the tokens that a node holds and does not use, until the bucket is full
+/// again.
 const BLOCKS: f64 = 20.0;
 
-/// Why nothing was taken.
+/// Reason why no tokens were taken.
 #[derive(Debug)]
 pub(crate) enum NotTaken {
-    /// It is there after so long.
+    /// They are available after this time.
     For(Duration),
-    /// What is there cannot be asked.
+    /// The shared bucket is unreachable.
     Unknown(StoreError),
 }
 
-/// What this node holds of the buckets of all identities.
+/// The tokens that this node holds, of all identities' buckets.
 pub(crate) struct SharedBuckets {
     store: Store,
     shards: Vec<Shard>,
@@ -33,41 +35,41 @@ pub(crate) struct SharedBuckets {
 #[derive(Default)]
 struct Shard {
     held: Mutex<Holdings>,
-    /// Held by who draws: those who come meanwhile take from that block.
+    /// HeldTokens by the thread that draws a block. Threads that wait for it take their tokens from that block.
     drawing: Mutex<()>,
 }
 
-/// Some of the holdings, and how many they may become before the old ones are dropped.
+/// A part of the held tokens, and the number of entries at which old ones are dropped.
 struct Holdings {
-    of: HashMap<Key, Held>,
+    of: HashMap<Key, HeldTokens>,
     sweep_at: usize,
 }
 
-/// What is held of one bucket.
+/// The tokens that are held of one bucket.
 #[derive(Clone, Copy)]
-struct Held {
+struct HeldTokens {
     tokens: f64,
     drawn_at: Millis,
-    /// What is held is of no use from then on: the bucket would be full without it.
+    /// Time after which the held tokens are void: the bucket would be full without them.
     void_after: Duration,
-    refused: Option<Refused>,
+    refused: Option<FailedDraw>,
 }
 
-/// What was not there: until then nobody needs to ask for as much.
+/// A failed draw: until its wait is over, no call needs to draw as many tokens again.
 #[derive(Clone, Copy)]
-struct Refused {
+struct FailedDraw {
     tokens: f64,
     at: Millis,
     wait: Duration,
 }
 
 impl SharedBuckets {
-    /// The buckets in the database of a store.
+    /// Creates the buckets in the database of a store.
     pub(crate) fn of(store: Store) -> Self {
         Self { store, shards: (0..SHARDS).map(|_| Shard::default()).collect() }
     }
 
-    /// Takes what is charged.
+    /// Takes the tokens of a charge.
     ///
     /// # Errors
     /// [`NotTaken`].
@@ -78,7 +80,7 @@ impl SharedBuckets {
             return answer;
         }
         let _turn = shard.drawing.lock();
-        // Whoever drew meanwhile may have drawn enough.
+        // The thread that held the lock may have drawn enough.
         if let Some(answer) = shard.held.lock().take(key, charge) {
             return answer;
         }
@@ -98,7 +100,7 @@ impl SharedBuckets {
             Ok(Drawn { taken, .. }) if taken > 0.0 => held.put(key, charge, taken - charge.cost),
             Ok(Drawn { left, .. }) => {
                 let wait = charge.refill.time_for(missing(charge.needed()) - left);
-                held.refuse(key, charge, Refused { tokens: missing(charge.needed()), at: charge.now, wait });
+                held.refuse(key, charge, FailedDraw { tokens: missing(charge.needed()), at: charge.now, wait });
                 return Err(NotTaken::For(wait));
             }
             Err(_) if charge.payment == Payment::Later => held.put(key, charge, -charge.cost),
@@ -109,7 +111,7 @@ impl SharedBuckets {
 }
 
 impl Holdings {
-    /// Takes from what is held, or tells what is known not to be there; `None` if that is to be asked.
+    /// Takes held tokens, or returns a known rejection. Returns `None` if a draw is needed.
     fn take(&mut self, key: Key, charge: &Charge) -> Option<Result<(), NotTaken>> {
         let tokens = self.tokens(key, charge.now);
         let held = self.of.get_mut(&key)?;
@@ -118,33 +120,33 @@ impl Holdings {
             return Some(Ok(()));
         }
         let refused = held.refused.filter(|refused| charge.needed() - tokens >= refused.tokens)?;
-        // On a clock that jumped back nothing is known.
+        // After a clock that jumped back, the rejection is void.
         let passed = charge.now.since(refused.at);
         let wait = refused.wait.checked_sub(passed).filter(|wait| !wait.is_zero() && charge.now >= refused.at)?;
         Some(Err(NotTaken::For(wait)))
     }
 
-    /// What is held.
+    /// Returns the held tokens.
     fn tokens(&self, key: Key, now: Millis) -> f64 {
         self.of.get(&key).filter(|held| !held.is_void(now)).map_or(0.0, |held| held.tokens)
     }
 
-    /// Puts this to what is held.
+    /// Adds tokens to the held ones.
     fn put(&mut self, key: Key, charge: &Charge, tokens: f64) {
         let tokens = self.tokens(key, charge.now) + tokens;
         let void_after = charge.refill.time_for(charge.refill.full);
-        self.set(key, charge.now, Held { tokens, drawn_at: charge.now, void_after, refused: None });
+        self.set(key, charge.now, HeldTokens { tokens, drawn_at: charge.now, void_after, refused: None });
     }
 
-    /// Remembers what was not there.
-    fn refuse(&mut self, key: Key, charge: &Charge, refused: Refused) {
+    /// Records a failed draw.
+    fn refuse(&mut self, key: Key, charge: &Charge, refused: FailedDraw) {
         let tokens = self.tokens(key, charge.now);
         let drawn_at = self.of.get(&key).map_or(charge.now, |held| held.drawn_at);
         let void_after = charge.refill.time_for(charge.refill.full);
-        self.set(key, charge.now, Held { tokens, drawn_at, void_after, refused: Some(refused) });
+        self.set(key, charge.now, HeldTokens { tokens, drawn_at, void_after, refused: Some(refused) });
     }
 
-    fn set(&mut self, key: Key, now: Millis, held: Held) {
+    fn set(&mut self, key: Key, now: Millis, held: HeldTokens) {
         if self.of.len() >= self.sweep_at {
             self.of.retain(|_, held| !held.is_void(now));
             self.sweep_at = (self.of.len() * 2).max(BUCKETS_OF_A_SHARD_MIN);
@@ -153,7 +155,7 @@ impl Holdings {
     }
 }
 
-impl Held {
+impl HeldTokens {
     fn is_void(&self, now: Millis) -> bool {
         now.since(self.drawn_at) >= self.void_after
     }
@@ -165,7 +167,7 @@ impl Default for Holdings {
     }
 }
 
-/// A bucket as all nodes know it.
+/// Returns the id of a bucket, the same on all nodes.
 fn bucket(identity: &Identity, name: &str) -> u128 {
     let mut digest = Sha256::new();
     for part in [&*identity.issuer, &*identity.subject, name] {

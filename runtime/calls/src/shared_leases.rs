@@ -1,6 +1,5 @@
-//! Leases where several nodes serve the database: rows, of which a node remembers for a second what it has read. So a lease is
-//! renewed at whichever node its owner comes to, one that is renewed again and again is written once a second, and those of
-//! many callers are written together.
+//! Leases that several nodes share: rows of the database, which a node caches for a second. An owner can renew a lease
+//! at any node, frequent renewals are written once per second, and the renewals of many callers are written together.
 
 use std::collections::{HashMap, HashSet};
 use std::str::FromStr;
@@ -16,46 +15,46 @@ use convoke_core::clock::{Clock, Millis};
 use convoke_core::error::Result;
 use convoke_store::{LeaseRow, LeaseRows, NewLease, Opened, Renewal, Store, StoreError};
 
-/// How long what was read counts as known, and between two writes.
+/// Time for which a row that was read is valid, and interval between two writes.
 const KNOWN: Duration = Duration::from_secs(1);
-/// How long a call waits for another one of this node that asks the database.
+/// Maximum wait of a call for another call of this node that accesses the database.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// Leases that are remembered; beyond it they are written at once, and forgotten.
+/// Maximum number of cached leases. Beyond it, the cache is written immediately and cleared.
 const REMEMBERED_MAX: usize = 10_000;
-/// Leases of one statement.
+/// Leases per statement.
 const WRITTEN_AT_ONCE: usize = 1_000;
-/// How often a lease is merged with what another node has written meanwhile, before that is left for later.
+/// Number of attempts to merge a lease with a concurrent write of another node, before the next write tries again.
 const TRIES: usize = 3;
 
-/// The leases of one kind, as one node has to do with them.
+/// The leases of one kind, as cached by one node.
 pub(crate) struct SharedLeases<V> {
     store: Store,
     clock: Arc<dyn Clock>,
     kind: &'static str,
     limits: LeaseLimits,
     known: Mutex<Known<V>>,
-    /// How many there are at all, as of when that was last asked.
+    /// Total number of leases at the last count.
     total: AtomicU64,
 }
 
-/// What this node remembers.
+/// The cache of this node.
 struct Known<V> {
     leases: HashMap<String, Remembered<V>>,
-    /// When it was last asked how many there are at all.
+    /// Time of the last total count.
     counted_at: Option<Millis>,
-    /// Whether a thread writes what is not written yet.
+    /// True if a thread writes the changes.
     is_followed: bool,
 }
 
-/// A lease of which this node has read, or written, the row.
+/// A lease whose row this node has read or written.
 struct Remembered<V> {
     owner: String,
     number: i64,
     version: i64,
-    /// What the row holds, and what it is to hold.
+    /// The value in the row, and the value to be written.
     before: V,
     value: V,
-    /// Whether that is to be written.
+    /// True if the value must be written.
     is_changed: bool,
     renewed_at: Option<Millis>,
     read_at: Millis,
@@ -80,13 +79,13 @@ impl<V: LeaseValue> Remembered<V> {
     }
 }
 
-/// On a clock that jumped back nothing is recent.
+/// Returns true if `then` is recent. After a clock that jumped back, no time is recent.
 fn is_recent(then: Millis, now: Millis) -> bool {
     now >= then && now.since(then) < KNOWN
 }
 
 impl<V: LeaseValue> SharedLeases<V> {
-    /// None are known yet.
+    /// Creates the leases with an empty cache.
     pub(crate) fn new(store: Store, clock: Arc<dyn Clock>, kind: &'static str, limits: LeaseLimits) -> Self {
         let known = Known { leases: HashMap::new(), counted_at: None, is_followed: false };
         Self { store, clock, kind, limits, known: Mutex::new(known), total: AtomicU64::new(0) }
@@ -150,7 +149,7 @@ impl<V: LeaseValue> SharedLeases<V> {
         Ok(Some(updated))
     }
 
-    /// Ends those of these ids that this owner holds.
+    /// Ends those leases of these ids that `owner` holds.
     pub(crate) fn end(&self, owner: &str, ids: &[String]) -> Result<()> {
         if ids.is_empty() {
             return Ok(());
@@ -161,8 +160,8 @@ impl<V: LeaseValue> SharedLeases<V> {
         Ok(self.rows()?.end(self.kind, owner, ids)?)
     }
 
-    /// Those of an owner, or all, in the order of opening. What another release has written, and this one cannot read, is
-    /// passed over.
+    /// Returns the leases of an owner, or all, in the order of opening. Skips values that another release has written
+    /// and this one cannot read.
     pub(crate) fn list<O: FromStr>(&self, owner: Option<&str>) -> Result<Vec<Lease<O, V>>> {
         self.write(&mut *self.lock()?)?;
         let rows = self.rows()?.list(self.kind, owner)?;
@@ -179,12 +178,12 @@ impl<V: LeaseValue> SharedLeases<V> {
         Ok(self.rows()?.count(self.kind, self.limits.lasts.saturating_sub(time))?)
     }
 
-    /// How many there were when that was last asked.
+    /// Returns the total number at the last count.
     pub(crate) fn known(&self) -> u64 {
         self.total.load(Relaxed)
     }
 
-    /// Whether there is a lease of this id; it is remembered then.
+    /// Returns true if there is a lease with this id, and caches it.
     fn look(&self, known: &mut Known<V>, id: &str, now: Millis, make: &impl Fn() -> V) -> Result<bool> {
         if known.leases.get(id).is_some_and(|lease| lease.is_fresh(now)) {
             return Ok(true);
@@ -210,14 +209,14 @@ impl<V: LeaseValue> SharedLeases<V> {
         Ok(self.total.load(Relaxed))
     }
 
-    /// Writes what is not written yet.
+    /// Writes the changes.
     fn write(&self, known: &mut Known<V>) -> Result<()> {
         let now = self.clock.now();
         for _ in 0..TRIES {
             let changed = known.leases.iter().filter(|(_, lease)| lease.is_changed);
             let mut renewals: Vec<Renewal> =
                 changed.map(|(id, lease)| renewal(id, lease, now)).collect::<Result<_, _>>()?;
-            // In one order at all nodes, so that no two wait for each other.
+            // All nodes use the same order, so that no two of them deadlock.
             renewals.sort_by(|one, other| one.id.cmp(&other.id));
             for batch in renewals.chunks(WRITTEN_AT_ONCE) {
                 let written = self.rows()?.write(self.kind, self.limits.lasts, batch)?;
@@ -241,7 +240,7 @@ impl<V: LeaseValue> SharedLeases<V> {
         Ok(())
     }
 
-    /// Takes in what another node has made of a lease meanwhile; it may have ended it.
+    /// Merges the change of another node into a cached lease. The other node may have ended it.
     fn merge(&self, known: &mut Known<V>, id: &str, now: Millis) -> Result<()> {
         let row = self.rows()?.get(self.kind, id)?;
         let Some(lease) = known.leases.get_mut(id) else { return Ok(()) };
@@ -255,7 +254,7 @@ impl<V: LeaseValue> SharedLeases<V> {
         Ok(())
     }
 
-    /// Sees to it that what is not written is written soon.
+    /// Starts the thread that writes the changes, unless it runs.
     fn follow(self: &Arc<Self>, known: &mut Known<V>) -> Result<()> {
         if !known.is_followed {
             let leases = Arc::downgrade(self);
@@ -266,9 +265,9 @@ impl<V: LeaseValue> SharedLeases<V> {
         Ok(())
     }
 
-    /// What is remembered. It is held while the database is asked; nobody waits longer for it than for the database.
+    /// Locks the cache. The lock is held during database requests, so the wait for it is limited.
     fn lock(&self) -> Result<MutexGuard<'_, Known<V>>, StoreError> {
-        let late = || StoreError::Unreachable("leases were not told in time".to_owned());
+        let late = || StoreError::Unreachable("the wait for the cached leases timed out".to_owned());
         self.known.try_lock_for(PATIENCE).ok_or_else(late)
     }
 
@@ -287,27 +286,27 @@ fn renewal<V: LeaseValue>(id: &str, lease: &Remembered<V>, now: Millis) -> Resul
     })
 }
 
-/// What a row holds, unless another release has written it otherwise.
+/// Returns the value of a row, or `None` if another release has written it in another form.
 fn read<V: LeaseValue>(row: &LeaseRow) -> Option<V> {
     serde_json::from_str(&row.value).ok()
 }
 
-/// Writes what is not written yet, again and again until nothing is remembered.
+/// Writes the changes periodically until the cache is empty.
 fn follow<V: LeaseValue>(leases: &Weak<SharedLeases<V>>) {
     loop {
         thread::sleep(KNOWN);
         let Some(leases) = leases.upgrade() else { return };
         let mut known = leases.known.lock();
         if let Err(error) = leases.write(&mut known) {
-            // It stays, and is written when the database answers again.
-            tracing::debug!(target: "convoke::leases", "leases are not written yet: {}", error.chain());
+            // The change stays in the cache and is written when the database is reachable again.
+            tracing::debug!(target: "convoke::leases", "cannot write leases yet; retrying: {}", error.chain());
         }
         let now = leases.clock.now();
         known.leases.retain(|_, lease| lease.is_changed || lease.is_fresh(now));
         if known.leases.is_empty() {
             known.is_followed = false;
             drop(known);
-            // Nobody opens any for now: the figure is to be the one that stays.
+            // No lease is opened for now, so the total must be exact.
             if let Ok(count) = leases.rows().and_then(|rows| rows.count(leases.kind, Duration::ZERO)) {
                 leases.total.store(count, Relaxed);
             }

@@ -1,7 +1,7 @@
-//! What each function's calls have come to since the process began: how they ended, and how long they took.
+//! Totals of each function's calls since the process started: their outcomes and their latencies.
 //!
-//! These are the counters of `/metrics`. They stand beside the histograms of performance, which cannot give them: those
-//! begin anew every second, and their cells do not end where the buckets of a scraper do.
+//! These are the counters of `/metrics`. The histograms of performance cannot provide them: those restart every second,
+//! and their cells do not match the buckets of a scraper.
 
 use std::time::Duration;
 
@@ -17,11 +17,11 @@ pub struct CallTotals(PerFunction<Shards<Option<Box<Totals>>>>);
 
 impl CallTotals {
     pub(crate) fn new(registry: &Registry) -> Self {
-        // Made with the first call of a shard: most functions of a program are called on few threads.
+        // Allocated at the first call of a shard: most functions of a program are called on few threads.
         Self(registry.per_function(|_| Shards::default()))
     }
 
-    /// Those of one function.
+    /// Returns the totals of one function.
     pub fn of(&self, function: &Registered) -> Totals {
         let mut sum = Totals::default();
         self.0[function].each().filter_map(|shard| shard.clone()).for_each(|totals| sum.add(&totals));
@@ -39,7 +39,7 @@ impl CallObserver for CallTotals {
     }
 }
 
-/// Upper bounds of the buckets in which calls are counted, in ns; one more bucket holds the rest.
+/// Upper bounds of the latency buckets, in ns. One more bucket holds the rest.
 pub(crate) const BUCKETS_NS: [u64; 17] = [
     100_000,
     250_000,
@@ -60,18 +60,18 @@ pub(crate) const BUCKETS_NS: [u64; 17] = [
     300_000_000_000,
 ];
 
-/// The codes a call can end with, and, last, success.
+/// Number of outcomes: the codes of a call, and, last, success.
 const OUTCOMES: usize = Code::ALL.len() + 1;
 
-/// Counters of one function, or of a share of its calls. They only rise.
+/// Counters of one function, or of a part of its calls. They only increase.
 #[derive(Clone, Debug)]
 pub struct Totals {
     outcomes: [u64; OUTCOMES],
-    /// Calls among them that the scheduler made.
+    /// Calls by the scheduler.
     pub scheduled: u64,
-    /// The sum of all latencies, in ns.
+    /// Sum of all latencies, in ns.
     pub latency_ns: u64,
-    /// Calls by latency, each in the first bucket of [`BUCKETS_NS`] that it does not exceed.
+    /// Calls by latency. Each is in the first bucket of [`BUCKETS_NS`] whose bound it does not exceed.
     buckets: [u64; BUCKETS_NS.len() + 1],
 }
 
@@ -82,7 +82,7 @@ impl Default for Totals {
 }
 
 impl Totals {
-    /// Counts a call; without a code it succeeded.
+    /// Counts a call. Without a code, it succeeded.
     pub(crate) fn count(&mut self, outcome: Option<Code>, latency: Duration, scheduled: bool) {
         let latency_ns = u64::try_from(latency.as_nanos()).unwrap_or(u64::MAX);
         self.outcomes[outcome.map_or(OUTCOMES - 1, |code| code as usize)] += 1;
@@ -91,7 +91,7 @@ impl Totals {
         self.buckets[BUCKETS_NS.partition_point(|bound| *bound < latency_ns)] += 1;
     }
 
-    /// Adds those of another share.
+    /// Adds the counters of another part.
     pub fn add(&mut self, other: &Self) {
         for (sum, count) in self.outcomes.iter_mut().zip(other.outcomes) {
             *sum += count;
@@ -103,23 +103,23 @@ impl Totals {
         self.latency_ns = self.latency_ns.saturating_add(other.latency_ns);
     }
 
-    /// How many calls ended in each way, those that none did left out; success is `OK`.
+    /// Returns the number of calls per outcome, without outcomes that did not occur. Success is `OK`.
     pub fn outcomes(&self) -> impl Iterator<Item = (&'static str, u64)> {
         let names = Code::ALL.iter().map(|code| code.as_str()).chain(["OK"]);
         names.zip(self.outcomes).filter(|(_, calls)| *calls > 0)
     }
 
-    /// Calls that ended in this error.
+    /// Returns the number of calls with this error.
     pub fn errors(&self, code: Code) -> u64 {
         self.outcomes[code as usize]
     }
 
-    /// Calls.
+    /// Returns the number of calls.
     pub fn calls(&self) -> u64 {
         self.buckets.iter().sum()
     }
 
-    /// For each bound, in seconds, the calls that did not exceed it.
+    /// Returns for each bound, in seconds, the number of calls that did not exceed it.
     pub fn cumulative(&self) -> impl Iterator<Item = (f64, u64)> {
         let mut calls = 0;
         BUCKETS_NS.iter().zip(self.buckets).map(move |(bound, count)| {
@@ -139,7 +139,7 @@ mod tests {
     use convoke_core::identity::Caller;
 
     #[test]
-    fn every_code_has_a_place_of_its_own() {
+    fn every_code_has_its_own_counter() {
         for (place, code) in Code::ALL.iter().enumerate() {
             assert_eq!(*code as usize, place, "{code}");
         }
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bucket_holds_what_does_not_exceed_its_bound_to_the_nanosecond() {
+    fn bucket_bounds_are_inclusive_to_the_nanosecond() {
         let mut totals = Totals::default();
         for ns in [0, 100_000, 100_001, 250_000, 300_000_000_000, 300_000_000_001] {
             totals.count(None, Duration::from_nanos(ns), false);
@@ -173,6 +173,7 @@ mod tests {
             file: "a.rs",
             line: 1,
             crons: &[],
+            rights: None,
             rate: None,
             tries: None,
             identity_hook: false,
@@ -200,7 +201,7 @@ mod tests {
                             elapsed: Duration::ZERO,
                             error,
                             log_lines: &LogLines::default(),
-                            is_kept: false,
+                            is_cached: false,
                             arguments: None,
                             result_bytes: None,
                             rows_read: 0,
@@ -217,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_add_up() {
+    fn parts_add_up() {
         let (mut one, mut other) = (Totals::default(), Totals::default());
         one.count(None, Duration::from_millis(3), false);
         other.count(Some(Code::Forbidden), Duration::from_secs(400), true);

@@ -1,9 +1,8 @@
-//! Turns: what is done to one thing one at a time. Those who come meanwhile wait, each for the one before, and are told what
-//! that one has left.
+//! Turns: exclusive locks on things, taken in order. A turn also passes a value to the next one.
 //!
-//! In the memory of a process that serves alone. Where several nodes serve the database, a turn is also a row
-//! ([`convoke_store::nodes`]): a node that has it and is not heard of loses it to another one, and what it then still wants
-//! to write under it is refused ([`crate::ActionCtx::under`]).
+//! In a process that serves alone, turns are in memory. If several nodes serve the database, a turn is also a row
+//! ([`convoke_store::nodes`]). An unreachable node loses its turn to another node, and its later writes under that turn
+//! are rejected ([`crate::ActionCtx::under`]).
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,23 +16,23 @@ use convoke_core::clock::Millis;
 use convoke_core::error::{Error, Result};
 use convoke_store::{Db, Store, StoreError, TurnName, TurnRow};
 
-/// Between two looks whether another node still has it, and between two tries to leave it.
+/// Interval between two checks of a row that another node holds, and interval between two attempts to release a row.
 const LOOK: Duration = Duration::from_millis(100);
 const AGAIN: Duration = Duration::from_secs(1);
 
-/// The turns of a runtime; by default those of a process that serves alone.
+/// The turns of a runtime. The default is for a process that serves alone.
 #[derive(Default)]
 pub struct Turns {
-    /// Where they are rows too.
+    /// The store, if turns are rows too.
     nodes: Option<Store>,
-    here: Mutex<HashMap<TurnName, Arc<Line<Left>>>>,
+    here: Mutex<HashMap<TurnName, Arc<Line<LeftValue>>>>,
 }
 
-/// What was left in this process.
+/// The value that was left in this process.
 #[derive(Default)]
-struct Left {
+struct LeftValue {
     value: Option<String>,
-    /// Until then it is kept also if nobody waits.
+    /// Time until which it is stored without a waiting task.
     until: Millis,
 }
 
@@ -42,24 +41,24 @@ pub struct Turn {
     has_waited: bool,
     is_interrupted: bool,
     left: Option<String>,
-    held: Held,
+    held: Hold,
 }
 
-enum Held {
-    Here(OwnedMutexGuard<Left>),
+enum Hold {
+    Local(OwnedMutexGuard<LeftValue>),
     Row(Claim),
 }
 
 impl Turns {
-    /// Those of all nodes of a store, if it may have several.
+    /// Creates the turns that all nodes of a store share, if it may have several.
     pub(crate) fn of(store: &Store) -> Self {
         Self { nodes: store.turns().is_some().then(|| store.clone()), here: Mutex::default() }
     }
 
-    /// Waits for the turn to do this to the thing of this id, as long as it takes. To be called in a tokio runtime.
+    /// Waits for the turn on the thing with this id, without a time limit. Must be called in a tokio runtime.
     ///
     /// # Errors
-    /// `UNAVAILABLE` if the database that the nodes share does not answer.
+    /// `UNAVAILABLE` if the shared database is unreachable.
     pub async fn take(&self, kind: &'static str, id: String, now: Millis) -> Result<Turn> {
         let name = TurnName { kind, id };
         let line = self.line(&name, now);
@@ -69,13 +68,13 @@ impl Turns {
         };
         let Some(store) = &self.nodes else {
             let left = here.value.clone();
-            return Ok(Turn { has_waited, is_interrupted: false, left, held: Held::Here(here) });
+            return Ok(Turn { has_waited, is_interrupted: false, left, held: Hold::Local(here) });
         };
         loop {
             let (store, name, handle) = (store.clone(), name.clone(), Handle::current());
-            // Whoever waits may be cut off; so what is taken meanwhile leaves itself.
+            // The waiting task may be cancelled, so a row that is taken in the meantime is released on drop.
             let taken = tokio::task::spawn_blocking(move || match take_row(&store, &name) {
-                // It may be this node's now, and nobody here knows.
+                // This node may hold the row without knowing it.
                 Err(error @ StoreError::Unreachable(_)) => {
                     handle.spawn(async move {
                         until_done(move || store.turns().map_or(Ok(()), |turns| turns.give_up(&name)), || {}).await;
@@ -86,7 +85,7 @@ impl Turns {
                 Ok(Some(TurnRow { number, left, is_interrupted })) => {
                     let leaves = left.clone();
                     let claim = Claim { store, name, number, leaves, handle, here: Some(here) };
-                    Ok(Ok(Turn { has_waited: false, is_interrupted, left, held: Held::Row(claim) }))
+                    Ok(Ok(Turn { has_waited: false, is_interrupted, left, held: Hold::Row(claim) }))
                 }
                 Ok(None) => Ok(Err(here)),
                 Err(error) => Err(error),
@@ -99,9 +98,9 @@ impl Turns {
         }
     }
 
-    fn line(&self, name: &TurnName, now: Millis) -> Arc<Line<Left>> {
+    fn line(&self, name: &TurnName, now: Millis) -> Arc<Line<LeftValue>> {
         let mut here = self.here.lock();
-        // What nobody has or waits for is kept only if it was asked for.
+        // A line without a holder or a waiting task stays only while its value is valid.
         here.retain(|_, line| Arc::strong_count(line) > 1 || line.try_lock().is_ok_and(|left| now < left.until));
         here.entry(name.clone()).or_default().clone()
     }
@@ -112,62 +111,63 @@ fn take_row(store: &Store, name: &TurnName) -> Result<Option<TurnRow>, StoreErro
 }
 
 impl Turn {
-    /// Whether somebody had it when it was asked for.
+    /// Returns true if the turn was held when it was requested.
     pub fn has_waited(&self) -> bool {
         self.has_waited
     }
 
-    /// Whether the one before did not come to its end, since its node was given up.
+    /// Returns true if the previous holder did not end its turn, because its node was given up.
     pub fn is_interrupted(&self) -> bool {
         self.is_interrupted
     }
 
-    /// What was left with it last.
+    /// Returns the value that was left last.
     pub fn left(&self) -> Option<&str> {
         self.left.as_deref()
     }
 
-    /// Leaves this to whoever has it next: those who wait now, and who come until then.
+    /// Leaves a value for the next holders: for tasks that wait now, and tasks that ask before `until`.
     pub fn leave(&mut self, value: String, until: Millis) {
         match &mut self.held {
-            Held::Here(left) => **left = Left { value: Some(value), until },
-            Held::Row(claim) => claim.leaves = Some(value),
+            Hold::Local(left) => **left = LeftValue { value: Some(value), until },
+            Hold::Row(claim) => claim.leaves = Some(value),
         }
     }
 
-    /// Ends it. Whoever asks for it after that has not waited for it; where it is only dropped they may have.
+    /// Releases the turn and waits until it is released. A dropped turn is released later, and a request in between may
+    /// have to wait.
     pub async fn end(self) {
         match self.held {
-            Held::Here(left) => drop(left),
-            // It tells in any case, or is gone.
-            Held::Row(mut claim) => drop(claim.leave().await),
+            Hold::Local(left) => drop(left),
+            // The sender always sends or is dropped.
+            Hold::Row(mut claim) => drop(claim.leave().await),
         }
     }
 
-    /// What must hold in each mutation that is made under it, where another node may have taken it over.
+    /// Returns a check for each mutation under the turn, if another node may take it over.
     pub(crate) fn fence(&self) -> Option<impl Fn(&Db) -> Result<()> + Send + Sync + use<>> {
-        let Held::Row(Claim { name, number, .. }) = &self.held else { return None };
+        let Hold::Row(Claim { name, number, .. }) = &self.held else { return None };
         let (name, number) = (name.clone(), *number);
         Some(move |db: &Db| match db.reader().has_turn(&name, number)? {
             true => Ok(()),
-            false => Err(Error::conflict("This node was not heard of, and another one may be doing this now")),
+            false => Err(Error::conflict("This node was unreachable, and another node may have taken over this work")),
         })
     }
 }
 
-/// A row that this node has.
+/// A row that this node holds.
 struct Claim {
     store: Store,
     name: TurnName,
     number: i64,
     leaves: Option<String>,
     handle: Handle,
-    here: Option<OwnedMutexGuard<Left>>,
+    here: Option<OwnedMutexGuard<LeftValue>>,
 }
 
 impl Claim {
-    /// Leaves the row, again and again until that is done. Others of this process follow after the first try, which is told:
-    /// they would take it anew without what is left with it.
+    /// Releases the row, and retries until it is released. Other tasks of this process continue after the first
+    /// attempt, which the receiver reports: otherwise they could take the row without the value that was left.
     fn leave(&mut self) -> oneshot::Receiver<()> {
         let (tried, first) = oneshot::channel();
         let Some(here) = self.here.take() else { return first };
@@ -177,7 +177,7 @@ impl Claim {
         self.handle.spawn(until_done(leave, move || {
             if let Some((here, tried)) = waiting.take() {
                 drop(here);
-                // Whoever does not wait need not be told.
+                // The receiver may be dropped.
                 let _ = tried.send(());
             }
         }));
@@ -185,7 +185,7 @@ impl Claim {
     }
 }
 
-/// Does this again and again until it is done, and tells of each try.
+/// Runs `work` until it succeeds, and reports each attempt.
 async fn until_done(
     work: impl Fn() -> Result<(), StoreError> + Send + Sync + 'static,
     mut tried: impl FnMut() + Send + 'static,
@@ -196,7 +196,7 @@ async fn until_done(
         let done = tokio::task::spawn_blocking(move || work()).await;
         tried();
         match done {
-            Ok(Err(error)) => tracing::warn!(target: "convoke::turns", "a turn is not left yet: {error}"),
+            Ok(Err(error)) => tracing::warn!(target: "convoke::turns", "cannot release a turn yet; retrying: {error}"),
             Ok(Ok(())) | Err(_) => return,
         }
         tokio::time::sleep(AGAIN).await;
@@ -220,11 +220,11 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn one_after_the_other_for_a_thing_and_each_is_told_what_the_one_before_left() {
+    async fn turns_on_a_thing_are_sequential_and_each_gets_the_value_of_the_previous_one() {
         let turns = Turns::default();
         let mut first = take(&turns, "a", NOW).await;
         assert_eq!((first.has_waited(), first.is_interrupted(), first.left()), (false, false, None));
-        assert!(!take(&turns, "b", NOW).await.has_waited(), "another thing has nobody");
+        assert!(!take(&turns, "b", NOW).await.has_waited(), "another thing is free");
         let ends = async {
             tokio::time::sleep(Duration::from_secs(24)).await;
             first.leave("done".to_owned(), Millis(0));
@@ -232,11 +232,11 @@ mod tests {
         };
         let (second, ()) = tokio::join!(take(&turns, "a", NOW), ends);
         assert_eq!((second.has_waited(), second.left()), (true, Some("done")));
-        assert!(second.fence().is_none(), "nobody else can take it over");
+        assert!(second.fence().is_none(), "no other node can take it over");
     }
 
     #[tokio::test]
-    async fn what_is_over_is_forgotten_unless_it_is_to_be_kept() {
+    async fn value_is_dropped_after_its_time() {
         let turns = Turns::default();
         take(&turns, "a", NOW).await.leave("kept".to_owned(), Millis(NOW.0 + 60_000));
         take(&turns, "b", NOW).await.leave("not kept".to_owned(), Millis(0));

@@ -1,4 +1,4 @@
-//! The node that was asked, where several serve one database: what it tells of itself is not all there is.
+//! The node that responded, if several nodes serve one database: what it lists covers that node only.
 
 use serde::Deserialize;
 
@@ -11,7 +11,7 @@ pub(crate) struct AskedNode {
 }
 
 impl AskedNode {
-    /// Says whose `what` they are, where there are others.
+    /// Prints which node the list `what` is from, if there are other nodes.
     pub(crate) fn tell(&self, what: &str) {
         let Self { id, name, others } = self;
         match others {

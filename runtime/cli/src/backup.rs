@@ -1,4 +1,4 @@
-//! `backup`: a copy of the database, also of a running server.
+//! `backup`: a copy of the database, even while a server runs.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -18,14 +18,15 @@ use convoke_server::backup::{self, with_ending};
 use convoke_server::config::Config;
 use convoke_store::{Engines, private_file, sync_folder};
 
-/// Copy the database, also while a server runs on it and writes
+/// Copy the database, even while a server runs on it and writes
 ///
-/// The copy shows the database as of one commit. It is checked, has its SHA-256 beside it (`sha256sum -c` reads it), is
-/// readable by its owner alone, and has its name only when it is whole and on disk. Without a target it goes to the
+/// The copy shows the database at one commit. It is verified, and has its SHA-256 beside it (`sha256sum -c` reads it).
+/// Only its owner can read it. It gets its name when it is complete and on disk. Without a target it is written to the
 /// folder `backups` of the data folder; keep copies on another machine too.
 ///
-/// A backup holds the data and no keys. --with-secrets puts the secrets of the data folder (secrets/*, the development
-/// issuer's key) into a second file beside it; settings and TLS files are the machine's and in neither.
+/// A backup contains the data and no keys. --with-secrets copies the secrets of the data folder (secrets/*, the key of
+/// the development issuer) to a second file beside it. Settings and TLS files belong to the machine and are in neither
+/// file.
 ///
 ///   convoke backup --keep 7                       daily, by cron: the seven newest stay
 ///   convoke backup /mnt/backups/ --keep 30 --with-secrets
@@ -34,20 +35,20 @@ use convoke_store::{Engines, private_file, sync_folder};
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(super) struct Backup {
-    /// A file, or a folder that is there, in which it gets the time as its name [default: DATA/backups]
+    /// A file, or an existing folder, in which the time becomes its name [default: DATA/backups]
     #[arg(value_name = "FILE|DIR")]
     target: Option<PathBuf>,
-    /// Keep so many of the backups in the folder, the newest ones, and remove the others
+    /// Keep the newest N backups in the folder, and remove the others
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     keep: Option<u32>,
-    /// Put the secrets of the data folder into a file beside it; anyone who reads that can act for the installation
+    /// Copy the secrets of the data folder to a file beside it; its reader can act for the installation
     #[arg(long, conflicts_with = "url")]
     with_secrets: bool,
     #[command(flatten)]
     connect: ConnectArgs,
 }
 
-/// The last line of the answer.
+/// The last line of the response.
 #[derive(Deserialize)]
 struct Made {
     name: String,
@@ -81,7 +82,8 @@ impl Backup {
                     let path = place.path(&made.name);
                     let taken = take(&connection, &made, &path, self.connect.url.is_none()).await;
                     if taken.is_err() {
-                        // What is not where it was asked for is not left where nobody looks for it.
+                        // A backup that did not reach its target is removed, so that no copy stays in an unexpected
+                        // place.
                         let gone = format!("backup/{}", made.name);
                         let _ = connection.admin::<serde_json::Value>(Method::DELETE, &gone, None).await;
                     }
@@ -111,19 +113,19 @@ impl Backup {
     }
 }
 
-/// Refuses a database that other tools back up.
+/// Rejects a database that other tools back up.
 ///
 /// # Errors
-/// Which ones.
+/// The names of these tools.
 pub(super) fn require_own(config: &Config, engines: &Engines) -> Result<(), Failure> {
     let (engine, address) = (config.engine(engines)?, config.store.as_deref().unwrap_or("this database"));
     match engine.backed_up_by() {
         None => Ok(()),
-        Some(tools) => Err(Failure(format!("{address} is backed up and put back by {tools}"))),
+        Some(tools) => Err(Failure(format!("{address} is backed up and restored by {tools}"))),
     }
 }
 
-/// Where it goes.
+/// The target of the backup.
 enum Place {
     File(PathBuf),
     Folder(PathBuf),
@@ -135,15 +137,15 @@ impl Place {
             return Ok(Self::Folder(target.to_owned()));
         }
         if rotates || target.as_os_str().to_string_lossy().ends_with('/') {
-            return Err(Failure(format!("{} is no folder; make it first, or leave --keep out", target.display())));
+            return Err(Failure(format!("{} is not a folder; create it first, or omit --keep", target.display())));
         }
         if target.exists() {
-            return Err(Failure(format!("{} is there already; name another file, or a folder", target.display())));
+            return Err(Failure(format!("{} already exists; name another file, or a folder", target.display())));
         }
-        // Whether it can be written shows before the work.
+        // An unwritable target is reported before the work.
         let folder = target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         if !folder.is_dir() {
-            return Err(Failure(format!("the folder {} is not there", folder.display())));
+            return Err(Failure(format!("the folder {} does not exist", folder.display())));
         }
         Ok(Self::File(target.to_owned()))
     }
@@ -151,13 +153,14 @@ impl Place {
     fn path(&self, name: &str) -> PathBuf {
         match self {
             Place::File(file) => file.clone(),
-            // Two of one second, from two servers or after the first was taken away, are two backups.
+            // Two backups of the same second get different names: two servers may write to the folder, or the first may
+            // have been moved away.
             Place::Folder(folder) => folder.join(backup::free_name(folder, name)),
         }
     }
 }
 
-/// Has the backup made where the database is.
+/// Makes the backup on the machine of the database.
 async fn make(connection: &Connection, keep: Option<usize>) -> Result<Made, Failure> {
     let progress = Progress::counted("copying", "pages");
     let body = keep.map_or_else(|| json!({}), |keep| json!({ "keep": keep }));
@@ -166,16 +169,16 @@ async fn make(connection: &Connection, keep: Option<usize>) -> Result<Made, Fail
         match serde_json::from_str(&line)? {
             Line::At { done, total } => progress.of(done, total),
             Line::Made(made) => return Ok(made),
-            Line::Failed { error } => return Err(Failure(format!("the backup failed and left nothing: {error}"))),
+            Line::Failed { error } => return Err(Failure(format!("the backup failed and left no file: {error}"))),
         }
     }
-    Err(Failure("the backup broke off".to_owned()))
+    Err(Failure("the backup was interrupted".to_owned()))
 }
 
-/// Brings a backup from the folder where it was made to where it was asked for.
+/// Moves a backup from the folder where it was made to the target.
 async fn take(connection: &Connection, made: &Made, to: &Path, is_here: bool) -> Result<(), Failure> {
     let from = connection.config().data.join(backup::FOLDER).join(&made.name);
-    // On one file system nothing is copied. The checksum comes before the name here too.
+    // Within one file system the file is only renamed. Here too, the checksum is written before the name.
     if is_here {
         backup::write_checksum(to, &made.sha256)?;
         if fs::rename(&from, to).is_ok() {
@@ -187,7 +190,7 @@ async fn take(connection: &Connection, made: &Made, to: &Path, is_here: bool) ->
     let partial = with_ending(to, ".partial");
     let fetched = fetch(connection, made, &partial, to).await;
     if fetched.is_err() {
-        // The error that is reported is the first one.
+        // The first error is reported.
         let _ = fs::remove_file(&partial);
         let _ = fs::remove_file(backup::checksum_of(to));
     }
@@ -211,7 +214,7 @@ async fn fetch(connection: &Connection, made: &Made, partial: &Path, to: &Path) 
         progress.at(bytes);
     }
     if bytes != made.bytes || hex::encode(digest.finalize()) != made.sha256 {
-        return Err(Failure("the backup was changed on its way here; try again".to_owned()));
+        return Err(Failure("the backup was damaged during the transfer; try again".to_owned()));
     }
     out.sync_all().map_err(written)?;
     backup::write_checksum(to, &made.sha256).map_err(written)?;

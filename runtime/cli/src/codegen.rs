@@ -1,4 +1,4 @@
-//! `codegen`: typed clients of the functions of this program.
+//! `codegen`: typed clients of this program's functions.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -10,10 +10,10 @@ use convoke_codegen::model::Interface;
 use convoke_codegen::rust;
 use convoke_codegen::typescript::{self, references};
 
-/// Write a typed client of the functions of this program
+/// Write a typed client of this program's functions
 ///
-/// One file, made from the functions that are linked into this program: no server needs to run, and the same functions
-/// give the same file, so that a change of the interface is a change in a review.
+/// The client is one file, made from the functions that are linked into this program. No server needs to run. The same
+/// functions give the same file, so that a change of the interface is visible in a review.
 ///
 ///   convoke codegen typescript --out src/convoke.ts
 ///   convoke codegen convex --out src/api.ts
@@ -36,13 +36,13 @@ enum Language {
     ///   const client = createClient({ url: "http://127.0.0.1:3210", token });
     ///   const user = await client.users.queries.getCurrentUser();
     ///
-    /// A call rejects with an error whose `code` tells the type of its `data`; `.safe(…)` of every function gives the
-    /// same as a result that does not reject; `.watch(args, onResult)` of every query tells its result and each later one.
-    /// Queries, mutations (by a key of each call) and calls that certainly did not
-    /// run are repeated when that can help; nothing else is sent twice.
+    /// A call rejects with an error whose `code` determines the type of its `data`. `.safe(…)` of each function returns
+    /// the same as a result that does not reject. `.watch(args, onResult)` of each query reports its result and each
+    /// later one. Queries, mutations (with a key per call) and calls that certainly did not run are retried if that can
+    /// help; nothing else is sent twice.
     #[command(verbatim_doc_comment)]
     Typescript(Target),
-    /// For npm's `convex`, in React and elsewhere: typed references to the functions, and nothing that runs
+    /// For npm's `convex`, in React and elsewhere: typed references to the functions, without code that runs
     ///
     ///   convoke codegen convex --out src/api.ts
     ///
@@ -51,7 +51,8 @@ enum Language {
     ///   const user = useQuery(api.users.queries.getCurrentUser, {});
     #[command(verbatim_doc_comment)]
     Convex(Target),
-    /// For Rust programs: one module that needs `reqwest`, `serde`, `serde_json` and `tokio`, and nothing of the server
+    /// For Rust programs: one module that needs `reqwest`, `serde`, `serde_json` and `tokio`, and no crate of the
+    /// server
     ///
     ///   convoke codegen rust --out src/convoke.rs
     ///   cargo add reqwest && cargo add serde --features derive
@@ -69,7 +70,7 @@ struct Target {
     /// The file to write [default: standard output]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Write nothing; fail if the file is not what would be written
+    /// Write nothing; fail if the file is not up to date
     #[arg(long, requires = "out")]
     check: bool,
 }
@@ -89,7 +90,7 @@ impl Target {
     fn take(&self, text: &str, language: &str) -> Result<(), Failure> {
         match &self.out {
             None => {
-                // A reader that had enough (`| head`) is no failure.
+                // A closed pipe (`| head`) is not a failure.
                 let _ = std::io::stdout().lock().write_all(text.as_bytes());
                 Ok(())
             }
@@ -107,11 +108,11 @@ fn check(file: &Path, text: &str, language: &str) -> Result<(), Failure> {
     }
     let line = there.lines().zip(text.lines()).take_while(|(there, made)| there == made).count() + 1;
     Err(Failure(format!(
-        "{place} is not up to date: it differs from line {line} on.\nMake it again: convoke codegen {language} --out {place}"
+        "{place} is not up to date: it differs from line {line} on.\nTo renew it: convoke codegen {language} --out {place}"
     )))
 }
 
-/// Writes beside the file and puts it in its place, so that no build reads half of it; an equal file stays untouched.
+/// Writes to a temporary file and renames it, so that no build reads a partial file. An equal file stays untouched.
 fn write(file: &Path, text: &str) -> Result<(), Failure> {
     let place = file.display();
     if std::fs::read(file).is_ok_and(|there| there == text.as_bytes()) {
@@ -128,7 +129,7 @@ fn write(file: &Path, text: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Source is for everybody, unlike temporary files.
+/// Returns the permissions of source files: all users can read them, unlike temporary files.
 fn readable() -> std::fs::Permissions {
     std::os::unix::fs::PermissionsExt::from_mode(0o644)
 }

@@ -1,6 +1,6 @@
-//! `completions` and `man`: what a shell and `man` know of the commands.
+//! `completions` and `man`: the commands for shells and for `man`.
 //!
-//! The shell's script asks this program at each tab, so that it never grows old and knows this program's functions.
+//! The shell's script runs this program at each tab, so that it is always current and knows this program's functions.
 
 use std::ffi::OsStr;
 use std::path::PathBuf;
@@ -12,12 +12,12 @@ use super::failure::Failure;
 use super::program;
 use convoke_calls::registry::Registry;
 
-/// Set by the shell's script when it asks for completions.
+/// Variable that the shell's script sets to request completions.
 const VARIABLE: &str = "CONVOKE_COMPLETE";
 
-/// Print the completions of a shell, which know commands, flags and the paths of functions
+/// Print the completions of a shell, including commands, flags and the paths of functions
 ///
-/// The program must be found on the PATH under the name it has now.
+/// The program must be on the PATH under its present name.
 ///
 ///   bash   convoke completions bash > /etc/bash_completion.d/convoke
 ///   zsh    convoke completions zsh > ~/.zfunc/_convoke
@@ -30,18 +30,18 @@ pub(super) struct Completions {
     shell: String,
 }
 
-/// Write the manual pages, one a command, into a folder
+/// Write the manual pages, one per command, into a folder
 ///
 ///   convoke man /usr/local/share/man/man1
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(super) struct Man {
-    /// The folder, which is made
+    /// The folder; it is created if necessary
     #[arg(value_name = "DIR")]
     folder: PathBuf,
 }
 
-/// Answers a shell that asks for completions, and ends the process then.
+/// Responds to a shell that requests completions, and then ends the process.
 pub(super) fn answer_shell(command: fn() -> clap::Command) {
     CompleteEnv::with_factory(command).var(VARIABLE).complete();
 }
@@ -54,7 +54,7 @@ impl Completions {
         let name = program::name();
         let mut script = Vec::new();
         shell.write_registration(VARIABLE, name, name, name, &mut script)?;
-        // A reader that had enough is no failure.
+        // A closed pipe is not a failure.
         let _ = std::io::Write::write_all(&mut std::io::stdout().lock(), &script);
         Ok(())
     }
@@ -68,7 +68,7 @@ impl Man {
     }
 }
 
-/// The paths of this program's functions that begin so.
+/// Returns the paths of this program's functions with this prefix.
 pub(super) fn functions(begun: &OsStr) -> Vec<CompletionCandidate> {
     let begun = begun.to_string_lossy();
     let Ok(registry) = Registry::collect() else { return Vec::new() };

@@ -1,4 +1,4 @@
-//! `config`: what can be set, what is set, and whether a file fits.
+//! `config`: the possible settings, the current settings, and a check of a settings file.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use convoke_server::settings::describe::describe;
 use convoke_server::settings::effective::{Given, Origin, Row, rows};
 use convoke_server::settings::example;
 
-/// Show every setting, what is in force, or whether a file of settings fits
+/// Show every possible setting, show the current settings, or check a settings file
 #[derive(clap::Args)]
 #[command(after_help = "\
 Start a file of settings, change it, and ask before the restart:
@@ -37,28 +37,28 @@ enum What {
     Check(Check),
 }
 
-/// Print a complete convoke.toml: every setting with its default and what it means
+/// Print a complete convoke.toml: every setting with its default and its meaning
 ///
-/// All of it is commented, so that it changes nothing as it is.
+/// All lines are comments, so the file changes nothing.
 ///
 ///   convoke config example > convoke.toml
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
 struct Example {}
 
-/// Print what is in force and where each value comes from: a flag, the environment, the file, or its default
+/// Print the current settings and the source of each value: a flag, the environment, the file, or its default
 ///
-/// Takes the flags of `serve` and answers as `serve` would be started with them. Secrets are named, never shown.
+/// Takes the flags of `serve` and shows the settings with which `serve` would start. Secrets are named, never shown.
 ///
 ///   convoke config show --changed
 ///   convoke config show --json | jq '.settings[] | select(.name == "listen")'
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
 struct Show {
-    /// Only what is not at its default
+    /// Show only values other than the default
     #[arg(long)]
     changed: bool,
-    /// As one JSON object, for tools
+    /// Print one JSON object, for tools
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -67,9 +67,9 @@ struct Show {
     flags: Flags,
 }
 
-/// Hold a file of settings against everything a start would: names, values, keys, certificates
+/// Check a settings file as a start would: names, values, keys, certificates
 ///
-/// Says all that is wrong at once. Exit code 0 if a server would start with this file.
+/// Reports all mistakes in one run. Exit code 0 if a server would start with this file.
 ///
 ///   convoke config check /etc/convoke/convoke.toml
 #[derive(clap::Args)]
@@ -81,7 +81,7 @@ struct Check {
 }
 
 impl ConfigCommand {
-    /// `matches` are those of this command: they know what came from the environment.
+    /// Runs the command. `matches` are those of this command: they show which values come from the environment.
     pub(super) fn run(self, matches: Option<&clap::ArgMatches>) -> Result<(), Failure> {
         match self.what {
             What::Example(Example {}) => print(&example::write(&describe())),
@@ -91,7 +91,7 @@ impl ConfigCommand {
     }
 }
 
-/// A reader that had enough (`| head`) is no failure.
+/// Prints a text. A closed pipe (`| head`) is not a failure.
 fn print(text: &str) -> Result<(), Failure> {
     let _ = std::io::stdout().lock().write_all(text.as_bytes());
     Ok(())
@@ -113,10 +113,10 @@ impl Show {
     }
 }
 
-/// What a flag was given, and whether on the command line or by its variable.
+/// Returns the value of a flag, and its source: the command line or the variable.
 pub(super) fn given(matches: &clap::ArgMatches, id: &str) -> Option<Given> {
     use clap::parser::ValueSource;
-    // An argument that this command has not would be a panic.
+    // clap panics for an argument that the command does not have.
     let source = matches.try_contains_id(id).ok()?.then(|| matches.value_source(id))??;
     let values = matches.get_raw(id)?.map(|value| value.to_string_lossy().into_owned()).collect();
     match source {
@@ -172,14 +172,14 @@ impl Check {
     }
 }
 
-/// Everything that keeps a server from starting with this text as its file of settings.
+/// Returns all problems that prevent a server from starting with this text as its settings file.
 fn problems(text: &str) -> Vec<String> {
     let config = match Config::of_text(text) {
         Ok(config) => config,
         Err(error) => return vec![error.to_string()],
     };
     let mut problems = section_problems(&config.sections);
-    // Flags and the environment may name one as well; a file that is checked is meant to be whole.
+    // Flags and the environment may also name one, but a checked file must be complete.
     if config.environment != convoke_server::auth::Environment::Development {
         problems.extend(config.require_provider().err().map(|error| error.to_string()));
     }

@@ -1,5 +1,5 @@
-//! How a command reaches the installation it is about: a server elsewhere, the one that runs on this data folder, or
-//! the data folder itself. The same handlers answer in all three cases, so commands need not know which it was.
+//! The connection of a command to its installation: a remote server, the server that runs on this data folder, or the
+//! data folder itself. The same handlers serve all three, so commands do not need to distinguish them.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -30,47 +30,47 @@ use convoke_server::config::{Config, Flags};
 use convoke_server::gateway::{Gateway, USER_CREATED};
 use convoke_store::{Engines, OpenError};
 
-/// The deploy key for `--url`. Never a flag: command lines are everybody's to read.
+/// Variable with the deploy key for `--url`. There is no flag for it: other users can read command lines.
 const DEPLOY_KEY: &str = "CONVOKE_DEPLOY_KEY";
-/// How long a server that holds the data folder may take to open its control socket.
+/// Time that a server with a locked data folder may take to open its control socket.
 const STARTING_MAX: Duration = Duration::from_secs(3);
-/// The longest line of a stream.
+/// Maximum bytes of a line in a stream.
 #[allow(dead_code, reason = "streams are read by some programs' commands only")]
 const LINE_BYTES_MAX: usize = 64 * 1024 * 1024;
 
-/// Which installation a command is about: that of a server elsewhere, or of a data folder on this machine, whether a
-/// server runs on it or not.
+/// The installation of a command: a remote server, or a data folder on this machine, with or without a running server.
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Which installation")]
 pub(crate) struct ConnectArgs {
-    /// Address of a server elsewhere, e.g. https://api.example.com; its deploy key is read from CONVOKE_DEPLOY_KEY or
+    /// Address of a remote server, e.g. https://api.example.com; its deploy key is read from CONVOKE_DEPLOY_KEY or
     /// --deploy-key-file
     #[arg(long, value_name = "URL", env = "CONVOKE_URL", hide_env_values = true)]
     pub(crate) url: Option<String>,
-    /// File with the deploy key for --url; readable by its owner alone, else a warning says so
+    /// File with the deploy key for --url; a warning is printed if other users can read it
     #[arg(long, value_name = "FILE", env = "CONVOKE_DEPLOY_KEY_FILE")]
     pub(crate) deploy_key_file: Option<PathBuf>,
-    /// Folder of the database, keys and secrets; a server that runs on it is asked, else it is opened [default: ./data]
+    /// Folder of the database, keys and secrets; the command uses the server that runs on it, else it opens the folder
+    /// [default: ./data]
     #[arg(long, value_name = "DIR", env = "CONVOKE_DATA")]
     pub(crate) data: Option<PathBuf>,
-    /// Address of the database, where it is not in the data folder
+    /// Address of the database, if it is not in the data folder
     #[arg(long, value_name = "URL", env = "CONVOKE_STORE")]
     pub(crate) store: Option<String>,
-    /// File of settings [default: convoke.toml, if it is there]
+    /// Settings file [default: convoke.toml, if it exists]
     #[arg(long, value_name = "FILE", env = "CONVOKE_CONFIG")]
     pub(crate) config: Option<PathBuf>,
-    /// Which deployment the data folder is, if no server runs on it [default: production]
+    /// Deployment of the data folder, if no server runs on it [default: production]
     #[arg(long, value_name = "NAME", env = "CONVOKE_ENV")]
     pub(crate) env: Option<Environment>,
-    /// What is logged beside the command's own output [default: warn]
+    /// Filter of the log that is written beside the command's own output [default: warn]
     #[arg(long, value_name = "FILTER", env = "CONVOKE_LOG")]
     pub(crate) log: Option<String>,
-    /// Say on standard error what was reached
+    /// Print to standard error which installation was reached
     #[arg(short, long)]
     pub(crate) verbose: bool,
 }
 
-/// An installation that was reached.
+/// A connection to an installation.
 pub(crate) struct Connection {
     transport: Transport,
     config: Config,
@@ -85,16 +85,16 @@ enum Transport {
 }
 
 impl ConnectArgs {
-    /// Finds the installation, and opens the data folder if nobody serves it.
+    /// Connects to the installation, and opens the data folder if no server runs on it.
     ///
     /// # Errors
-    /// What to change: no key for a server elsewhere, a data folder that cannot be opened.
+    /// A remote server without a key; a data folder that cannot be opened.
     pub(crate) fn open(&self, engines: &Engines) -> Result<Connection, Failure> {
         let config = self.config()?;
         if self.url.is_none() {
             require_folder(&config, self.data.as_deref())?;
         }
-        // A call's own lines are printed by the command; those of the runtime would only stand between them.
+        // The command prints a call's own lines; log lines of the runtime would mix with them.
         let log = OperatorLog::install(&config, "warn,convoke::function=off")?;
         let executor = executor()?;
         let transport = match &self.url {
@@ -108,10 +108,10 @@ impl ConnectArgs {
         Ok(connection)
     }
 
-    /// The settings on this machine.
+    /// Returns the settings on this machine.
     ///
     /// # Errors
-    /// Settings that cannot be read or do not fit.
+    /// The settings cannot be read, or are invalid.
     pub(crate) fn config(&self) -> Result<Config, Failure> {
         let flags = Flags {
             config: self.config.clone(),
@@ -135,7 +135,7 @@ fn remote(url: &str, key_file: Option<&PathBuf>) -> Result<Transport, Failure> {
     if !matches!(url.scheme(), "http" | "https") || url.host().is_none() {
         return Err(Failure("--url must begin with https:// (or http:// on this machine)".to_owned()));
     }
-    // The environment keeps its own copy for as long as the process lives: nobody can take it from there safely.
+    // The environment keeps its own copy for the life of the process: it cannot be removed safely.
     let key = match key_file {
         Some(file) => {
             if let Ok(Some(advice)) = open_to_others(file) {
@@ -146,8 +146,8 @@ fn remote(url: &str, key_file: Option<&PathBuf>) -> Result<Transport, Failure> {
         }
         None => std::env::var(DEPLOY_KEY).map_err(|_| {
             Failure(format!(
-                "a server at --url needs a deploy key: put it in {DEPLOY_KEY}, or in a file named by \
-                 --deploy-key-file.\nOn the server's machine one is made by `convoke deploy-key create NAME --scope SCOPE`"
+                "a server at --url needs a deploy key: set {DEPLOY_KEY}, or name a file with --deploy-key-file.\n\
+                 To create a key, run `convoke deploy-key create NAME --scope SCOPE` on the server's machine"
             ))
         })?,
     };
@@ -158,12 +158,12 @@ fn remote(url: &str, key_file: Option<&PathBuf>) -> Result<Transport, Failure> {
         None => false,
     };
     if url.scheme() == "http" && !is_here {
-        eprintln!("convoke: the deploy key goes over the network unencrypted; use https where you can");
+        eprintln!("convoke: the deploy key is sent unencrypted; use https if possible");
     }
     Ok(Transport::Remote { url, key: key.trim().into(), client: client().build()? })
 }
 
-/// A client for the operator: it waits as long as an answer takes, and hands a key to nobody it was not given for.
+/// Returns a client for the operator: it has no timeout, and sends a key only to the server that it was given for.
 fn client() -> reqwest::ClientBuilder {
     reqwest::Client::builder()
         .connect_timeout(Duration::from_secs(10))
@@ -171,7 +171,8 @@ fn client() -> reqwest::ClientBuilder {
         .user_agent(concat!("convoke/", env!("CARGO_PKG_VERSION")))
 }
 
-/// The running server of a data folder, or else the folder. A server that holds it but does not listen yet is starting.
+/// Connects to the running server of a data folder, or opens the folder. A server that locks it but does not listen yet
+/// is starting.
 async fn local(config: &Config, engines: &Engines) -> Result<Transport, Failure> {
     let path = config.data.join(CONTROL);
     let mut waited = Duration::ZERO;
@@ -191,7 +192,7 @@ async fn local(config: &Config, engines: &Engines) -> Result<Transport, Failure>
                 let mut failure = Failure::from(error);
                 let _ = write!(
                     failure.0,
-                    ", and its control socket {} does not answer; reach it with --url and a deploy key, or stop it",
+                    ", and its control socket {} does not respond; connect with --url and a deploy key, or stop it",
                     path.display()
                 );
                 return Err(failure);
@@ -202,7 +203,7 @@ async fn local(config: &Config, engines: &Engines) -> Result<Transport, Failure>
 }
 
 fn in_process(config: &Config, runtime: Runtime) -> Result<Transport, Failure> {
-    // Nobody sends a token here.
+    // No request carries a token here.
     let auth = AuthConfig { environment: config.environment, ..AuthConfig::default() };
     let authenticator = Authenticator::new(auth, runtime.clock().clone(), &config.limits, client().build()?)?;
     let admin = Admin::new(runtime, config.environment);
@@ -211,7 +212,7 @@ fn in_process(config: &Config, runtime: Runtime) -> Result<Transport, Failure> {
 }
 
 impl Connection {
-    /// What was reached, for people.
+    /// Describes the connection for people.
     pub(crate) fn how(&self) -> String {
         match &self.transport {
             Transport::Remote { url, .. } => format!("the server at {}", url.origin().ascii_serialization()),
@@ -222,13 +223,13 @@ impl Connection {
         }
     }
 
-    /// The settings on this machine. Those of a server elsewhere are its own.
+    /// Returns the settings on this machine. Those of a remote server are not known here.
     pub(crate) fn config(&self) -> &Config {
         &self.config
     }
 
     #[allow(dead_code, reason = "a command may want to know")]
-    /// The runtime, if the data folder was opened by this process.
+    /// Returns the runtime, if this process has opened the data folder.
     pub(crate) fn in_process(&self) -> Option<&Runtime> {
         match &self.transport {
             Transport::InProcess { admin, .. } => Some(&admin.runtime),
@@ -236,7 +237,7 @@ impl Connection {
         }
     }
 
-    /// The user with an issuer. A running server on this machine knows its default one.
+    /// Adds the issuer to a user. A running server on this machine knows its default issuer.
     fn with_issuer(&self, user: &ActingAs) -> ActingAs {
         let own = match &self.transport {
             Transport::Socket { .. } => None,
@@ -248,20 +249,20 @@ impl Connection {
         ActingAs { issuer: user.issuer.clone().or(own), ..user.clone() }
     }
 
-    /// True for a server that is reached with a deploy key.
+    /// Returns true for a server that is reached with a deploy key.
     pub(crate) fn is_remote(&self) -> bool {
         matches!(self.transport, Transport::Remote { .. })
     }
 
-    /// Runs a command's work.
+    /// Runs a future of the command.
     pub(crate) fn block_on<F: Future>(&self, work: F) -> F::Output {
         self.executor.block_on(work)
     }
 
-    /// An admin request without its `/api/admin/`, and the value that it is answered with.
+    /// Sends an admin request, whose path omits `/api/admin/`, and returns the value of the response.
     ///
     /// # Errors
-    /// As [`Connection::request`]; the refusal, as `CODE: sentence`.
+    /// As [`Connection::request`]; the rejection, as `CODE: message`.
     pub(crate) async fn admin<T: DeserializeOwned>(
         &self,
         method: Method,
@@ -271,10 +272,10 @@ impl Connection {
         self.request(method, &format!("/api/admin/{path_and_query}"), body).await?.value().await
     }
 
-    /// Sends a request and waits for the head of its answer, whatever its status is.
+    /// Sends a request and waits for the head of the response, with any status.
     ///
     /// # Errors
-    /// No answer.
+    /// There is no response.
     pub(crate) async fn request(
         &self,
         method: Method,
@@ -300,7 +301,7 @@ impl Connection {
             Transport::Remote { url, key, client } => {
                 let (colon, user) = suffix.as_deref().map_or(("", ""), |suffix| (":", suffix));
                 let text = Zeroizing::new(["Convoke ", key.expose_secret(), colon, user].concat());
-                let unfit = |_| Failure("the deploy key holds characters that no deploy key has".to_owned());
+                let unfit = |_| Failure("the deploy key has invalid characters".to_owned());
                 let mut credentials = HeaderValue::from_str(&text).map_err(unfit)?;
                 credentials.set_sensitive(true);
                 let base = url.as_str().trim_end_matches('/');
@@ -342,7 +343,7 @@ async fn sent(request: reqwest::RequestBuilder, body: Option<Bytes>) -> Result<R
     };
     let response = request.send().await.map_err(|error| {
         let mut failure = Failure::from(error.without_url());
-        failure.0.insert_str(0, "no answer: ");
+        failure.0.insert_str(0, "no response: ");
         failure
     })?;
     let text = |name: &str| {
@@ -359,17 +360,17 @@ async fn sent(request: reqwest::RequestBuilder, body: Option<Bytes>) -> Result<R
     })
 }
 
-/// What the data folder's last words are: written before the process ends.
+/// Writes the last data of the data folder before the process ends.
 impl Drop for Connection {
     fn drop(&mut self) {
         if let Transport::InProcess { admin, .. } = &self.transport {
-            self.executor.block_on(admin.settle());
+            self.executor.block_on(admin.flush());
             admin.runtime.store().close();
         }
     }
 }
 
-/// An answer whose body is still to be read.
+/// A response with an unread body.
 pub(crate) struct Response {
     /// The HTTP status.
     pub(crate) status: u16,
@@ -377,10 +378,10 @@ pub(crate) struct Response {
     pub(crate) has_created_user: bool,
     /// The type of the body.
     pub(crate) content_type: String,
-    /// The id under which the server's log speaks of the request.
+    /// Request id, as in the server's log.
     pub(crate) request_id: String,
     source: Source,
-    /// Read, and not handed out yet.
+    /// Bytes that were read, but not returned yet.
     held: BytesMut,
 }
 
@@ -389,7 +390,7 @@ enum Source {
     InProcess(Body),
 }
 
-/// An envelope, as it came.
+/// An envelope as received.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Envelope {
@@ -399,19 +400,19 @@ pub(crate) struct Envelope {
     error_message: String,
     #[serde(default)]
     error_data: Value,
-    /// What the function logged.
+    /// Log lines of the function.
     #[serde(default)]
     pub(crate) log_lines: Vec<String>,
 }
 
 impl Envelope {
-    /// The value's JSON, exactly.
+    /// Returns the value's JSON, unchanged.
     ///
     /// # Errors
-    /// The refusal, as `CODE: sentence`.
+    /// The rejection, as `CODE: message`.
     pub(crate) fn into_value(self, request_id: &str) -> Result<Box<RawValue>, Failure> {
         if self.status == "success" {
-            // A null is a value too, and serde takes it for none.
+            // A null is a value too, but serde reads it as `None`.
             return match self.value {
                 Some(value) => Ok(value),
                 None => Ok(RawValue::from_string("null".to_owned())?),
@@ -431,10 +432,10 @@ impl Envelope {
 
 #[allow(dead_code, reason = "streams are read by some programs' commands only")]
 impl Response {
-    /// The next bytes of the body; none at its end.
+    /// Returns the next bytes of the body; none at its end.
     ///
     /// # Errors
-    /// A body that breaks off.
+    /// The body is incomplete.
     pub(crate) async fn chunk(&mut self) -> Result<Option<Bytes>, Failure> {
         if !self.held.is_empty() {
             return Ok(Some(self.held.split().freeze()));
@@ -448,10 +449,10 @@ impl Response {
         }
     }
 
-    /// The next line of the body, without its end and never blank; none at its end.
+    /// Returns the next line of the body, without its line break and never blank; none at its end.
     ///
     /// # Errors
-    /// A body that breaks off, or has a line without an end.
+    /// The body is incomplete, or has a line without an end.
     pub(crate) async fn line(&mut self) -> Result<Option<String>, Failure> {
         let mut looked_at = 0;
         loop {
@@ -466,7 +467,7 @@ impl Response {
             }
             looked_at = self.held.len();
             if looked_at > LINE_BYTES_MAX {
-                return Err(Failure("a line of the answer is longer than any should be".to_owned()));
+                return Err(Failure("a line of the response is too long".to_owned()));
             }
             let held = std::mem::take(&mut self.held);
             let next = self.chunk().await;
@@ -481,10 +482,10 @@ impl Response {
         }
     }
 
-    /// The whole body.
+    /// Returns the whole body.
     ///
     /// # Errors
-    /// A body that breaks off.
+    /// The body is incomplete.
     pub(crate) async fn bytes(&mut self) -> Result<Bytes, Failure> {
         let mut whole = BytesMut::new();
         while let Some(chunk) = self.chunk().await? {
@@ -493,36 +494,37 @@ impl Response {
         Ok(whole.freeze())
     }
 
-    /// The whole body as an envelope.
+    /// Returns the whole body as an envelope.
     ///
     /// # Errors
-    /// A body that breaks off or is no envelope, as that of something else than a server of functions.
+    /// The body is incomplete, or is not an envelope, for example because the address is not that of a server of
+    /// functions.
     pub(crate) async fn envelope(&mut self) -> Result<Envelope, Failure> {
         let body = self.bytes().await?;
         serde_json::from_slice(&body).map_err(|_| {
-            Failure(format!("the answer ({}) is not one of a Convoke server; is the address right?", self.status))
+            Failure(format!("the response ({}) is not from a Convoke server; check the address", self.status))
         })
     }
 
-    /// The value of a success.
+    /// Returns the value of a success.
     ///
     /// # Errors
-    /// As [`Response::envelope`]; the refusal.
+    /// As [`Response::envelope`]; the rejection.
     pub(crate) async fn value<T: DeserializeOwned>(mut self) -> Result<T, Failure> {
         let value = self.envelope().await?.into_value(&self.request_id)?;
         Ok(serde_json::from_str(value.get())?)
     }
 
-    /// The answer itself if it is a success, for bodies that are no envelope.
+    /// Returns the response if it is a success, for bodies that are not envelopes.
     ///
     /// # Errors
-    /// The refusal.
+    /// The rejection.
     pub(crate) async fn success(mut self) -> Result<Self, Failure> {
-        // A refusal of the application's kind is an envelope with this status too.
+        // A rejection by a function is an envelope with this status too.
         if self.status == 200 && self.content_type != "application/json" {
             return Ok(self);
         }
         self.envelope().await?.into_value(&self.request_id)?;
-        Err(Failure(format!("the answer has the status {}", self.status)))
+        Err(Failure(format!("the response has the status {}", self.status)))
     }
 }

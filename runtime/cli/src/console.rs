@@ -13,8 +13,9 @@ use convoke_store::Engines;
 
 /// Open the console of a running server in a browser
 ///
-/// The address that is opened logs in once, within a minute: with all rights, if the server runs on this data folder; with
-/// those of the deploy key, at a server elsewhere. The console is served on --ops-listen, or where calls are with --console.
+/// The address logs in once, within a minute. If the server runs on this data folder, it grants full rights; on a
+/// remote server, it grants those of the deploy key. The console is served on --ops-listen, or with --console on the
+/// address of the calls.
 ///
 ///   convoke console
 ///   convoke console --print
@@ -46,7 +47,7 @@ impl Console {
             )));
         }
         let link: Link = connection.block_on(connection.admin(Method::POST, "console", None))?;
-        // A server elsewhere is reached by the address that its operator has, not by the one that it has for itself.
+        // A remote server is reached by the operator's address, not by the server's own one.
         let url = elsewhere.map_or(link.url, |url| format!("{}/console", url.trim_end_matches('/')));
         let address = format!("{url}#{}", link.code);
         if self.print || !std::io::stdout().is_terminal() || !opened(&address) {
@@ -57,8 +58,8 @@ impl Console {
     }
 }
 
-/// Hands the address to whatever opens addresses here. A command line is everybody's to read, but the code in it is spent
-/// by the browser a moment later.
+/// Passes the address to the program that opens addresses here. Other users can read a command line, but the browser
+/// uses up the code in it a moment later.
 fn opened(address: &str) -> bool {
     let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
     let started = Command::new(program).arg(address).stdout(Stdio::null()).stderr(Stdio::null()).status();

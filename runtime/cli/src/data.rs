@@ -15,11 +15,11 @@ use super::table::encoded;
 use convoke_server::archive::space::human;
 use convoke_store::Engines;
 
-/// Show the tables, or the rows of one of them; add, change or remove a row
+/// Show the tables, or the rows of a table; add, change or remove a row
 ///
-/// Reads what is stored, beside a running server or without one. Rows come by their id, that is by the time they were
-/// made. Cells are shortened for people; --json gives every row whole, one a line. A change keeps the rules of the table,
-/// and whoever watches is told of it; a value is read as its field needs it, `null` takes it away.
+/// Reads the stored rows, with or without a running server. Rows are ordered by id, that is by creation time. Cells are
+/// truncated for people; --json prints each row in full, one per line. A change follows the rules of the table, and
+/// live queries see it. A value is read in the form that its field needs; `null` removes it.
 ///
 ///   convoke data
 ///   convoke data users --limit 5
@@ -35,28 +35,29 @@ pub(super) struct Data {
     /// The table; without it, all tables with their rows and bytes
     #[arg(value_name = "TABLE")]
     table: Option<String>,
-    /// What to do to its rows instead of showing them
+    /// Change the rows instead of showing them
     #[arg(value_name = "CHANGE", requires = "table", conflicts_with_all = ["limit", "cursor", "id", "having", "json"])]
     change: Option<Change>,
-    /// The row's id, its fields as FIELD=VALUE
+    /// The row's id, and its fields as FIELD=VALUE
     #[arg(value_name = "WORD", requires = "change")]
     words: Vec<String>,
-    /// At most so many rows; 0 shows all
+    /// Maximum number of rows; 0 shows all
     #[arg(long, value_name = "N", default_value_t = 50, requires = "table")]
     limit: usize,
-    /// Only rows behind this id
+    /// Only rows after this id
     #[arg(long, value_name = "ID", requires = "table")]
     cursor: Option<String>,
     /// The row with this id
     #[arg(long, value_name = "ID", requires = "table", conflicts_with_all = ["cursor", "having"])]
     id: Option<String>,
-    /// Only rows for which this holds: FIELD=VALUE, or with != < <= > >= or ~ (contains) in place of =; several must all hold
+    /// Only rows that match: FIELD=VALUE, or with != < <= > >= or ~ (contains) in place of =; if repeated, all must
+    /// match
     #[arg(long = "where", id = "having", value_name = "FIELD=VALUE", requires = "table")]
     having: Vec<String>,
-    /// The runtime's own tables too
+    /// Include the runtime's own tables
     #[arg(long)]
     system: bool,
-    /// As JSON, one object a line, for tools
+    /// Print JSON, one object per line, for tools
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -89,9 +90,9 @@ struct Column {
     name: String,
 }
 
-/// Rows asked for at once.
+/// Rows per request.
 const PAGE: usize = 500;
-/// Characters of a cell that people see.
+/// Characters of a cell that are shown.
 const CELL: usize = 40;
 
 impl Data {
@@ -133,7 +134,7 @@ impl Data {
                 columns = page.columns.into_iter().map(|column| column.name).collect();
             }
             if self.json {
-                // A reader that had enough (`| head`) is no failure, and needs no more.
+                // A closed pipe (`| head`) is not a failure, and needs no more rows.
                 if page.rows.iter().any(|row| writeln!(std::io::stdout().lock(), "{row}").is_err()) {
                     return Ok(());
                 }
@@ -169,12 +170,12 @@ impl Data {
 }
 
 fn print(text: &str) -> Result<(), Failure> {
-    // A reader that had enough (`| head`) is no failure.
+    // A closed pipe (`| head`) is not a failure.
     let _ = writeln!(std::io::stdout().lock(), "{text}");
     Ok(())
 }
 
-/// Rows under their columns; a column without a value in any of them is left out.
+/// Prints rows under their columns. A column without a value in any of them is omitted.
 fn as_columns(columns: &[String], rows: &[Box<RawValue>]) -> Result<String, Failure> {
     let rows: Vec<Map<String, Value>> =
         rows.iter().map(|row| serde_json::from_str(row.get())).collect::<Result<_, _>>()?;
@@ -203,7 +204,7 @@ fn cell(name: &str, value: Option<&Value>) -> String {
         }
         Some(value) => value.to_string(),
     };
-    // Nothing that is stored moves the cursor of anyone who looks at it.
+    // Control characters in stored text must not move the reader's cursor.
     let plain: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     match plain.char_indices().nth(CELL) {
         Some((end, _)) => format!("{}…", &plain[..end]),
@@ -216,7 +217,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cells_are_short_harmless_and_empty_columns_are_left_out() {
+    fn cells_are_short_and_harmless_and_empty_columns_are_omitted() {
         let row = |text: &str| RawValue::from_string(text.to_owned()).unwrap();
         let long = "x".repeat(100);
         let rows = [

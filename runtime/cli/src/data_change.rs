@@ -8,7 +8,7 @@ use super::connect::Connection;
 use super::failure::Failure;
 use super::table::encoded;
 
-/// What is done to a table's rows.
+/// The change of a table's rows.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 pub(super) enum Change {
     /// Change fields of a row: ID FIELD=VALUE…
@@ -35,10 +35,10 @@ struct Column {
     r#type: String,
 }
 
-/// Does it, and says so.
+/// Makes the change, and reports it.
 ///
 /// # Errors
-/// Words that make no change; the refusal.
+/// The words are not a change; the rejection.
 pub(super) async fn run(connection: &Connection, table: &str, change: Change, words: &[String]) -> Result<(), Failure> {
     let (id, fields) = match (change, words) {
         (Change::Add, fields) => (None, fields),
@@ -63,7 +63,7 @@ pub(super) async fn run(connection: &Connection, table: &str, change: Change, wo
     Ok(())
 }
 
-/// `FIELD=VALUE`, read as the field's type needs it: a text as it stands, everything else as JSON.
+/// Reads `FIELD=VALUE` in the form that the field's type needs: a text unchanged, other types as JSON.
 async fn fields(connection: &Connection, table: &str, words: &[String]) -> Result<Map<String, Value>, Failure> {
     let asked = format!("tables/{}?limit=1", encoded(table));
     let Columns { columns } = connection.admin(Method::GET, &asked, None).await?;
@@ -81,7 +81,7 @@ fn value(kind: &str, text: &str) -> Value {
     let json = serde_json::from_str::<Value>(text).ok();
     match json {
         Some(Value::Null) => Value::Null,
-        // In quotes it is a text too, also one that reads null.
+        // Text in quotes is a text too, even if it reads null.
         Some(Value::String(quoted)) => quoted.into(),
         Some(value) if !is_text => value,
         Some(_) | None => text.into(),
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_value_is_what_its_field_holds() {
+    fn value_has_the_type_of_its_field() {
         for (kind, text, expected) in [
             ("text", "Stand-up", json!("Stand-up")),
             ("text", "7", json!("7")),

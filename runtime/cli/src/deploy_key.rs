@@ -1,4 +1,4 @@
-//! `deploy-key`: the keys by which automation and operators elsewhere get in.
+//! `deploy-key`: the keys of automation and remote operators.
 
 use std::io::{self, BufRead, IsTerminal as _, Write};
 use std::time::Duration;
@@ -15,11 +15,11 @@ use convoke_server::auth::Environment;
 use convoke_server::auth::deploy_key::Scope;
 use convoke_store::Engines;
 
-/// Make, list, rotate and revoke deploy keys
+/// Create, list, rotate and revoke deploy keys
 ///
-/// A deploy key lets automation call functions, admin ones too, and use the operator's routes that its scopes name. Its
-/// text is shown once, when it is made or rotated; the server keeps a hash. What is changed holds at once, in a running
-/// server too.
+/// With a deploy key, automation can call functions, including admin functions, and use the operator's routes that its
+/// scopes allow. Its text is shown once, when it is created or rotated; the server stores a hash. A change takes effect
+/// immediately, in a running server too.
 ///
 ///   convoke deploy-key create ci --scope functions --expires 90d > ci.key
 ///   convoke run system/audit/listAuditEntries --url https://api.example.com --deploy-key-file ci.key
@@ -41,74 +41,75 @@ enum What {
     Audit(Audit),
 }
 
-/// Make a key; its text goes to standard output, once
+/// Create a key; its text is printed to standard output, once
 ///
-/// It may do what its scopes allow and nothing else; a terminal is asked for them where --scope is missing.
+/// The key may do what its scopes allow and nothing else. On a terminal, the command asks for them if --scope is
+/// missing.
 #[derive(clap::Args)]
 struct Create {
-    /// Its name: letters, digits, `.`, `_` and `-`; what the record of uses calls it
+    /// Its name: letters, digits, `.`, `_` and `-`; the record of uses has this name
     name: String,
-    /// What it may do; several are separated by commas
+    /// Its scopes, separated by commas
     #[arg(long, value_name = "SCOPE", value_delimiter = ',')]
     scope: Vec<Scope>,
-    /// From when on it is refused, e.g. 90d [default: never]
+    /// Time until it expires, e.g. 90d [default: never]
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     expires: Option<Duration>,
-    /// The whole answer as JSON, the key's text as `key`
+    /// Print the whole response as JSON, with the key's text as `key`
     #[arg(long)]
     json: bool,
     #[command(flatten)]
     connect: ConnectArgs,
 }
 
-/// List the keys: state, scopes, expiry, when each was last used
+/// List the keys: state, scopes, expiry, last use
 #[derive(clap::Args)]
 struct List {
-    /// As a JSON array
+    /// Print a JSON array
     #[arg(long)]
     json: bool,
     #[command(flatten)]
     connect: ConnectArgs,
 }
 
-/// Give a key a new secret; its text goes to standard output, once
+/// Give a key a new secret; its text is printed to standard output, once
 ///
-/// The former secret is refused at once, or after --overlap, so that anyone who uses it has time to change over.
+/// The former secret is rejected immediately, or after --overlap, so that its users have time to switch.
 #[derive(clap::Args)]
 struct Rotate {
     /// The key's name
     name: String,
-    /// How long the former secret is still accepted, e.g. 1h
+    /// Time for which the former secret is still accepted, e.g. 1h
     #[arg(long, value_name = "TIME", default_value = "0s", value_parser = humantime::parse_duration)]
     overlap: Duration,
-    /// The whole answer as JSON, the key's text as `key`
+    /// Print the whole response as JSON, with the key's text as `key`
     #[arg(long)]
     json: bool,
     #[command(flatten)]
     connect: ConnectArgs,
 }
 
-/// Take a key back: it is refused from now on
+/// Revoke a key: it is rejected from now on
 #[derive(clap::Args)]
 struct Revoke {
     /// The key's name
     name: String,
-    /// The answer as JSON
+    /// Print the response as JSON
     #[arg(long)]
     json: bool,
     #[command(flatten)]
     connect: ConnectArgs,
 }
 
-/// Show what keys were used for, newest first: every call and every request, and how it ended
+/// Show the uses of keys, newest first: every call and every request, and its outcome
 #[derive(clap::Args)]
 struct Audit {
-    /// One key's uses only; `operator` for those of anyone who holds the data folder
+    /// Only the uses of this key; `operator` for uses through the data folder
     name: Option<String>,
-    /// At most so many
+    /// Maximum number of uses
     #[arg(long, value_name = "N", default_value_t = 100)]
     limit: usize,
-    /// As JSON, with the cursor of what follows
+    /// Print JSON, with the cursor of the next page
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -127,7 +128,7 @@ impl DeployKey {
     }
 }
 
-/// A key as the server shows it.
+/// A key in the server's response.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Shown {
@@ -154,25 +155,25 @@ impl Create {
     }
 }
 
-/// The scopes that a person at a terminal chooses.
+/// Returns the scopes that a person at a terminal chooses.
 fn chosen() -> Result<Vec<Scope>, Failure> {
     let (input, said) = (io::stdin(), io::stderr());
     if input.is_terminal() && said.is_terminal() {
         return ask(&mut input.lock(), &mut said.lock());
     }
-    let text = "--scope is missing: say what the key may do, e.g. `--scope functions`; several are separated by commas";
+    let text = "--scope is missing: name the scopes of the key, separated by commas, e.g. `--scope functions`";
     Err(Failure(format!("{text}\n{}", Scope::choice())))
 }
 
-/// Asks until at least one scope is named and each is known.
+/// Asks until at least one scope is named and all are known.
 fn ask(input: &mut impl BufRead, said: &mut impl Write) -> Result<Vec<Scope>, Failure> {
-    writeln!(said, "What may the key do?\n{}", Scope::choice())?;
+    writeln!(said, "Scopes of the key:\n{}", Scope::choice())?;
     loop {
         write!(said, "Scopes, separated by commas: ")?;
         said.flush()?;
         let mut line = String::new();
         if input.read_line(&mut line)? == 0 {
-            return Err(Failure("no scope was chosen, so no key was made".to_owned()));
+            return Err(Failure("no scope was chosen, so no key was created".to_owned()));
         }
         let names = line.split([',', ' ']).map(str::trim).filter(|name| !name.is_empty());
         match names.map(str::parse).collect::<Result<Vec<Scope>, _>>() {
@@ -200,7 +201,7 @@ impl Revoke {
         if self.json {
             return table::print(&serde_json::to_string_pretty(&revoked)?);
         }
-        eprintln!("the deploy key {} is refused from now on", self.name);
+        eprintln!("the deploy key {} is rejected from now on", self.name);
         Ok(())
     }
 }
@@ -214,7 +215,7 @@ impl List {
         }
         let keys: Vec<Shown> = serde_json::from_value(keys)?;
         if keys.is_empty() {
-            eprintln!("there is no deploy key; make one with `convoke deploy-key create NAME --scope SCOPE`");
+            eprintln!("there is no deploy key; create one with `convoke deploy-key create NAME --scope SCOPE`");
             return Ok(());
         }
         let head = ["NAME", "STATE", "ENVIRONMENT", "SCOPES", "EXPIRES", "LAST USED"].map(str::to_owned);
@@ -263,7 +264,7 @@ impl Audit {
         });
         table::print(&table::aligned(std::iter::once(head).chain(rows)))?;
         if unwritten > 0 {
-            eprintln!("{unwritten} uses since the server's start are in its log only: too many came at once");
+            eprintln!("{unwritten} uses since the server's start are in its log only: there were too many to record");
         }
         Ok(())
     }
@@ -274,25 +275,25 @@ async fn entries(connection: &Connection, name: Option<&str>, limit: usize) -> R
     connection.admin(Method::GET, &format!("audit?limit={limit}{key}"), None).await
 }
 
-/// The key's text to standard output, everything else to standard error: `> file` keeps nothing but the key.
+/// Prints the key's text to standard output, and everything else to standard error: `> file` stores only the key.
 fn show_once(answer: Value, as_json: bool, done: &str) -> Result<(), Failure> {
     if as_json {
         return table::print(&serde_json::to_string_pretty(&answer)?);
     }
     let shown: Shown = serde_json::from_value(answer)?;
-    let key = shown.key.ok_or_else(|| Failure("the server's answer holds no key".to_owned()))?;
+    let key = shown.key.ok_or_else(|| Failure("the server's response has no key".to_owned()))?;
     if let Err(error) = writeln!(io::stdout().lock(), "{key}") {
         let name = shown.name;
         return Err(Failure(format!("the key {name} was {done} and could not be shown ({error}); rotate it")));
     }
     eprintln!("{done}: {}, for {}, with the scopes {}", shown.name, shown.environment, shown.scopes.join(", "));
     if let Some(expires) = shown.expires_at {
-        eprintln!("it is refused from {} on", table::time(expires));
+        eprintln!("it expires at {}", table::time(expires));
     }
     if let Some(until) = shown.former_secret_until {
         eprintln!("the former secret is accepted until {}", table::time(until));
     }
-    eprintln!("Keep it now: it is shown this once. To use it: `Authorization: Convoke KEY`, or CONVOKE_DEPLOY_KEY");
+    eprintln!("Store it now: it is shown only once. To use it: `Authorization: Convoke KEY`, or CONVOKE_DEPLOY_KEY");
     Ok(())
 }
 
@@ -315,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn a_person_is_asked_until_the_scopes_are_known() {
+    fn prompt_repeats_until_the_scopes_are_known() {
         let (chosen, said) = asked("\neverything\nfunctions, act-as\n");
         assert_eq!(chosen.ok().unwrap(), [Scope::Functions, Scope::ActAs]);
         assert!(said.contains(&Scope::choice()) && said.contains("a scope is functions, internal, act-as,"), "{said}");
@@ -323,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn who_chooses_nothing_gets_no_key() {
+    fn no_key_is_created_without_a_scope() {
         assert!(asked("\n").0.is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! `dev`: everything on this machine, nothing to configure.
+//! `dev`: a complete server on this machine, without configuration.
 
 use std::time::Duration;
 
@@ -12,21 +12,21 @@ use convoke_server::auth::development::DevelopmentUser;
 use convoke_server::config::{Config, Flags};
 use convoke_store::Engines;
 
-/// Serve on this machine with a development issuer of tokens; nothing to configure
+/// Serve on this machine with a development issuer of tokens, without configuration
 ///
-/// Makes the data folder and a signing key on first start, and prints a `curl` command with a token that works.
-/// Anybody who can read the data folder can make tokens: never for strangers.
+/// Creates the data folder and a signing key on first start, and prints a `curl` command with a valid token. A user who
+/// can read the data folder can create tokens: do not serve other people with it.
 #[derive(clap::Args)]
 pub(super) struct Dev {
     #[command(flatten)]
     flags: Flags,
 }
 
-/// How long the token in the printed command works.
+/// Lifetime of the token in the printed command.
 const TOKEN_LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
 
 impl Dev {
-    /// `matches` are those of this command: they know what came from the environment.
+    /// Runs the command. `matches` are those of this command: they show which values come from the environment.
     pub(super) fn run(mut self, engines: &Engines, matches: Option<&clap::ArgMatches>) -> Result<(), Failure> {
         use_small_pages();
         self.flags.log_lines.get_or_insert(LogLinesOn::Always);

@@ -1,4 +1,4 @@
-//! `doctor`: what is right and wrong with an installation, and what to do about it.
+//! `doctor`: checks of an installation, and advice for each problem.
 
 use std::io::Write as _;
 use std::os::unix::net::UnixStream;
@@ -19,28 +19,28 @@ use convoke_server::doctor::finding::{Finding, State};
 use convoke_server::doctor::{database, machine};
 use convoke_store::{Engines, OpenError, Thoroughness};
 
-/// Check everything that an installation needs, and say how to repair what is wrong
+/// Check everything that an installation needs, and say how to repair each problem
 ///
-/// Settings, permissions, room, clock, certificates, identity providers, the database and its schema, scheduled work.
-/// Works beside a running server, which is asked about its database, and without one. Nothing is changed. Exit code 1
-/// if there is a problem; warnings are none.
+/// Checks settings, permissions, disk space, clock, certificates, identity providers, the database and its schema, and
+/// scheduled work. A running server reports on its database; without a server, the command opens it. Nothing is
+/// changed. Exit code 1 if there is a problem; warnings do not count.
 ///
 ///   convoke doctor
 ///   convoke doctor --full --json | jq '.findings[] | select(.state != "ok")'
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(super) struct Doctor {
-    /// Check the database in full: also whether indexes and rows agree
+    /// Check the database in full, including the agreement of indexes and rows
     #[arg(long)]
     full: bool,
-    /// As one JSON object, for tools
+    /// Print one JSON object, for tools
     #[arg(long)]
     json: bool,
     #[command(flatten)]
     local: LocalArgs,
 }
 
-/// What a server says of itself.
+/// The report of a server.
 #[derive(Deserialize)]
 struct Said {
     version: String,
@@ -56,7 +56,7 @@ impl Doctor {
                 self.look(&config, engines)?
             }
             Err(failure) => {
-                let advice = "`convoke config check FILE` shows all that is wrong; nothing else was looked at";
+                let advice = "`convoke config check FILE` shows all mistakes; nothing else was checked";
                 vec![Finding::problem("settings", failure.to_string(), advice)]
             }
         };
@@ -68,7 +68,7 @@ impl Doctor {
         } else {
             as_text(&findings)
         };
-        // A reader that had enough (`| head`) is no failure.
+        // A closed pipe (`| head`) is not a failure.
         let _ = writeln!(std::io::stdout().lock(), "{text}");
         let problems = findings.iter().filter(|finding| finding.state == State::Problem).count();
         match problems {
@@ -78,8 +78,8 @@ impl Doctor {
         }
     }
 
-    /// The settings, those of development for a folder of `convoke dev`: it has an issuer of tokens of its own, and nothing
-    /// names another one.
+    /// Returns the settings. They are those of development for a folder of `convoke dev`, which has its own issuer of
+    /// tokens and no other provider.
     fn config(&self) -> Result<Config, Failure> {
         let config = self.local.config()?;
         match development_without_a_provider(&config) {
@@ -102,7 +102,7 @@ impl Doctor {
         Ok(findings)
     }
 
-    /// The findings of the server that runs.
+    /// Returns the findings of the running server.
     fn ask(&self, engines: &Engines) -> Result<Vec<Finding>, Failure> {
         let LocalArgs { data, store, config, env } = self.local.clone();
         let connection = ConnectArgs { data, store, config, env, ..ConnectArgs::default() }.open(engines)?;
@@ -111,8 +111,12 @@ impl Doctor {
         let Said { version, mut findings } = match said {
             Ok(said) => said,
             Err(failure) => {
-                let advice = "see its log; a server of an older version cannot be asked";
-                return Ok(vec![Finding::problem("server", format!("it does not say how it is: {failure}"), advice)]);
+                let advice = "see its log; a server of an older version has no report";
+                return Ok(vec![Finding::problem(
+                    "server",
+                    format!("it does not report its state: {failure}"),
+                    advice,
+                )]);
             }
         };
         let own = env!("CARGO_PKG_VERSION");
@@ -123,26 +127,27 @@ impl Doctor {
         Ok(findings)
     }
 
-    /// The database of a folder that nobody serves.
+    /// Returns the findings about the database of a folder without a server.
     fn open(&self, config: &Config, engines: &Engines) -> Result<Vec<Finding>, Failure> {
         let server = Finding::ok("server", "none runs on this data folder");
         let files = config.engine(engines)?.files(&config.data);
         if config.store.is_none() && files.bytes() == 0 {
-            return Ok(vec![server, Finding::ok("database", "there is none yet; the first start makes it")]);
+            return Ok(vec![server, Finding::ok("database", "it does not exist yet; the first start creates it")]);
         }
         if files.is_half_replaced {
-            return Ok(vec![server, Finding::ok("database", "it is not looked at before its replacement was ended")]);
+            return Ok(vec![server, Finding::ok("database", "it is not checked until its replacement is complete")]);
         }
         let installation = match config.engine(engines)?.look(&config.data, clock()) {
             Ok(installation) => installation,
             Err(OpenError::Locked { process, .. }) if config.store.is_some() => {
-                let says =
-                    format!("none here; others serve the database (process {process}): ask one of them how it is");
+                let says = format!(
+                    "none here; other nodes serve the database (process {process}): run `doctor` on one of them"
+                );
                 return Ok(vec![Finding::ok("server", says)]);
             }
             Err(error @ OpenError::Locked { .. }) => {
-                let advice = "it is starting, or its control socket could not be made: see its log";
-                let says = format!("{error}, and does not answer on {CONTROL}");
+                let advice = "it is starting, or its control socket could not be created: see its log";
+                let says = format!("{error}, and does not respond on {CONTROL}");
                 return Ok(vec![Finding::problem("server", says, advice)]);
             }
             Err(error) => {
@@ -154,7 +159,7 @@ impl Doctor {
         let mut findings = vec![server, machine::open_files(&config.limits)];
         match installation.database() {
             Ok(Some(file)) => findings.extend(database::look(&*file, &tables()?, thoroughness, clock().now())),
-            Ok(None) => findings.push(Finding::ok("database", "there is none yet; the first start makes it")),
+            Ok(None) => findings.push(Finding::ok("database", "it does not exist yet; the first start creates it")),
             Err(error) => {
                 findings.push(Finding::problem("integrity", error.to_string(), database::advice_on(&error)));
             }

@@ -15,22 +15,22 @@ use convoke_server::archive::space::human;
 use convoke_server::backup::with_ending;
 use convoke_store::{Engines, private_file, sync_folder};
 
-/// Write the rows of all tables into one archive, for another installation or another program
+/// Write the rows of all tables to one archive, for another installation or another program
 ///
 /// A gzipped tar file: manifest.json (rows and SHA-256 of each part), schema.json (tables, columns, indexes) and
-/// tables/NAME.jsonl, one row a line. It shows the database as of one moment, whatever is written meanwhile, and the
-/// same rows give the same bytes. Deploy keys and secrets are not in it. To be able to go back to today, take a backup
-/// instead.
+/// tables/NAME.jsonl, one row per line. It shows the database at one moment, even if rows are written in the meantime.
+/// The same rows give the same bytes. Deploy keys and secrets are not included. To be able to return to this state,
+/// take a backup instead.
 ///
 ///   convoke export friday.tar.gz
 ///   convoke export - | age -r age1… > friday.tar.gz.age
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(super) struct Export {
-    /// Where it goes; `-` is standard output
+    /// File to write; `-` is standard output
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Write over a file that is there
+    /// Overwrite an existing file
     #[arg(long)]
     force: bool,
     #[command(flatten)]
@@ -44,10 +44,10 @@ impl Export {
             return connection.block_on(fetch(&connection, &mut io::stdout().lock())).map(drop);
         }
         if self.file.exists() && !self.force {
-            return Err(Failure(format!("{} is there already; --force writes over it", self.file.display())));
+            return Err(Failure(format!("{} already exists; --force overwrites it", self.file.display())));
         }
         let partial = with_ending(&self.file, ".partial");
-        // Whether it can be written shows before the work.
+        // An unwritable target is reported before the work.
         let mut out = made(&partial)?;
         let written = self
             .connect
@@ -58,7 +58,7 @@ impl Export {
                 Ok(bytes)
             });
         if written.is_err() {
-            // The error that is reported is the first one.
+            // The first error is reported.
             let _ = fs::remove_file(&partial);
         }
         let bytes = written?;
@@ -81,7 +81,7 @@ fn finish(out: &File, partial: &Path, file: &Path) -> Result<(), Failure> {
     done.map_err(|error| Failure(format!("{} cannot be written: {error}", file.display())))
 }
 
-/// Takes the stream in, to its end; a part is no archive.
+/// Writes the stream to its end; a part is not an archive.
 async fn fetch(connection: &Connection, out: &mut impl Write) -> Result<u64, Failure> {
     let progress = Progress::bytes("exporting", None);
     let mut response = connection.request(Method::GET, "/api/admin/export", None).await?.success().await?;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// The reason of a failure: one sentence, or a few lines that say what to do.
+/// The reason of a failure: one sentence, or a few lines with advice.
 pub(crate) struct Failure(pub(crate) String);
 
 impl fmt::Display for Failure {

@@ -1,4 +1,4 @@
-//! `functions`: what can be called.
+//! `functions`: the callable functions.
 
 use std::io::Write as _;
 
@@ -7,10 +7,10 @@ use serde_json::json;
 use super::failure::Failure;
 use convoke_calls::registry::{Registered, Registry};
 
-/// List the functions of this program: path, kind, visibility, what it does
+/// List the functions of this program: path, kind, visibility, description
 #[derive(clap::Args)]
 pub(super) struct Functions {
-    /// As a JSON array, for tools
+    /// Print a JSON array, for tools
     #[arg(long)]
     json: bool,
 }
@@ -19,7 +19,7 @@ impl Functions {
     pub(super) fn run(self) -> Result<(), Failure> {
         let registry = Registry::collect()?;
         let text = if self.json { as_json(&registry)? } else { as_table(&registry) };
-        // A reader that had enough (`| head`) is no failure.
+        // A closed pipe (`| head`) is not a failure.
         let _ = writeln!(std::io::stdout().lock(), "{text}");
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! `health`: would a running server serve a call?
+//! `health`: checks that a running server would serve a call.
 
 use std::io::Write as _;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -10,23 +10,23 @@ use super::failure::Failure;
 use convoke_server::auth::Environment;
 use convoke_server::config::{Config, Flags};
 
-/// Ask a running server whether it would serve a call; for health checks of containers and load balancers
+/// Check that a running server would serve a call; for health checks of containers and load balancers
 ///
-/// Asks /readyz of the server that these settings would start on this machine, or of --url. Prints `ready` and exits
-/// with 0, or says why not and exits with 1.
+/// Requests /readyz from the server that these settings would start on this machine, or from --url. Prints `ready` and
+/// exits with 0, or prints the reason and exits with 1.
 ///
 ///   convoke health
 ///   convoke health --url https://api.example.com
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(super) struct Health {
-    /// Address of the server [default: where the settings have it listen on this machine]
+    /// Address of the server [default: the listen address in the settings, on this machine]
     #[arg(long, value_name = "URL", env = "CONVOKE_URL")]
     url: Option<String>,
-    /// How long it may take to answer
+    /// Timeout of the request
     #[arg(long, value_name = "TIME", default_value = "3s", value_parser = humantime::parse_duration)]
     timeout: Duration,
-    /// File of settings [default: convoke.toml, if it is there]
+    /// Settings file [default: convoke.toml, if it exists]
     #[arg(long, value_name = "FILE", env = "CONVOKE_CONFIG")]
     config: Option<PathBuf>,
     #[arg(long, env = "CONVOKE_LISTEN", hide = true)]
@@ -43,7 +43,7 @@ impl Health {
     pub(super) fn run(self) -> Result<(), Failure> {
         let timeout = self.timeout;
         let (url, is_own) = self.url()?;
-        // This machine is asked by its number, which no certificate names.
+        // This machine is reached by its IP address, which no certificate names.
         let client = reqwest::Client::builder().timeout(timeout).tls_danger_accept_invalid_certs(is_own).build()?;
         let (is_ready, text) = executor()?.block_on(async {
             let reply = client.get(format!("{url}/readyz")).send().await?;
@@ -56,7 +56,7 @@ impl Health {
         Ok(())
     }
 
-    /// Whom to ask, and whether it is found by the settings of this machine.
+    /// Returns the address, and true if it comes from the settings of this machine.
     fn url(self) -> Result<(String, bool), Failure> {
         if let Some(url) = self.url {
             return Ok((url.trim_end_matches('/').to_owned(), false));
@@ -74,7 +74,7 @@ impl Health {
     }
 }
 
-/// Who listens on every address of this machine is reached at its loopback address.
+/// Returns the loopback address for a listener on all addresses of this machine.
 fn here(address: SocketAddr) -> SocketAddr {
     match address.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => (Ipv4Addr::LOCALHOST, address.port()).into(),

@@ -1,4 +1,4 @@
-//! `import`: the rows of an archive as the database.
+//! `import`: creates the database from an archive.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -11,14 +11,14 @@ use convoke_server::archive::{is_system, leaves, reader, space};
 use convoke_store::offline::{count, everything};
 use convoke_store::{DatabaseBuilder, Engines, Installation, OfflineDatabase, TableDef, Value};
 
-/// Make the database of this installation from an archive of `convoke export`
+/// Create the database of this installation from an archive of `convoke export`
 ///
-/// Every row is checked against the tables of this program, every part against its checksum. What does not fit is named
-/// by table, line and column, and then nothing has changed: the new database is made beside the one that is there, and
-/// put in its place as a whole when it is whole. Ids, creation times and scheduled work stay as they were.
+/// Every row is checked against the tables of this program, and every part against its checksum. A mistake is reported
+/// with its table, line and column, and then nothing has changed: the new database is built beside the existing one,
+/// and replaces it only when it is complete. Ids, creation times and scheduled work stay the same.
 ///
-/// The server must be stopped. An installation that has rows is refused without --replace, which keeps the former
-/// database under a name that is printed; its deploy keys stay in force.
+/// The server must be stopped. An installation with rows is rejected without --replace. That flag keeps the former
+/// database under a name that is printed, and its deploy keys stay valid.
 ///
 ///   convoke import friday.tar.gz --data /var/lib/convoke
 ///   convoke import friday.tar.gz --replace
@@ -28,7 +28,7 @@ pub(super) struct Import {
     /// The archive
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Put it in the place of a database with rows, which is kept under another name
+    /// Replace a database with rows, which is kept under another name
     #[arg(long)]
     replace: bool,
     #[command(flatten)]
@@ -44,7 +44,7 @@ impl Import {
         let (config, installation) = self.local.lock(engines)?;
         let former = self.former(&*installation, &tables)?;
         if config.store.is_none() {
-            // Rows take about ten times as much room as they do compressed.
+            // Rows take about ten times their compressed size.
             let bytes = file.metadata()?.len();
             space::require(&config.data, bytes.saturating_mul(10)).map_err(Failure)?;
         }
@@ -72,7 +72,7 @@ impl Import {
         Ok(())
     }
 
-    /// The database that is there, if it may be replaced.
+    /// Returns the existing database, if it may be replaced.
     fn former(
         &self,
         installation: &dyn Installation,
@@ -80,12 +80,12 @@ impl Import {
     ) -> Result<Option<Box<dyn OfflineDatabase>>, Failure> {
         let database = match installation.database() {
             Ok(database) => database,
-            // Whatever is wrong with it, it is kept.
+            // It is kept in spite of any damage.
             Err(error) if self.replace => {
-                eprintln!("convoke: {error}; its deploy keys, if it has any, cannot be kept in force");
+                eprintln!("convoke: {error}; its deploy keys, if it has any, become invalid");
                 return Ok(None);
             }
-            Err(error) => return Err(Failure(format!("{error}; --replace puts the archive in its place"))),
+            Err(error) => return Err(Failure(format!("{error}; --replace replaces it by the archive"))),
         };
         let Some(database) = database else { return Ok(None) };
         let mut found = Vec::new();
@@ -99,8 +99,8 @@ impl Import {
         if !found.is_empty() && !self.replace {
             let rows: u64 = found.iter().map(|(_, rows)| rows).sum();
             return Err(Failure(format!(
-                "the installation has {rows} rows in {} tables ({} and others), and an archive is not added to them; \
-                 --replace puts it in their place and keeps the former database under another name",
+                "the installation has {rows} rows in {} tables ({} and others), and an import adds no rows to them; \
+                 --replace replaces them and keeps the former database under another name",
                 found.len(),
                 found[0].0
             )));
@@ -109,7 +109,7 @@ impl Import {
     }
 }
 
-/// What no archive has is taken from the database that was there.
+/// Copies from the former database what an archive does not include.
 fn carry_over(
     former: &dyn OfflineDatabase,
     builder: &dyn DatabaseBuilder,

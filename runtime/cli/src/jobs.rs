@@ -11,10 +11,10 @@ use super::table;
 use convoke_calls::scheduler::JobState;
 use convoke_store::Engines;
 
-/// Show scheduled jobs; run failed and waiting ones now, cancel pending ones
+/// Show scheduled jobs; run failed and pending ones now, cancel pending ones
 ///
-/// A job that succeeds is deleted. A job whose tries have all failed stays for 30 days. A job that waits for its next
-/// try has the state pending.
+/// A job that succeeds is deleted. A job whose attempts have all failed stays for 30 days. A job that waits for its
+/// next attempt has the state pending.
 ///
 ///   convoke jobs list
 ///   convoke jobs retry job_01h455vb4pex5vsknk084sn02q
@@ -27,11 +27,11 @@ pub(super) struct Jobs {
 
 #[derive(Subcommand)]
 enum What {
-    /// List the jobs of a state, the functions that run by themselves, and how many jobs each state has
+    /// List the jobs of a state, the crons, and the number of jobs per state
     List(List),
-    /// Show one job with its arguments and what it failed with
+    /// Show one job with its arguments and its last error
     Show(One),
-    /// Run a job now: a failed one with all its tries, a pending one with the tries that it has left
+    /// Run a job now: a failed job with all its attempts, a pending job with its remaining attempts
     Retry(One),
     /// Cancel a pending job
     Cancel(One),
@@ -42,10 +42,10 @@ struct List {
     /// pending, running or failed
     #[arg(long, value_name = "STATE", default_value = "failed")]
     state: JobState,
-    /// At most so many
+    /// Maximum number of jobs
     #[arg(long, value_name = "N", default_value_t = 100)]
     limit: usize,
-    /// As JSON, with the cursor of what follows
+    /// Print JSON, with the cursor of the next page
     #[arg(long)]
     json: bool,
     #[command(flatten)]

@@ -1,6 +1,6 @@
-//! The command line that every program with functions gets: `convoke::cli::main()`.
+//! The command line of every program with functions: `convoke::cli::main()`.
 //!
-//! One command, one file. Exit codes: 0 done, 1 it failed, 2 the command line was not understood.
+//! Each command has one file. Exit codes: 0 success, 1 failure, 2 invalid command line.
 
 pub(crate) mod asked_node;
 pub mod completions;
@@ -71,7 +71,7 @@ struct Cli {
     command: Command,
 }
 
-/// The commands by subject, as the help lists them.
+/// The commands by subject, in the order of the help.
 const GROUPS: &[(&str, &[&str])] = &[
     ("Serve", &["dev", "serve", "health", "doctor", "config"]),
     ("Call and watch", &["functions", "run", "console", "logs", "live", "jobs"]),
@@ -80,7 +80,8 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Generate", &["codegen", "openapi", "completions", "man"]),
 ];
 
-/// The command line with its help: commands in groups, and the program's own name and functions in the examples.
+/// Returns the command line with its help: commands in groups, and the program's own name and functions in the
+/// examples.
 fn command() -> clap::Command {
     let command = program::owned(Cli::command());
     let commands = grouped(&command);
@@ -89,7 +90,7 @@ fn command() -> clap::Command {
     ))
 }
 
-/// The list of commands, a heading for each group. A command without a group stands in the last one.
+/// Returns the list of commands with a heading for each group. A command without a group is in the last one.
 fn grouped(command: &clap::Command) -> String {
     let all: Vec<_> = command.get_subcommands().filter(|command| !command.is_hide_set()).collect();
     let width = all.iter().map(|command| command.get_name().len()).max().unwrap_or_default();
@@ -110,10 +111,10 @@ fn grouped(command: &clap::Command) -> String {
     text
 }
 
-/// Of the commands similar to an unknown one, clap names all; the most similar one is enough.
+/// Keeps only the most similar command: for an unknown command, clap names all similar ones.
 fn with_one_suggestion(mut error: clap::Error) -> clap::Error {
     use clap::error::{ContextKind, ContextValue};
-    // They come with the most similar one last.
+    // clap lists the most similar one last.
     if let Some(ContextValue::Strings(similar)) = error.get(ContextKind::SuggestedSubcommand)
         && let Some(best) = similar.last().cloned()
     {
@@ -291,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn examples_in_help_have_lines_of_their_own() {
+    fn examples_in_help_have_separate_lines() {
         let mut pending: Vec<_> = command().get_subcommands().cloned().collect();
         while let Some(command) = pending.pop() {
             pending.extend(command.get_subcommands().cloned());

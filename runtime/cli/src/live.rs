@@ -1,4 +1,4 @@
-//! `live`: who has live queries now.
+//! `live`: the clients with live queries.
 
 use clap::Subcommand;
 use hyper::Method;
@@ -14,7 +14,8 @@ use convoke_store::Engines;
 
 /// Show the live connections of a running server; end one
 ///
-/// Of nodes on one database, those of the node that is asked; each has an id then, by which any node ends it.
+/// If several nodes serve the database, the list covers one node. Each connection then has an id, by which any node can
+/// end it.
 ///
 ///   convoke live
 ///   convoke live end 7
@@ -24,7 +25,7 @@ use convoke_store::Engines;
 pub(super) struct Live {
     #[command(subcommand)]
     what: Option<What>,
-    /// As JSON, with the queries and their arguments
+    /// Print JSON, with the queries and their arguments
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -33,7 +34,7 @@ pub(super) struct Live {
 
 #[derive(Subcommand)]
 enum What {
-    /// End a connection; its client is told so, and may come back
+    /// End a connection; its client receives an error and may reconnect
     End(End),
 }
 
@@ -86,7 +87,7 @@ impl Live {
         let Listed { connections, node } = serde_json::from_value(listed)?;
         node.iter().for_each(|node| node.tell("connections"));
         if connections.is_empty() {
-            eprintln!("nobody has live queries now");
+            eprintln!("no client has live queries now");
             return Ok(());
         }
         let head = ["NUMBER", "WHO", "AGE", "QUERIES", "BYTES", "LAG"].map(str::to_owned);

@@ -10,34 +10,34 @@ use convoke_server::auth::development::KEY_FILE;
 use convoke_server::config::{Config, DATA, Flags};
 use convoke_store::{Engines, Installation, OpenError, SubmittedTable, TableDef};
 
-/// Which data folder.
+/// The data folder of a command.
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Which installation")]
 pub(crate) struct LocalArgs {
     /// Folder of the database, keys and secrets [default: ./data]
     #[arg(long, value_name = "DIR", env = "CONVOKE_DATA")]
     pub(crate) data: Option<PathBuf>,
-    /// Address of the database, where it is not in the data folder
+    /// Address of the database, if it is not in the data folder
     #[arg(long, value_name = "URL", env = "CONVOKE_STORE")]
     pub(crate) store: Option<String>,
-    /// File of settings [default: convoke.toml, if it is there]
+    /// Settings file [default: convoke.toml, if it exists]
     #[arg(long, value_name = "FILE", env = "CONVOKE_CONFIG")]
     pub(crate) config: Option<PathBuf>,
-    /// Which deployment it is [default: production]
+    /// Deployment [default: production]
     #[arg(long, value_name = "NAME", env = "CONVOKE_ENV")]
     pub(crate) env: Option<Environment>,
 }
 
 impl LocalArgs {
-    /// The settings of the installation.
+    /// Returns the settings of the installation.
     ///
     /// # Errors
-    /// A file of settings that cannot be read or does not fit.
+    /// A settings file cannot be read, or is invalid.
     pub(crate) fn config(&self) -> Result<Config, Failure> {
         self.config_of(Environment::Production)
     }
 
-    /// As [`LocalArgs::config`]; it is this deployment unless something else is said.
+    /// As [`LocalArgs::config`], with another default deployment.
     ///
     /// # Errors
     /// As [`LocalArgs::config`].
@@ -51,10 +51,10 @@ impl LocalArgs {
         Ok(Config::resolve(&flags, self.env, unless_told)?)
     }
 
-    /// The data folder, locked: no server runs on it as long as this is held.
+    /// Locks the data folder: no server runs on it as long as the lock is held.
     ///
     /// # Errors
-    /// A server that runs; a folder that cannot be had.
+    /// A server runs; the folder cannot be locked.
     pub(crate) fn lock(&self, engines: &Engines) -> Result<(Config, Box<dyn Installation>), Failure> {
         let config = self.config()?;
         require_folder(&config, self.data.as_deref())?;
@@ -63,24 +63,25 @@ impl LocalArgs {
             Err(OpenError::Locked { process, .. }) if config.store.is_some() => {
                 let place = config.store.as_deref().unwrap_or_default();
                 Err(Failure(format!(
-                    "{place} is served by {process}; stop all nodes first, this replaces their database"
+                    "{place} is served by {process}; stop all nodes first, because this replaces their database"
                 )))
             }
             Err(error @ OpenError::Locked { .. }) => {
-                Err(Failure(format!("{error}; stop the server first, this replaces its database")))
+                Err(Failure(format!("{error}; stop the server first, because this replaces its database")))
             }
             Err(error) => Err(error.into()),
         }
     }
 }
 
-/// True for a folder of `convoke dev`: it has an issuer of tokens of its own, and no settings name another one.
+/// Returns true for a folder of `convoke dev`: it has its own issuer of tokens, and the settings name no provider.
 pub(crate) fn development_without_a_provider(config: &Config) -> bool {
     config.auth.providers.is_empty() && config.data.join(KEY_FILE).exists()
 }
 
-/// Rejects a data folder that is named and does not exist. Only a server makes one: another command would make an empty
-/// installation of a mistyped path. `named` is the value of `--data`; settings name another one than the default.
+/// Rejects a data folder that is named and does not exist. Only a server creates one: another command would create an
+/// empty installation at a mistyped path. `named` is the value of `--data`; the settings may also name a folder other
+/// than the default.
 ///
 /// # Errors
 /// There is no such folder.
@@ -91,22 +92,22 @@ pub(crate) fn require_folder(config: &Config, named: Option<&Path>) -> Result<()
     }
     Err(Failure(format!(
         "there is no data folder {}: name the one that the server uses with --data; `convoke serve` and `convoke dev` \
-         make it at their first start",
+         create it at their first start",
         config.data.display()
     )))
 }
 
-/// The machine's clock.
+/// Returns the machine's clock.
 pub(crate) fn clock() -> Arc<dyn Clock> {
     Arc::new(SystemClock::new())
 }
 
-/// The tables of this program, by name.
+/// Returns the tables of this program, by name.
 ///
 /// # Errors
 /// A program that links no functions.
 pub(crate) fn tables() -> Result<Vec<&'static TableDef>, Failure> {
-    // It says what to do about a program whose functions are not linked; its tables would be missing too.
+    // The check explains what to do about a program whose functions are not linked; its tables would be missing too.
     convoke_calls::registry::Registry::collect()?;
     let mut tables: Vec<&'static TableDef> = inventory::iter::<SubmittedTable>().map(|table| table.0).collect();
     tables.sort_unstable_by_key(|table| table.name);

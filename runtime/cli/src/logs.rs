@@ -1,4 +1,4 @@
-//! `logs`: finished calls, and those that end from now on.
+//! `logs`: completed calls, and the calls that end from now on.
 
 use std::borrow::Cow;
 use std::io::{IsTerminal as _, Write as _};
@@ -16,12 +16,13 @@ use super::operator_log::visible;
 use convoke_calls::recent_calls::Wanted;
 use convoke_store::Engines;
 
-/// Show finished calls: the last ones, and with --follow those that end from now on
+/// Show completed calls: the latest ones, and with --follow those that end from now on
 ///
-/// A line has the time at which the call ended, its outcome, its duration, its function, its caller and the request id. The
-/// lines below it have the error and the lines that the function logged; with --details also arguments without secrets, the
-/// size of the result, rows and waiting time. Rejected requests are shown too. The server records the last 100,000 calls for
-/// seven days in its data folder, also over a restart. Of several nodes on one database, each has its own calls.
+/// Each line has the time at which the call ended, its outcome, its duration, its function, its caller and the request
+/// id. The lines below it have the error and the log lines of the function. With --details they also have the arguments
+/// without secrets, the size of the result, rows and waiting time. Rejected requests are shown too. The server records
+/// the latest 100,000 calls for seven days in its data folder, across restarts. If several nodes serve one database,
+/// each records its own calls.
 ///
 ///   convoke logs                                            the last calls
 ///   convoke logs --since 2h --outcome failed                failures of the last two hours
@@ -33,40 +34,41 @@ use convoke_store::Engines;
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(super) struct Logs {
-    /// Go on with the calls that end from now on, until interrupted
+    /// Continue with the calls that end from now on, until interrupted
     #[arg(short, long)]
     follow: bool,
-    /// Calls to show, at most 10000 [default: 100; with --since: all; with --follow: 10]
+    /// Number of calls, at most 10000 [default: 100; with --since: all; with --follow: 10]
     #[arg(short = 'n', long, value_name = "COUNT")]
     last: Option<usize>,
-    /// Of these functions: how their path begins, or a pattern in which `*` stands for anything
+    /// Only these functions: the beginning of their path, or a pattern in which `*` matches any characters
     #[arg(long, value_name = "PATTERN")]
     function: Option<String>,
-    /// Calls that ended in this time up to now, e.g. 2h
+    /// Only calls that ended within this time, e.g. 2h
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     since: Option<Duration>,
-    /// With this text in the path, the caller, the arguments, the error or the log lines
+    /// Only calls with this text in the path, the caller, the arguments, the error or the log lines
     #[arg(long, value_name = "TEXT")]
     text: Option<String>,
-    /// Of this caller: a user's subject, the name of a deploy key, `scheduler`, or `anonymous`
+    /// Only this caller: a user's subject, the name of a deploy key, `scheduler`, or `anonymous`
     #[arg(long, value_name = "NAME")]
     caller: Option<String>,
-    /// That ended so: `ok`, `error` (any), `refused` (by a rule), `failed` (by a fault), or a code such as FORBIDDEN
+    /// Only this outcome: `ok`, `error` (any), `refused` (by a rule), `failed` (by a fault), or a code such as
+    /// FORBIDDEN
     #[arg(long, value_name = "OUTCOME", value_parser = outcome)]
     outcome: Option<String>,
-    /// Of the user with this subject
+    /// Only the user with this subject
     #[arg(long, value_name = "SUBJECT")]
     user: Option<String>,
-    /// That took longer, e.g. 100ms
+    /// Only calls that took longer, e.g. 100ms
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     slower_than: Option<Duration>,
-    /// Of this request
+    /// Only this request
     #[arg(long, value_name = "ID")]
     request_id: Option<String>,
     /// Show arguments, the size of the result, rows and waiting time below each call
     #[arg(short, long)]
     details: bool,
-    /// One JSON object a line
+    /// Print one JSON object per line
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -77,13 +79,13 @@ fn outcome(text: &str) -> Result<String, String> {
     text.parse::<Wanted>().map(|_| text.to_owned())
 }
 
-/// Of the server's overview, which node it is.
+/// The part of the server's overview that identifies the node.
 #[derive(Deserialize)]
 struct Overview {
     node: Option<AskedNode>,
 }
 
-/// Whether a line of the answer is of a call that says at which node it was: where several serve one database.
+/// Returns true if a line is a call that names its node, as when several nodes serve one database.
 fn names_a_node(line: &str) -> serde_json::Result<bool> {
     #[derive(Deserialize)]
     struct At {
@@ -92,7 +94,7 @@ fn names_a_node(line: &str) -> serde_json::Result<bool> {
     serde_json::from_str::<At>(line).map(|at| at.node.is_some())
 }
 
-/// A line of the answer.
+/// A line of the response.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Line {
@@ -100,7 +102,7 @@ enum Line {
     Lost { lost: u64 },
 }
 
-/// A call, as the server tells it.
+/// A call in the response.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Call {
@@ -131,7 +133,7 @@ struct Call {
 }
 
 impl Call {
-    /// `arguments {"title":"Stand-up"}` and `result 120 B, cached, 3 rows read, 1 written, waited 0.20 ms`.
+    /// Returns `arguments {"title":"Stand-up"}` and `result 120 B, cached, 3 rows read, 1 written, waited 0.20 ms`.
     fn details(&self) -> Vec<String> {
         let arguments = self.arguments.as_ref().map(|arguments| format!("arguments {arguments}"));
         let parts = [
@@ -152,7 +154,7 @@ impl Logs {
         if self.follow && connection.in_process().is_some() {
             let folder = connection.config().data.display();
             return Err(Failure(format!(
-                "no server runs on {folder}, so no call ends there; name another folder with --data, or a server with --url"
+                "no server runs on {folder}, so there are no calls; name another folder with --data, or a server with --url"
             )));
         }
         let follow = self.follow;
@@ -168,7 +170,7 @@ impl Logs {
                     is_told = true;
                 }
                 let text = if self.json { line } else { look.line(&line)? };
-                // Anyone who reads has enough.
+                // The reader has closed the pipe.
                 if writeln!(std::io::stdout(), "{text}").is_err() {
                     return Ok(());
                 }
@@ -208,7 +210,7 @@ impl Logs {
     }
 }
 
-/// How a call is shown to people.
+/// The display of a call for people.
 struct Look {
     colored: bool,
     with_details: bool,
@@ -227,9 +229,7 @@ impl Look {
 
     fn line(&self, line: &str) -> serde_json::Result<String> {
         Ok(match serde_json::from_str(line)? {
-            Line::Lost { lost } => {
-                self.paint(YELLOW, &format!("… {lost} calls came too fast to be shown")).into_owned()
-            }
+            Line::Lost { lost } => self.paint(YELLOW, &format!("… {lost} calls were too many to show")).into_owned(),
             Line::Call(call) => self.call(&call),
         })
     }
@@ -300,7 +300,7 @@ mod tests {
     const PLAIN: Look = Look { colored: false, with_details: false };
 
     #[test]
-    fn a_call_is_one_aligned_line_with_what_it_logged_below() {
+    fn call_is_one_aligned_line_above_its_log_lines() {
         let shown = PLAIN
             .line(
                 r#"{"time":1795258828804,"requestId":"r1","function":"a/b","kind":"query","outcome":"FORBIDDEN",
@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_of_one_node_of_several_names_it_and_what_is_no_call_does_not() {
+    fn only_calls_name_their_node() {
         for (line, names) in [
             (r#"{"lost":12}"#, false),
             (r#"{"time":0,"function":"a/b"}"#, false),
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn details_are_below_the_call_and_refusals_look_unlike_failures() {
+    fn details_are_below_the_call_and_rejections_differ_from_failures() {
         let call = |outcome: &str, more: &str| {
             format!(
                 r#"{{"time":0,"requestId":"r","function":"a/b","kind":"query","outcome":"{outcome}","durationMs":1{more}}}"#
@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_client_sent_cannot_move_the_cursor() {
+    fn text_of_a_client_cannot_move_the_cursor() {
         let shown = PLAIN
             .line(r#"{"time":0,"requestId":"r","function":"a\u001b[2K\r\u009b","outcome":"FUNCTION_NOT_FOUND","durationMs":0}"#)
             .unwrap();
@@ -355,8 +355,8 @@ mod tests {
     }
 
     #[test]
-    fn who_was_too_slow_is_told_so() {
-        assert_eq!(PLAIN.line(r#"{"lost":12}"#).unwrap(), "… 12 calls came too fast to be shown");
+    fn lost_calls_are_reported() {
+        assert_eq!(PLAIN.line(r#"{"lost":12}"#).unwrap(), "… 12 calls were too many to show");
         let colored = Look { colored: true, with_details: false };
         assert!(colored.line(r#"{"lost":12}"#).unwrap().starts_with("\x1b[33m"));
     }

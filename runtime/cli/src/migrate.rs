@@ -1,4 +1,4 @@
-//! `migrate`: brings the database to what the program expects.
+//! `migrate`: changes the database to the form that the program expects.
 
 use std::io::{IsTerminal as _, Write as _};
 use std::time::{Duration, Instant};
@@ -12,16 +12,16 @@ use super::failure::Failure;
 use super::table;
 use convoke_store::Engines;
 
-/// Between two changes of the line that shows how far it is.
+/// Interval between two updates of the progress line.
 const PROGRESS: Duration = Duration::from_millis(100);
-/// How long it goes on asking a server that has no room now.
+/// Time for which it retries while the server is overloaded.
 const OVERLOADED_MAX: Duration = Duration::from_secs(30);
 
 /// Run migrations to their end, and then accept calls of users again
 ///
-/// Says how the database differs from what the program expects, runs the migrations named, or all that have not come to
-/// their end, and then has the database follow. A migration is an admin mutation in a module `migrations`; it works in
-/// small parts and goes on where it was, so this may be stopped and run again at any time.
+/// Prints how the database differs from the schema of the program, runs the named migrations, or all that are not
+/// complete, and then applies the schema. A migration is an admin mutation in a module `migrations`. It works in small
+/// batches and continues where it stopped, so this command can be stopped and run again at any time.
 ///
 ///   convoke migrate --dry-run
 ///   convoke migrate
@@ -29,18 +29,18 @@ const OVERLOADED_MAX: Duration = Duration::from_secs(30);
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(super) struct Migrate {
-    /// The migrations to run, by path [default: every one that is not finished, by path]
+    /// The migrations to run, by path [default: all that are not complete]
     name: Vec<String>,
-    /// Only say what there is to do
+    /// Only print what is to be done
     #[arg(long)]
     dry_run: bool,
-    /// Rows of one part: more are quicker, fewer let other calls through sooner
+    /// Rows per batch: more rows are faster, fewer rows delay other calls less
     #[arg(long, value_name = "ROWS", default_value_t = 500)]
     batch: i64,
-    /// Run the named migrations from the beginning, also if they have come to their end
+    /// Run the named migrations from the beginning, even if they are complete
     #[arg(long, requires = "name")]
     again: bool,
-    /// What was found and done, as JSON
+    /// Print the result as JSON
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -105,7 +105,7 @@ impl Migrate {
             table::print(&serde_json::to_string_pretty(&after)?)?;
         }
         match serde_json::from_value::<Schema>(after)?.difference {
-            None if difference.is_some() => say("the database fits now, and everybody is served".to_owned()),
+            None if difference.is_some() => say("the database fits now, and all calls are served".to_owned()),
             None if chosen.is_empty() => say("nothing was left to do".to_owned()),
             None => {}
             Some(difference) => return Err(Failure(format!("the store is still closed: {difference}"))),
@@ -123,7 +123,7 @@ impl Migrate {
                 let known: Vec<_> = all.iter().map(|one| one.name.as_str()).collect();
                 let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
                 Failure(format!(
-                    "no migration {name:?}; there are: {known}.\nA migration is an admin mutation in a module `migrations`"
+                    "there is no migration {name:?}; known: {known}.\nA migration is an admin mutation in a module `migrations`"
                 ))
             })
         });
@@ -144,7 +144,7 @@ impl Migrate {
         }
     }
 
-    /// One part. A server that has no room now is asked again: nothing of the part was done.
+    /// Runs one batch. Retries while the server is overloaded: then no row of the batch was changed.
     async fn part(&self, connection: &Connection, name: &str, again: bool) -> Result<Migrated, Failure> {
         let body = json!({ "args": { "limit": self.batch, "again": again } });
         let mut pause = Duration::from_millis(50);
@@ -166,7 +166,7 @@ impl Migrate {
     }
 }
 
-/// The line that shows how far a migration is: on a terminal only.
+/// The progress line of a migration, on a terminal only.
 struct Progress<'a> {
     name: &'a str,
     is_shown: bool,
@@ -178,7 +178,7 @@ impl<'a> Progress<'a> {
         Self { name, is_shown: !quiet && std::io::stderr().is_terminal(), shown_at: None }
     }
 
-    #[allow(clippy::disallowed_methods, reason = "the pace of a line on a terminal is nobody's time but the reader's")]
+    #[allow(clippy::disallowed_methods, reason = "only the reader of a terminal sees this time")]
     fn at(&mut self, part: &Migrated) {
         let now = Instant::now();
         let is_due = self.shown_at.is_none_or(|at| now - at >= PROGRESS) || part.finished;

@@ -9,7 +9,8 @@ use convoke_server::openapi::{About, Document, Options};
 
 /// Print the OpenAPI 3.0.3 description of this program's functions
 ///
-/// The same that a server shows under `/openapi.json`, made from the program alone: no server runs, no data is opened.
+/// The description equals `/openapi.json` of a server. It is made from the program alone: no server runs, and no data
+/// is opened.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -19,10 +20,10 @@ pub(super) struct OpenApi {
     /// Write it to this file instead of standard output
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Where calls go, such as https://api.example.com
+    /// Address of the calls, such as https://api.example.com
     #[arg(long, value_name = "URL", default_value = "/")]
     server: String,
-    /// Describe the functions for admins too
+    /// Include the functions for admins
     #[arg(long)]
     admin: bool,
 }
@@ -36,7 +37,7 @@ impl OpenApi {
         match self.out {
             Some(file) => std::fs::write(&file, text)
                 .map_err(|error| Failure(format!("{} cannot be written: {error}", file.display())))?,
-            // A reader that had enough (`| head`) is no failure.
+            // A closed pipe (`| head`) is not a failure.
             None => {
                 let _ = std::io::stdout().lock().write_all(text.as_bytes());
             }

@@ -1,7 +1,7 @@
 //! The running program's own name, version and functions, for help, messages and generated files.
 //!
-//! The help texts of this crate are written for a program named `convoke`. A program of an author has another name, so each
-//! text passes through here before a person reads it.
+//! The help texts of this crate name the program `convoke`. An author's program has another name, so each text is
+//! converted here before it is shown.
 
 use std::ffi::OsStr;
 use std::path::PathBuf;
@@ -24,12 +24,12 @@ pub struct Program {
 
 /// The version of the runtime.
 const RUNTIME: &str = env!("CARGO_PKG_VERSION");
-/// The name that the help texts are written for.
+/// Program name in the help texts.
 const WRITTEN: &str = "convoke";
-/// The function that the help texts call.
+/// Function that the help texts call.
 const WRITTEN_FUNCTION: &str = "users/queries/getCurrentUser";
 
-/// The file name that the program was started by.
+/// Returns the file name of the running program.
 pub(crate) fn name() -> &'static str {
     static NAME: OnceLock<String> = OnceLock::new();
     NAME.get_or_init(|| {
@@ -38,7 +38,7 @@ pub(crate) fn name() -> &'static str {
     })
 }
 
-/// Returns `0.1.0 (commit 1a2b3c4; sqlite, postgres)`; with the version of the runtime where the program has another name.
+/// Returns `0.1.0 (commit 1a2b3c4; sqlite, postgres)`; with the runtime's version if the program has another name.
 pub(crate) fn version(program: Program, engines: &Engines) -> String {
     let mut parts = Vec::new();
     if name() != WRITTEN {
@@ -51,7 +51,7 @@ pub(crate) fn version(program: Program, engines: &Engines) -> String {
 
 /// Returns a text with the program's own name in its commands, and its own function in its examples.
 pub(crate) fn own(text: &str) -> String {
-    /// `convoke` before a command, not as a part of a file's or folder's name.
+    /// Matches `convoke` before a command, but not as a part of a file's or folder's name.
     static COMMAND: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"(^|[\s`(])convoke( [a-z-]+)").ok());
     let text = match (&*COMMAND, name()) {
         (Some(command), name) if name != WRITTEN => {
@@ -69,7 +69,7 @@ fn example_function() -> Option<String> {
     Some(Registry::collect().ok()?.example()?.path.to_string())
 }
 
-/// Returns the command and all below it with [`own`] applied to their help.
+/// Returns the command and all commands below it with [`own`] applied to their help.
 pub(crate) fn owned(command: Command) -> Command {
     let (about, long_about) = (command.get_about().map(own_of), command.get_long_about().map(own_of));
     let (before, after) = (command.get_before_help().map(own_of), command.get_after_help().map(own_of));

@@ -1,4 +1,4 @@
-//! `restore`: a backup as the database.
+//! `restore`: replaces the database by a backup.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -16,11 +16,11 @@ use convoke_store::{Engines, OfflineError, Thoroughness};
 /// Replace the database by a backup
 ///
 /// The backup is checked first: against the SHA-256 beside it (FILE.sha256), then every page and index of it. The
-/// database that is there is kept under a name that is printed, its log with it. It is all or nothing: whatever ends
-/// the command meanwhile, the former or the restored database stands. The server must be stopped.
+/// existing database is kept, with its log, under a name that is printed. The replacement is atomic: if the command is
+/// interrupted, either the former or the restored database is in place. The server must be stopped.
 ///
-/// A file without a SHA-256 beside it is rejected: it may be half a backup, or another one. A database that was kept has
-/// none, and neither has a copy that was made by hand: --without-checksum takes those.
+/// A file without a SHA-256 beside it is rejected: it may be incomplete, or another file. A database that was kept has
+/// no SHA-256, and neither has a copy that was made by hand: --without-checksum accepts those.
 ///
 ///   systemctl stop convoke
 ///   convoke restore /mnt/backups/convoke-20260131-235959.db --data /var/lib/convoke
@@ -28,13 +28,13 @@ use convoke_store::{Engines, OfflineError, Thoroughness};
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(super) struct Restore {
-    /// The backup: a file that `convoke backup` made, or a former database that was kept
+    /// The backup: a file from `convoke backup`, or a former database that was kept
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// Take a file that has no SHA-256 beside it; its pages and indexes are checked all the same
+    /// Accept a file without a SHA-256 beside it; its pages and indexes are still checked
     #[arg(long)]
     without_checksum: bool,
-    /// Put the secrets beside it (FILE.secrets.tar) back too; one that is there and differs is kept under another name
+    /// Restore the secrets beside it (FILE.secrets.tar) too; an existing secret that differs is kept under another name
     #[arg(long)]
     with_secrets: bool,
     #[command(flatten)]
@@ -52,7 +52,7 @@ impl Restore {
             .len();
         let packed = backup::secrets_of(&self.file);
         if self.with_secrets && !packed.exists() {
-            return Err(Failure(format!("{} is not there; leave --with-secrets out", packed.display())));
+            return Err(Failure(format!("{} does not exist; omit --with-secrets", packed.display())));
         }
         let (config, installation) = self.local.lock(engines)?;
         self.check(bytes)?;
@@ -77,16 +77,16 @@ impl Restore {
         if !schema.refused.is_empty() {
             let _ = writeln!(
                 out,
-                "it does not fit this program, which will serve the operator only until it is migrated:\n  {}",
+                "it does not fit this program, which serves only the operator until the migration:\n  {}",
                 schema.refused.join("\n  ")
             );
         } else if !schema.pending.is_empty() {
-            let _ = writeln!(out, "the next start brings its schema up to date ({} changes)", schema.pending.len());
+            let _ = writeln!(out, "the next start updates its schema ({} changes)", schema.pending.len());
         }
         Ok(())
     }
 
-    /// What is wrong with the copy is wrong with the file.
+    /// Names the file in an error about its copy.
     fn named(&self, error: OfflineError) -> OfflineError {
         let path = self.file.clone();
         match error {
@@ -96,7 +96,7 @@ impl Restore {
         }
     }
 
-    /// Holds it against the checksum beside it.
+    /// Compares the file with the checksum beside it.
     fn check(&self, bytes: u64) -> Result<(), Failure> {
         let Some(expected) = backup::read_checksum(&self.file)? else {
             return if self.without_checksum { Ok(()) } else { Err(self.lacks_checksum()) };
@@ -107,7 +107,7 @@ impl Restore {
             return Ok(());
         }
         Err(Failure(format!(
-            "{} is damaged: its SHA-256 is {found}, and {} says {expected}; take another backup of it",
+            "{} is damaged: its SHA-256 is {found}, but {} has {expected}; use another copy of it",
             self.file.display(),
             backup::checksum_of(&self.file).display()
         )))
@@ -115,7 +115,7 @@ impl Restore {
 
     fn lacks_checksum(&self) -> Failure {
         Failure(format!(
-            "{} has no SHA-256 beside it ({}), so nothing shows that it is whole: bring that file too, or take another \
+            "{} has no SHA-256 beside it ({}), so it may be incomplete: copy that file too, or use another \
              backup. For a database that `restore` or `import` kept, or a copy made by hand: --without-checksum",
             self.file.display(),
             backup::checksum_of(&self.file).display()
@@ -128,9 +128,9 @@ fn unpack(packed: &Path, data: &Path, out: &mut impl std::io::Write) -> Result<(
     for done in secrets::unpack(packed, data, &mark)? {
         let _ = match done {
             Unpacked::Same(path) => writeln!(out, "{}: the same as before", path.display()),
-            Unpacked::Added(path) => writeln!(out, "{}: put back", path.display()),
+            Unpacked::Added(path) => writeln!(out, "{}: restored", path.display()),
             Unpacked::Replaced(path, kept) => {
-                writeln!(out, "{}: put back; the other one is kept as {}", path.display(), kept.display())
+                writeln!(out, "{}: restored; the former file is kept as {}", path.display(), kept.display())
             }
         };
     }

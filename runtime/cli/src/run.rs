@@ -1,4 +1,4 @@
-//! `run`: one call, by whatever way reaches the installation.
+//! `run`: calls a function, in a server or in the data folder.
 
 use std::io::{IsTerminal as _, Read, Write as _};
 
@@ -13,11 +13,12 @@ use convoke_store::Engines;
 
 /// Call a function
 ///
-/// In the running server of the data folder, in the data folder itself if no server runs, or with --url in a server
-/// elsewhere. The value is printed as JSON to standard output, indented on a terminal; log lines go to standard error.
-/// Exit code 1 if the call failed. Without --as the caller is the operator, who has the rights of a deploy key.
+/// The function runs in the running server of the data folder, in the data folder itself if no server runs, or with
+/// --url in a remote server. The value is printed as JSON to standard output, indented on a terminal; log lines go to
+/// standard error. Exit code 1 if the call failed. Without --as the caller is the operator, who has the rights of a
+/// deploy key.
 ///
-/// --as names a user whom the server has seen. An unknown one is rejected unless --create is given. In development an
+/// --as names a user that the server knows. An unknown user is rejected unless --create is given. In development an
 /// unknown user is created and reported, unless the name looks like a misspelled one.
 ///
 ///   convoke run users/queries/getCurrentUser '{}' --as ada
@@ -83,7 +84,7 @@ impl Run {
 /// Returns the JSON text of the arguments: the word itself, the contents of `@FILE`, or standard input for `-`.
 ///
 /// # Errors
-/// A file or an input that cannot be read.
+/// The file or the input cannot be read.
 fn arguments(word: &str, input: &mut impl Read) -> Result<String, Failure> {
     if word == "-" {
         return std::io::read_to_string(input)
@@ -96,7 +97,7 @@ fn arguments(word: &str, input: &mut impl Read) -> Result<String, Failure> {
     }
 }
 
-/// The same JSON with indentation; numbers and the order of members do not change.
+/// Returns the same JSON with indentation. Numbers and the order of members do not change.
 fn indented(json: &str) -> String {
     let mut out = Vec::with_capacity(json.len() * 2);
     let mut printer = serde_json::Serializer::pretty(&mut out);
@@ -107,7 +108,7 @@ fn indented(json: &str) -> String {
     }
 }
 
-/// A path whose parts may hold anything.
+/// Encodes a path with arbitrary characters.
 fn encoded(path: &str) -> String {
     use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
     const KEPT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'/').remove(b'-').remove(b'_').remove(b'.');

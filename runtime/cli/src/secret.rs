@@ -1,4 +1,4 @@
-//! `secret`: secrets of the installation, listed by name, set and removed.
+//! `secret`: lists, sets and removes secrets of the installation.
 
 use std::io::{IsTerminal as _, Read as _};
 
@@ -33,7 +33,7 @@ pub(super) struct Secret {
 
 #[derive(Subcommand)]
 enum What {
-    /// List the names of secrets, and where each is set
+    /// List the names of secrets, and the source of each
     List(List),
     /// Set a secret: its value comes from standard input
     Set(One),
@@ -43,7 +43,7 @@ enum What {
 
 #[derive(clap::Args)]
 struct List {
-    /// As JSON
+    /// Print JSON
     #[arg(long)]
     json: bool,
     #[command(flatten)]

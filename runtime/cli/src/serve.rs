@@ -30,13 +30,13 @@ use convoke_server::settings::effective::rows;
 use convoke_server::settings::in_force::{self, SettingInForce};
 use convoke_store::{Engines, OnOpening, Stuck};
 
-/// Longest wait for connections from while the database was opened.
+/// Timeout for connections from the time before the database was open.
 const OPENING_DRAIN: Duration = Duration::from_secs(1);
 
 /// Serve the functions of this program over HTTP
 ///
-/// Refuses to start in production without an identity provider. Prints `convoke: listening on http://ADDR` to standard
-/// error when it is ready; SIGTERM lets open calls end, and exits 0.
+/// Does not start in production without an identity provider. Prints `convoke: listening on http://ADDR` to standard
+/// error when it is ready. On SIGTERM, it lets open calls end, and exits with 0.
 #[derive(clap::Args)]
 #[command(after_long_help = convoke_server::config::file_help())]
 pub(super) struct Serve {
@@ -47,7 +47,7 @@ pub(super) struct Serve {
 }
 
 impl Serve {
-    /// `matches` are those of this command: they know what came from the environment.
+    /// Runs the command. `matches` are those of this command: they show which values come from the environment.
     pub(super) fn run(self, engines: &Engines, matches: Option<&clap::ArgMatches>) -> Result<(), Failure> {
         use_small_pages();
         let mut config = Config::resolve(&self.flags, self.environment.env, Environment::Production)?;
@@ -64,12 +64,13 @@ impl Serve {
     }
 }
 
-/// What SIGHUP means.
+/// The meaning of SIGHUP.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Hangup {
-    /// The terminal is gone, and with it the program that started this.
+    /// The terminal is gone, and with it the program that started this process.
     Ends,
-    /// A service has no terminal. What can change while it runs is looked at by itself; the rest needs a restart.
+    /// A service has no terminal. The server detects changes of reloadable settings by itself; other settings need a
+    /// restart.
     Stays,
 }
 
@@ -83,19 +84,18 @@ pub(super) struct Serving {
     signals: Signals,
 }
 
-/// Has the system back memory with pages of their usual size, whatever it does by default. With huge ones, a server that
-/// nobody calls takes twice as much, and what idle connections give back is seldom a whole one. Asked for first: memory that
-/// is in use already stays as it is.
+/// Makes the system use memory pages of the usual size. With huge pages, an idle server takes twice as much memory,
+/// because idle connections seldom free a whole huge page. It must be called first: memory in use is not converted.
 #[cfg(target_os = "linux")]
 pub(super) fn use_small_pages() {
-    // A system that does not know them has none.
+    // A system without this setting has no huge pages.
     let _ = rustix::thread::disable_transparent_huge_pages(true);
 }
 
 #[cfg(not(target_os = "linux"))]
 pub(super) fn use_small_pages() {}
 
-/// The listener while the database is opened, and what the supervisor is sent meanwhile. Dropped, both end.
+/// The listener while the database is opened, and the messages to the supervisor in that time. Dropping it ends both.
 struct StillOpening {
     answers: Arc<Opening>,
     stop: oneshot::Sender<()>,
@@ -117,7 +117,7 @@ impl StillOpening {
         Ok(Self { answers, stop, server, supervisor })
     }
 
-    /// Ends when the listener accepts nothing more.
+    /// Ends the listener, and waits until it accepts no more connections.
     async fn end(self) {
         drop((self.stop, self.supervisor));
         let _ = self.server.await;
@@ -132,7 +132,7 @@ impl Drop for AbortOnDrop {
     }
 }
 
-/// What the caller of [`Serving::start`] may want to show.
+/// The data of [`Serving::start`] that a command may print.
 pub(super) struct Started {
     pub(super) functions: usize,
 }
@@ -156,7 +156,7 @@ impl Serving {
         let listening = Listening::open(&http)?;
         let opening = StillOpening::begin(&executor, listening.share()?, &http)?;
         let answers = opening.answers.clone();
-        // Nothing acknowledged is lost, and its supervisor starts it again.
+        // No acknowledged write is lost, and the supervisor starts the process again.
         let options = RuntimeOptions {
             stuck: Stuck::EndProcess,
             call_lines: log.calls.clone(),
@@ -190,7 +190,7 @@ impl Serving {
         Ok((Self { executor, admin, server, scheme, drain, signals }, started))
     }
 
-    /// Says that calls are served now, in the line that supervisors and tests wait for.
+    /// Prints that calls are served now, in the line that supervisors and tests wait for.
     pub(super) fn announce(&self) {
         let mut out = std::io::stderr().lock();
         if let Some(ops) = self.server.ops_addr() {
@@ -200,26 +200,26 @@ impl Serving {
         supervisor::ready(&self.admin.runtime, &self.url());
     }
 
-    /// What keeps the database closed, if its schema does not fit.
+    /// Returns the difference that keeps the database closed, if its schema does not fit.
     pub(super) fn difference(&self) -> Option<String> {
         self.admin.runtime.store().difference()
     }
 
-    /// Where the console is, if it is served.
+    /// Returns the address of the console, if it is served.
     pub(super) fn console(&self) -> Option<String> {
         self.admin.console.url().ok()
     }
 
-    /// Where calls are served.
+    /// Returns the address of the calls.
     pub(super) fn url(&self) -> String {
         format!("{}://{}", self.scheme, self.server.local_addr())
     }
 
-    /// A command that calls a function as the user whom `token` names: one that reads and needs no arguments, if there is;
-    /// else one that reads, with made-up values for those it requires.
+    /// Returns a command that calls a function as the user of `token`. It prefers a query without arguments, then a
+    /// query with generated values for the required arguments.
     pub(super) fn example_call(&self, token: &str) -> String {
         let Some(function) = self.admin.runtime.registry().example() else {
-            return "no function is public: make one without `internal` and `admin`".to_owned();
+            return "no function is public: write one without `internal` and `admin`".to_owned();
         };
         let (url, path, args) = (self.url(), &function.path, function.example_arguments());
         // In the shell's single quotes, a single quote ends them.
@@ -244,7 +244,7 @@ impl Serving {
         let outcome = executor.block_on(server.run(shutdown));
         executor.block_on(async {
             background.stop().await;
-            admin.settle().await;
+            admin.flush().await;
         });
         if let Some(watch) = watch {
             watch.abort();
@@ -258,7 +258,7 @@ impl Serving {
     }
 }
 
-/// The address by which this machine reaches a listener, which may be one for all of its addresses.
+/// Returns the address by which this machine reaches a listener, which may listen on all addresses.
 fn reached_here(listener: SocketAddr) -> SocketAddr {
     let ip = match listener.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
@@ -268,8 +268,8 @@ fn reached_here(listener: SocketAddr) -> SocketAddr {
     SocketAddr::new(ip, listener.port())
 }
 
-/// What the server is started with, and who says so: for those who look at it later. `own` is what the command decides
-/// where nobody else does.
+/// Returns the settings of the server and the source of each, to be shown later. `own` are the defaults of the command
+/// itself.
 pub(super) fn in_force(
     flags: &Flags,
     matches: Option<&clap::ArgMatches>,
@@ -287,19 +287,20 @@ pub(super) fn in_force(
     Ok(shown)
 }
 
-/// The development issuer of an installation.
+/// Opens the development issuer of an installation.
 pub(super) fn open_issuer(config: &Config) -> Result<DevelopmentIssuer, Failure> {
     if config.store.is_some() {
-        // Its tokens hold at every node.
+        // Its tokens are valid on every node.
         let key = StoreKey::read(&config.data).map_err(StartError::StoreKey)?;
         return Ok(DevelopmentIssuer::of_store(&key, config.environment, Arc::new(SystemClock::new()))?);
     }
-    // Its key lies in the data folder, which the first start makes.
+    // Its key is in the data folder, which the first start creates.
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&config.data)?;
     Ok(DevelopmentIssuer::open(&config.data, config.environment, Arc::new(SystemClock::new()))?)
 }
 
-/// The signals that end a server. Caught before anybody is told that it serves: anyone who waits for that may send one.
+/// The signals that end a server. They are caught before the server is announced: a program that waits for that line
+/// may send one.
 struct Signals {
     terminate: Signal,
     interrupt: Signal,
@@ -308,9 +309,9 @@ struct Signals {
 
 impl Signals {
     fn catch() -> std::io::Result<Self> {
-        // A file that may not grow any further (`ulimit -f`) is a full disk: the write fails, and is answered. Left to
-        // itself, this signal would end the process instead.
-        // Caught once, it is caught for good; nobody needs to hear of it.
+        // A file that may not grow any further (`ulimit -f`) is a full disk: the write fails and the error is handled.
+        // By default this signal would end the process instead. One handler is enough, and nothing needs to receive the
+        // signal.
         drop(signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw()))?);
         Ok(Self {
             terminate: signal(SignalKind::terminate())?,
@@ -319,7 +320,7 @@ impl Signals {
         })
     }
 
-    /// Waits for the one that ends it.
+    /// Waits for a signal that ends the server.
     async fn end(mut self, hangup: Hangup) {
         loop {
             tokio::select! {
@@ -328,8 +329,8 @@ impl Signals {
                 _ = self.hangup.recv() => match hangup {
                     Hangup::Ends => return tracing::info!("SIGHUP: letting open calls end"),
                     Hangup::Stays => tracing::info!(
-                        "SIGHUP: certificates, identity keys and secrets are looked at by themselves; \
-                         other settings hold from the next start on"
+                        "SIGHUP: certificates, identity keys and secrets are reloaded automatically; \
+                         other settings take effect at the next start"
                     ),
                 },
             }

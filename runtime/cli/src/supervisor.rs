@@ -1,6 +1,6 @@
-//! What the supervisor of the process (systemd, `Type=notify`) is told: ready, stopping, alive.
+//! Messages to the supervisor of the process (systemd, `Type=notify`): ready, stopping, alive.
 //!
-//! Without `NOTIFY_SOCKET` in the environment nobody is told, and nothing here does anything.
+//! Without `NOTIFY_SOCKET` in the environment, this module does nothing.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,13 +11,13 @@ use tokio::task::JoinHandle;
 use convoke_calls::runtime::Runtime;
 use convoke_server::opening::Opening;
 
-/// Between two looks at the store for the status line, if the supervisor keeps no watch of its own.
+/// Interval between two status lines, if the supervisor has no watchdog.
 const STATUS: Duration = Duration::from_secs(5);
 
-/// Between two messages while the database is opened, and the time that each of them asks for.
+/// Interval between two messages while the database is opened, and the time that each of them requests.
 const OPENING: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(60));
 
-/// Tells which step of opening the database takes long, and asks for more time.
+/// Reports a long step of opening the database, and requests more time.
 pub(super) fn opening(step: &str) {
     let more = u32::try_from(OPENING.1.as_micros()).unwrap_or(u32::MAX);
     notify(&[NotifyState::ExtendTimeoutUsec(more), NotifyState::Status(step)]);
@@ -34,22 +34,22 @@ pub(super) fn watch_opening(opening: Arc<Opening>) -> Option<JoinHandle<()>> {
     }))
 }
 
-/// Calls are served from now on at `url`.
+/// Reports that calls are served at `url` from now on.
 pub(super) fn ready(runtime: &Runtime, url: &str) {
     notify(&[NotifyState::Ready, NotifyState::Status(&status(runtime, url))]);
 }
 
-/// Open calls are let end.
+/// Reports that open calls are ending.
 pub(super) fn stopping() {
     notify(&[NotifyState::Stopping, NotifyState::Status("letting open calls end")]);
 }
 
-/// Tells that the process lives as long as it does: the executor turns and no mutation holds up all others. A store
-/// that is closed for a reason (a migration, a full disk) is alive: starting again would not open it.
+/// Reports that the process is alive while the executor runs and no mutation blocks all others. A store that is closed
+/// for a reason (a migration, a full disk) counts as alive: a restart would not open it.
 pub(super) fn watch(runtime: Runtime, url: String) -> Option<JoinHandle<()>> {
     std::env::var_os("NOTIFY_SOCKET")?;
     let watchdog = sd_notify::watchdog_enabled();
-    // Twice in the time after which the supervisor acts, as sd_watchdog_enabled(3) advises.
+    // Twice per watchdog period, as sd_watchdog_enabled(3) advises.
     let period = watchdog.map_or(STATUS, |limit| limit / 2);
     Some(tokio::spawn(async move {
         let mut last = status(&runtime, &url);
@@ -70,13 +70,13 @@ pub(super) fn watch(runtime: Runtime, url: String) -> Option<JoinHandle<()>> {
 fn status(runtime: &Runtime, url: &str) -> String {
     match runtime.ready() {
         Ok(()) => format!("serving on {url}"),
-        // It must stay one line.
+        // The status must be one line.
         Err(reason) => format!("not ready: {}", reason.replace('\n', " ")),
     }
 }
 
 fn notify(states: &[NotifyState<'_>]) {
     if let Err(error) = sd_notify::notify(states) {
-        tracing::warn!("the supervisor cannot be told: {error}");
+        tracing::warn!("cannot notify the supervisor: {error}");
     }
 }

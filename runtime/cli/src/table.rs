@@ -1,4 +1,4 @@
-//! Output for people: columns that line up, times that read.
+//! Output for people: aligned columns, readable times.
 
 use std::io::Write as _;
 use std::time::{Duration, UNIX_EPOCH};
@@ -7,7 +7,7 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::failure::Failure;
 
-/// Rows as lines, each column as wide as its widest cell; the last one as it is.
+/// Formats rows as lines. Each column is as wide as its widest cell, except the last one.
 pub(crate) fn aligned<const N: usize>(rows: impl IntoIterator<Item = [String; N]>) -> String {
     let rows: Vec<[String; N]> = rows.into_iter().collect();
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
@@ -19,18 +19,18 @@ pub(crate) fn aligned<const N: usize>(rows: impl IntoIterator<Item = [String; N]
     rows.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// Milliseconds since the epoch as `2026-03-01T12:00:00Z`.
+/// Formats milliseconds since the epoch as `2026-03-01T12:00:00Z`.
 pub(crate) fn time(millis: i64) -> String {
-    /// The end of the year 9999, the last that the format has.
+    /// End of the year 9999, the last year of the format.
     const MILLIS_MAX: u64 = 253_402_300_799_999;
     let since = Duration::from_millis(u64::try_from(millis).unwrap_or(0).min(MILLIS_MAX));
     humantime::format_rfc3339_seconds(UNIX_EPOCH + since).to_string()
 }
 
-/// Prints what a command is for. A reader that had enough (`| head`) is no failure.
+/// Prints the result of a command. A closed pipe (`| head`) is not a failure.
 ///
 /// # Errors
-/// What the system says if it cannot be written, as on a full disk.
+/// The error of the system, such as a full disk.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     match writeln!(std::io::stdout().lock(), "{text}") {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error.into()),
@@ -38,7 +38,7 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
     }
 }
 
-/// A text as a part of a path or of a query.
+/// Encodes a text as a part of a path or of a query.
 pub(crate) fn encoded(text: &str) -> String {
     utf8_percent_encode(text, NON_ALPHANUMERIC).to_string()
 }
@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_reads_in_utc() {
+    fn time_is_in_utc() {
         assert_eq!(time(1_700_000_000_999), "2023-11-14T22:13:20Z");
         assert_eq!(time(i64::MAX), "9999-12-31T23:59:59Z");
     }

@@ -1,4 +1,4 @@
-//! `token`: a token of the development issuer.
+//! `token`: makes a token of the development issuer.
 
 use std::path::PathBuf;
 
@@ -11,41 +11,42 @@ use convoke_server::config::{Config, Flags};
 
 /// Print a token of the development issuer, to call functions as a user on this machine
 ///
-/// Works with `convoke dev`, and with `serve --env development` without a provider. Refused in production.
+/// Works with `convoke dev`, and with `serve --env development` without a provider. Rejected in production.
 ///
 ///   TOKEN=$(convoke token --subject grace --email grace@example.com)
 ///   curl -H "Authorization: Bearer $TOKEN" …
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(super) struct Token {
-    /// Whom the token names
+    /// Subject of the token
     #[arg(long, value_name = "NAME")]
     subject: String,
-    /// Their e-mail address, as a verified one
+    /// Verified e-mail address of the user
     #[arg(long, value_name = "ADDRESS")]
     email: Option<String>,
-    /// Their name, to show
+    /// Display name of the user
     #[arg(long, value_name = "TEXT")]
     name: Option<String>,
     /// A role such as `admin`; may be given more than once
     #[arg(long, value_name = "ROLE")]
     role: Vec<String>,
-    /// The organization they act in
+    /// Organization of the user
     #[arg(long, value_name = "ID")]
     org: Option<String>,
-    /// How long it is valid, e.g. 1h
+    /// Lifetime of the token, e.g. 1h
     #[arg(long, value_name = "TIME", default_value = "24h", value_parser = humantime::parse_duration)]
     ttl: std::time::Duration,
-    /// Which deployment this is
+    /// Deployment
     #[arg(long, value_name = "NAME", env = "CONVOKE_ENV")]
     env: Option<Environment>,
-    /// File of settings [default: convoke.toml, if it is there]
+    /// Settings file [default: convoke.toml, if it exists]
     #[arg(long, value_name = "FILE", env = "CONVOKE_CONFIG")]
     config: Option<PathBuf>,
     /// Folder of the database, keys and secrets [default: ./data]
     #[arg(long, value_name = "DIR", env = "CONVOKE_DATA")]
     data: Option<PathBuf>,
-    /// Address of the database, where several nodes serve it: the token holds at all of them, and is made with STORE_KEY
+    /// Address of the database, if several nodes serve it: the token is valid on all of them, and is made with
+    /// STORE_KEY
     #[arg(long, value_name = "URL", env = "CONVOKE_STORE")]
     store: Option<String>,
 }

@@ -1,8 +1,8 @@
-//! Typed clients, written from the registry.
+//! Typed clients, generated from the registry.
 //!
-//! `model` is what a client needs to know of the functions, read from their schemas once for all languages; each
-//! language is a printer of it beside a hand-written client that holds no function's name. What is printed depends on
-//! the functions alone: the same program prints the same file.
+//! `model` describes the functions for clients of all languages, and is read once from their schemas. Each language has
+//! a printer of the model and a hand-written client that contains no function names. The output depends only on the
+//! functions: the same program prints the same file.
 
 pub mod model;
 mod prose;

@@ -1,4 +1,4 @@
-//! What a client in any language is made from: named types, and functions with their arguments and results.
+//! The model of a client in any language: named types, and functions with their arguments and results.
 
 use std::collections::BTreeSet;
 
@@ -6,118 +6,118 @@ use serde_json::Value;
 
 use convoke_calls::function::{Kind, Visibility};
 
-/// The functions that can be called from outside, and every type they speak of.
+/// The functions that clients can call, and all types that they use.
 pub struct Interface {
-    /// The name of the program that the functions are in.
+    /// The name of the program.
     pub program: String,
-    /// By name.
-    pub types: Vec<Named>,
-    /// Prefixes of the ids that occur (`meeting` of `meeting_01h455vb4pex5vsknk084sn02q`).
+    /// The named types, sorted by name.
+    pub types: Vec<NamedType>,
+    /// The prefixes of the ids that occur (`meeting` of `meeting_01h455vb4pex5vsknk084sn02q`).
     pub ids: BTreeSet<String>,
-    /// By path.
-    pub functions: Vec<Described>,
+    /// The functions, sorted by path.
+    pub functions: Vec<Function>,
 }
 
 impl Interface {
-    /// The function of this kind that examples call: one without arguments, if there is one.
-    pub fn example(&self, kind: Kind) -> Option<&Described> {
+    /// Returns the function of this kind for examples, if possible one without required arguments.
+    pub fn example(&self, kind: Kind) -> Option<&Function> {
         let all = || self.functions.iter().filter(|function| function.kind == kind);
         let public = || all().filter(|function| function.visibility == Visibility::Public);
         public().find(|function| function.args_optional).or_else(|| public().next()).or_else(|| all().next())
     }
 }
 
-/// One function.
-pub struct Described {
+/// A function.
+pub struct Function {
     /// `module/path/functionName`.
     pub path: String,
-    /// What a call of it may do.
+    /// The kind: query, mutation or action.
     pub kind: Kind,
-    /// Who may call it.
+    /// The visibility.
     pub visibility: Visibility,
     /// The doc comment.
     pub doc: String,
-    /// What it takes.
+    /// The type of the arguments.
     pub args: Type,
-    /// Whether `{}` is enough.
+    /// True if the call needs no arguments.
     pub args_optional: bool,
-    /// Whether the arguments have a member `idempotencyKey`, by which a call may be repeated safely.
+    /// True if the arguments have a member `idempotencyKey`, with which a call may be retried safely.
     pub keyed: bool,
-    /// What it returns.
+    /// The type of the result.
     pub output: Type,
 }
 
 /// A type with a name.
-pub struct Named {
-    /// In PascalCase.
+pub struct NamedType {
+    /// The name in PascalCase.
     pub name: String,
     /// The doc comment.
     pub doc: String,
-    /// What it is.
+    /// The form of the type.
     pub shape: Shape,
-    /// Where it occurs.
+    /// The use of the type in arguments and results.
     pub usage: Usage,
 }
 
-/// Where a type occurs: what goes in may be written in more ways than what comes out.
+/// The use of a type. Arguments may have more forms than results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Usage {
-    /// In arguments.
+    /// Arguments only.
     In,
-    /// In results.
+    /// Results only.
     Out,
-    /// In both, with one form.
+    /// Arguments and results, with the same form.
     Both,
 }
 
-/// What a named type is.
+/// The form of a named type.
 pub enum Shape {
-    /// An object with these members and no other.
+    /// An object with exactly these members.
     Object(Vec<Member>),
     /// One of these texts.
     Words(Vec<String>),
-    /// One of these objects, told apart by a member.
+    /// A union of objects, which differ by a tag.
     Union(Union),
     /// Another type.
     Alias(Type),
 }
 
-/// Objects of which each has its own text in one member.
+/// A tagged union: each object has its own text in the tag.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Union {
-    /// The member.
+    /// The name of the tag.
     pub tag: String,
-    /// Each text with the name of its type, whose members include the tag.
+    /// The text of each tag with the name of its type, whose members include the tag.
     pub variants: Vec<(String, String)>,
 }
 
 /// A member of an object.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Member {
-    /// As on the wire.
+    /// The name on the wire.
     pub name: String,
     /// The doc comment.
     pub doc: String,
-    /// What it must be beyond its type, in words.
+    /// The rule of the value, in words.
     pub rule: Option<String>,
-    /// Whether it is always there.
+    /// True if the member is always present.
     pub required: bool,
-    /// What stands for it when it is absent.
+    /// The value of an absent member.
     pub default: Option<Value>,
-    /// Its type.
+    /// The type.
     pub ty: Type,
 }
 
 /// The type of a value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Type {
-    /// `null` alone.
+    /// `null`.
     Null,
     /// `true` or `false`.
     Bool,
-    /// A whole number within ±2^53.
+    /// An integer within ±2^53.
     Integer,
-    /// A whole number of 64 bits, of which some are no doubles.
+    /// An integer of 64 bits, which a double may not represent exactly.
     Wide,
     /// A double.
     Number,
@@ -131,9 +131,9 @@ pub enum Type {
     Words(Vec<String>),
     /// A list.
     List(Box<Type>),
-    /// So many values of different types.
+    /// A fixed number of values of different types.
     Tuple(Vec<Type>),
-    /// An object whose members' names are not known.
+    /// An object with arbitrary keys.
     Map(Box<Type>),
     /// An object with these members.
     Object(Vec<Member>),

@@ -1,8 +1,8 @@
-//! Doc comments, as the clients of other languages show them.
+//! The doc comments in generated clients.
 
 use heck::ToLowerCamelCase as _;
 
-/// A doc comment without what only rustdoc understands: links to items become code, by the names that clients know.
+/// Removes the syntax of rustdoc from a doc comment: links to items become code with the names on the wire.
 pub(crate) fn plain(doc: &str) -> String {
     let mut out = String::with_capacity(doc.len());
     let mut rest = doc;
@@ -12,9 +12,9 @@ pub(crate) fn plain(doc: &str) -> String {
         match inside.split_once("`]") {
             Some((item, after)) if !item.contains(['`', '\n']) => {
                 out.push('`');
-                out.push_str(&known_as(item));
+                out.push_str(&wire_name(item));
                 out.push('`');
-                // `[text](target)`: the target is of no use outside.
+                // The target of `[text](target)` has no meaning for clients.
                 rest = match after.strip_prefix('(').and_then(|target| target.split_once(')')) {
                     Some((_, after)) => after,
                     None => after,
@@ -31,7 +31,7 @@ pub(crate) fn plain(doc: &str) -> String {
 }
 
 /// The name of an item on the wire: the last part of its path, in camelCase if it was in snake_case.
-fn known_as(item: &str) -> String {
+fn wire_name(item: &str) -> String {
     let item = item.rsplit("::").next().unwrap_or(item);
     match item.contains('_') && item.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_') {
         true => item.to_lower_camel_case(),
@@ -39,7 +39,7 @@ fn known_as(item: &str) -> String {
     }
 }
 
-/// A member's doc comment with its rule behind it, unless it says that itself.
+/// Appends the rule of a member to its doc comment, unless the comment contains it.
 pub(crate) fn with_rule(doc: &str, rule: Option<&str>) -> String {
     match rule {
         Some(rule) if doc.is_empty() => rule.to_owned(),
@@ -56,8 +56,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn links_to_items_become_code_under_the_names_of_the_wire() {
-        assert_eq!(plain("What [`save_onboarding`] takes, see [`a::B`](x)."), "What `saveOnboarding` takes, see `B`.");
+    fn links_to_items_become_code_with_their_wire_names() {
+        assert_eq!(
+            plain("Arguments of [`save_onboarding`], see [`a::B`](x)."),
+            "Arguments of `saveOnboarding`, see `B`."
+        );
         assert_eq!(plain("open [`` and `x` [1]"), "open [`` and `x` [1]");
     }
 }

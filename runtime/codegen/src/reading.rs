@@ -1,7 +1,6 @@
-//! From the schemas of arguments and results to the model of a client.
+//! Reads the model of a client from the schemas of arguments and results.
 //!
-//! Arguments are read as they may be written, results as they are written: a type whose two forms differ has two names
-//! ([`convoke_core::wire::forms`]).
+//! A type whose forms in arguments and results differ has two names ([`convoke_core::wire::forms`]).
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,28 +10,28 @@ use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
 
-use super::model::{Described, Interface, Member, Named, Shape, Type, Union, Usage};
+use super::model::{Function, Interface, Member, NamedType, Shape, Type, Union, Usage};
 use super::prose;
 use convoke_calls::registry::{Registered, Registry};
 use convoke_core::wire::INTEGER_MAX;
 use convoke_core::wire::forms::Forms;
 use convoke_core::wire::schema::id_type_name;
 
-/// What stands before the name of a type in a reference to it.
+/// The prefix of a reference to a type.
 const REFERENCE: &str = "#/$defs/";
 
 impl Interface {
-    /// Every function that a registry has for callers from outside, in the program of this name.
+    /// Returns the interface of a program: all functions of its registry that clients can call.
     pub fn of(registry: &Registry, program: &str) -> Self {
         read(registry.all().filter(|function| function.is_callable_from_outside()), program)
     }
 }
 
-/// The model of these functions.
+/// Reads the model of these functions.
 fn read<'a>(functions: impl Iterator<Item = &'a Registered>, program: &str) -> Interface {
     let mut sent = SchemaSettings::draft2020_12().for_deserialize().into_generator();
     let mut returned = SchemaSettings::draft2020_12().for_serialize().into_generator();
-    // The types of arguments as they would be in results.
+    // The types of arguments in the form of results.
     let mut mirrored = SchemaSettings::draft2020_12().for_serialize().into_generator();
     let schemas: Vec<(&Registered, Value, Value)> = functions
         .map(|function| {
@@ -45,9 +44,9 @@ fn read<'a>(functions: impl Iterator<Item = &'a Registered>, program: &str) -> I
     let arguments: BTreeSet<&str> = schemas.iter().filter_map(|(_, args, _)| referred(args)).collect();
     let forms = Forms::of(REFERENCE, &arguments, &sent, &definitions(&mut mirrored));
     let mut ids = BTreeSet::new();
-    let everything =
+    let all_schemas =
         sent.values().chain(returned.values()).chain(schemas.iter().flat_map(|(_, args, output)| [args, output]));
-    everything.for_each(|schema| collect_ids(schema, &mut ids));
+    all_schemas.for_each(|schema| collect_ids(schema, &mut ids));
     let names = Names::of(&sent, &returned, &ids, &forms);
     let (as_sent, as_returned) = (Reader { names: &names.sent }, Reader { names: &names.returned });
     let mut types = Vec::new();
@@ -65,7 +64,7 @@ fn read<'a>(functions: impl Iterator<Item = &'a Registered>, program: &str) -> I
         .map(|(function, args, output)| {
             let ty = as_sent.ty(args);
             let args = resolved(args, &sent);
-            Described {
+            Function {
                 path: function.path.to_string(),
                 kind: function.def.kind,
                 visibility: function.def.visibility,
@@ -85,13 +84,13 @@ fn definitions(generator: &mut SchemaGenerator) -> BTreeMap<String, Value> {
     generator.take_definitions(true).into_iter().collect()
 }
 
-/// The names of the types in a client, by those of the schemas.
+/// The names of the types in a client, by their names in the schemas.
 struct Names {
     sent: BTreeMap<String, String>,
     returned: BTreeMap<String, String>,
 }
 
-/// Names that the clients have for themselves, or that their languages have.
+/// Names that the clients or their languages use.
 const TAKEN: &[&str] = &[
     "AbortController",
     "AbortSignal",
@@ -179,8 +178,8 @@ const TAKEN: &[&str] = &[
 ];
 
 impl Names {
-    /// A type with another form in results has a name of its own in arguments, or in results if it is the arguments of a
-    /// function.
+    /// Assigns the names. A type with a different form in results has a separate name in arguments, or in results if it
+    /// is the argument type of a function.
     fn of(
         sent: &BTreeMap<String, Value>,
         returned: &BTreeMap<String, Value>,
@@ -209,7 +208,7 @@ impl Names {
         Self { sent: as_sent, returned: as_returned }
     }
 
-    /// Whether a type has a name of its own in arguments.
+    /// True if a type has different names in arguments and results.
     fn differ(&self, name: &str) -> bool {
         self.sent.get(name) != self.returned.get(name)
     }
@@ -226,7 +225,7 @@ fn collect_ids(schema: &Value, ids: &mut BTreeSet<String>) {
     }
 }
 
-/// The name of the type that a schema refers to.
+/// Returns the name of the type that a schema refers to.
 fn referred(schema: &Value) -> Option<&str> {
     schema.get("$ref")?.as_str()?.strip_prefix(REFERENCE)
 }
@@ -239,7 +238,7 @@ fn required(schema: &Value) -> impl Iterator<Item = &str> {
     schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
 }
 
-/// Reads the schemas of one direction.
+/// Reads the schemas of arguments or of results.
 struct Reader<'a> {
     names: &'a BTreeMap<String, String>,
 }
@@ -249,22 +248,22 @@ impl Reader<'_> {
         self.names.get(name).cloned().unwrap_or_else(|| name.to_upper_camel_case())
     }
 
-    fn named(&self, name: &str, schema: &Value, usage: Usage) -> Named {
+    fn named(&self, name: &str, schema: &Value, usage: Usage) -> NamedType {
         let shape = match (self.union(schema), self.ty(schema)) {
             (Some(union), _) => Shape::Union(union),
             (None, Type::Object(members)) => Shape::Object(members),
             (None, Type::Words(words)) => Shape::Words(words),
             (None, other) => Shape::Alias(other),
         };
-        Named { name: self.name(name), doc: description(schema), shape, usage }
+        NamedType { name: self.name(name), doc: description(schema), shape, usage }
     }
 
-    /// A schema as objects that a member tells apart, each under a name of its own.
+    /// Reads a schema as a tagged union of named objects.
     fn union(&self, schema: &Value) -> Option<Union> {
         let discriminator = schema.get("discriminator")?;
         let tag = discriminator.get("propertyName")?.as_str()?.to_owned();
         let mapping = discriminator.get("mapping")?.as_object()?;
-        // In the order of the variants, not of their texts.
+        // The order is that of the variants, not of their texts.
         let variants = schema.get("oneOf")?.as_array()?.iter().map(|variant| {
             let reference = variant.get("$ref")?;
             let (text, _) = mapping.iter().find(|(_, target)| *target == reference)?;
@@ -290,7 +289,7 @@ impl Reader<'_> {
         }
         let alternatives = ["anyOf", "oneOf"].iter().find_map(|key| schema.get(*key)?.as_array());
         if let Some(alternatives) = alternatives {
-            return either(alternatives.iter().map(|one| self.ty(one)).collect::<Vec<_>>());
+            return either(alternatives.iter().map(|alternative| self.ty(alternative)).collect::<Vec<_>>());
         }
         match schema.get("type") {
             Some(Value::String(kind)) => self.of_kind(kind, schema),
@@ -350,19 +349,19 @@ impl Reader<'_> {
     }
 }
 
-/// Whether a whole number may be one that no double holds.
+/// True if a double may not represent the integer exactly.
 fn is_wide(schema: &Map<String, Value>) -> bool {
     let beyond = |bound: &Value| bound.as_i64().is_some_and(|bound| bound.unsigned_abs() > INTEGER_MAX.unsigned_abs());
     ["minimum", "maximum"].into_iter().filter_map(|key| schema.get(key)).any(beyond)
 }
 
-/// The prefix in the pattern that every id's schema has.
+/// Returns the prefix in the pattern of an id's schema.
 fn id_prefix(pattern: &str) -> Option<&str> {
     let prefix = pattern.strip_prefix('^')?.strip_suffix("_[0-7][0-9a-hjkmnp-tv-z]{25}$")?;
     prefix.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_').then_some(prefix)
 }
 
-/// One of several types, as simply as it can be said.
+/// Returns the simplest type for one of several types.
 fn either(types: impl IntoIterator<Item = Type>) -> Type {
     let (mut words, mut others, mut nullable) = (Vec::new(), Vec::new(), false);
     for ty in types {
@@ -393,11 +392,11 @@ fn description(schema: &Value) -> String {
     prose::plain(schema.get("description").and_then(Value::as_str).unwrap_or_default())
 }
 
-/// The bounds of a value, in words: `13 … 120`, `1 … 64 characters`.
+/// Returns the bounds of a value in words: `13 … 120`, `1 … 64 characters`.
 fn rule(schema: &Value) -> Option<String> {
-    // The bounds of exact integers and of times are no rule that anybody meets.
-    const TELLING_MAX: f64 = 1e15;
-    if schema.get("maximum").and_then(Value::as_f64).is_some_and(|most| most >= TELLING_MAX) {
+    // The bounds of exact integers and of times are not useful to readers.
+    const SHOWN_BOUND_MAX: f64 = 1e15;
+    if schema.get("maximum").and_then(Value::as_f64).is_some_and(|most| most >= SHOWN_BOUND_MAX) {
         return None;
     }
     let bound = |key: &str| schema.get(key).and_then(Value::as_f64);
@@ -426,7 +425,7 @@ mod tests {
     }
 
     #[test]
-    fn every_form_of_a_schema_is_a_type() {
+    fn all_forms_of_a_schema_are_read() {
         let text = || Box::new(Type::Text);
         for (schema, ty) in [
             (json!({ "type": ["string", "null"] }), Type::OrNull(text())),
@@ -465,7 +464,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_clients_have_themselves_get_an_underscore() {
+    fn names_that_clients_use_get_an_underscore() {
         let definitions = |names: &[&str]| names.iter().map(|name| ((*name).to_owned(), json!(true))).collect();
         let (sent, returned): (BTreeMap<_, _>, BTreeMap<_, _>) = (definitions(&["A", "CId"]), definitions(&["Client"]));
         let forms = Forms::of(REFERENCE, &BTreeSet::new(), &sent, &sent);
@@ -477,7 +476,7 @@ mod tests {
     }
 
     #[test]
-    fn objects_that_a_member_tells_apart_are_a_union() {
+    fn objects_with_a_discriminator_are_a_union() {
         let schema = json!({
             "oneOf": [{ "$ref": "#/$defs/EventMoved" }, { "$ref": "#/$defs/EventClosed" }],
             "discriminator": {
@@ -492,7 +491,7 @@ mod tests {
     }
 
     #[test]
-    fn bounds_are_said_in_words() {
+    fn bounds_are_formatted_as_words() {
         assert_eq!(rule(&json!({ "minimum": 13, "maximum": 120 })).unwrap(), "13 … 120.");
         assert_eq!(rule(&json!({ "minLength": 1, "maxLength": 64 })).unwrap(), "1 … 64 characters.");
         assert_eq!(rule(&json!({ "maxItems": 50 })).unwrap(), "At most 50 items.");

@@ -1,7 +1,7 @@
-//! Functions for the tests of clients: every kind of value, every error, and failures that pass.
+//! Functions for the tests of clients: every kind of value, every error, and temporary failures.
 //!
-//! `runtime/convoke/tests/clients/` drives it over HTTP with the clients that this program writes (`codegen`) and with those of
-//! the widespread convention.
+//! `e2e/clients/` calls it over HTTP with the clients that this program generates (`codegen`) and with the clients of the
+//! widespread convention.
 
 use std::process::ExitCode;
 
@@ -12,18 +12,18 @@ mod probes {
         use convoke::prelude::*;
         use convoke::store::table::Bytes;
 
-        /// A whole number of the full range of 64 bits.
+        /// An integer of the full 64-bit range.
         #[value(integer, min = -9_223_372_036_854_775_808, max = 9_223_372_036_854_775_807)]
         pub struct Wide(i64);
 
-        /// One of a few words.
+        /// One of several words.
         #[value]
         pub(crate) enum Color {
             Red,
             DeepBlue,
         }
 
-        /// What [`echo`] takes: anything of everything.
+        /// Arguments of [`echo`]: every kind of value.
         #[args]
         pub(crate) struct Echo {
             pub text: Option<String>,
@@ -34,21 +34,21 @@ mod probes {
             pub list: Option<Vec<Wide>>,
         }
 
-        /// What came, as it was understood.
+        /// The decoded arguments.
         #[value(output)]
         pub(crate) struct Echoed {
             pub text: Option<String>,
-            /// How many Unicode scalar values `text` has.
+            /// The number of Unicode scalar values of `text`.
             pub characters: usize,
             pub wide: Option<Wide>,
             pub number: Option<f64>,
-            /// The bytes in the opposite order.
+            /// The bytes in reverse order.
             pub backwards: Option<Bytes>,
             pub color: Option<Color>,
             pub list: Vec<Wide>,
         }
 
-        /// Says what came.
+        /// Returns the decoded arguments.
         #[query]
         pub(crate) fn echo(_ctx: &QueryCtx, args: Echo) -> Result<Echoed> {
             info!("echo of {}", args.text.as_deref().unwrap_or("nothing"));
@@ -58,25 +58,25 @@ mod probes {
             Ok(Echoed { text, characters, wide, number, backwards, color, list: args.list.unwrap_or_default() })
         }
 
-        /// Nothing, which is null.
+        /// Returns null.
         #[query]
         pub(crate) fn nothing(_ctx: &QueryCtx) -> Result<()> {
             Ok(())
         }
 
-        /// The subject of the caller, or null.
+        /// Returns the subject of the caller, or null.
         #[query]
         pub(crate) fn who(ctx: &QueryCtx) -> Result<Option<String>> {
             Ok(ctx.identity().map(|identity| identity.subject.clone()))
         }
 
-        /// The same, of a mutation.
+        /// Returns the subject of the caller, or null, as a mutation.
         #[mutation]
         pub(crate) fn who_writes(ctx: &mut MutationCtx) -> Result<Option<String>> {
             Ok(ctx.identity().map(|identity| identity.subject.clone()))
         }
 
-        /// How often something was counted.
+        /// A count.
         #[table(name = "counters", prefix = "counter")]
         #[index(by_name(name), unique)]
         pub(crate) struct Counter {
@@ -84,20 +84,20 @@ mod probes {
             pub count: i64,
         }
 
-        /// What is counted.
+        /// Arguments of [`counted`] and [`count`].
         #[args]
         pub(crate) struct Counted {
             pub name: String,
         }
 
-        /// How often something was counted.
+        /// Returns the count of a counter.
         #[query]
         pub(crate) fn counted(ctx: &QueryCtx, args: Counted) -> Result<i64> {
             let counter = ctx.db().query(Counter::by_name).eq(&args.name).unique()?;
             Ok(counter.map_or(0, |counter| counter.count))
         }
 
-        /// Counts one more; returns how many there are by now.
+        /// Adds 1 to a counter and returns the new count.
         #[mutation]
         pub(crate) fn count(ctx: &mut MutationCtx, args: Counted) -> Result<i64> {
             let counter = ctx.db().query(Counter::by_name).eq(&args.name).unique()?;
@@ -109,7 +109,7 @@ mod probes {
             Ok(count)
         }
 
-        /// A map whose keys are what clients counted.
+        /// Returns the counters as a map.
         #[query]
         pub(crate) fn counts(ctx: &QueryCtx, args: Counted) -> Result<BTreeMap<String, i64>> {
             let counters = ctx.db().query(Counter::by_name).take(1_000)?;
@@ -117,7 +117,7 @@ mod probes {
             Ok(counters.map(|counter| (counter.name.clone(), counter.count)).collect())
         }
 
-        /// Counts one more; returns a map with the name as its key.
+        /// Adds 1 to a counter and returns a map with its name as the key.
         #[mutation]
         pub(crate) fn count_by_name(ctx: &mut MutationCtx, args: Counted) -> Result<BTreeMap<String, i64>> {
             let name = args.name.clone();
@@ -125,7 +125,7 @@ mod probes {
             Ok(BTreeMap::from([(name, count)]))
         }
 
-        /// What a client attached to a name.
+        /// An object that a client attached to a name.
         #[table(name = "attachments", prefix = "attachment")]
         #[index(by_name(name), unique)]
         pub(crate) struct Attachment {
@@ -133,14 +133,14 @@ mod probes {
             pub data: JsonObject,
         }
 
-        /// What [`attach`] takes.
+        /// Arguments of [`attach`].
         #[args]
         pub(crate) struct Attach {
             pub name: String,
             pub data: JsonObject,
         }
 
-        /// Attaches an object to a name, in place of the one before.
+        /// Attaches an object to a name and replaces the previous one.
         #[mutation]
         pub(crate) fn attach(ctx: &mut MutationCtx, args: Attach) -> Result<()> {
             let (name, data) = (args.name, args.data);
@@ -151,14 +151,14 @@ mod probes {
             Ok(())
         }
 
-        /// The object that is attached to a name.
+        /// Returns the object of a name.
         #[query]
         pub(crate) fn attached(ctx: &QueryCtx, args: Counted) -> Result<Option<JsonObject>> {
             let row = ctx.db().query(Attachment::by_name).eq(&args.name).unique()?;
             Ok(row.map(|row| row.into_inner().data))
         }
 
-        /// For operators alone.
+        /// For operators only.
         #[query(admin)]
         pub(crate) fn secret(_ctx: &QueryCtx) -> Result<String> {
             Ok("for operators".to_owned())
@@ -176,7 +176,7 @@ mod probes {
             pub text: String,
         }
 
-        /// Many rows of about a hundred bytes.
+        /// Returns many rows of about 100 bytes each.
         #[query]
         pub(crate) fn many(_ctx: &QueryCtx, args: Many) -> Result<Vec<Row>> {
             Ok((0..args.rows).map(|place| Row { place, text: format!("{place:>60}") }).collect())
@@ -187,14 +187,14 @@ mod probes {
         use convoke::prelude::*;
         use convoke::store::table::Bytes;
 
-        /// What happens to a parcel.
+        /// An event of a parcel.
         #[value]
         pub(crate) enum Event {
             /// It moved.
             Moved {
-                /// Where to.
+                /// The destination.
                 to: String,
-                /// The hours that it took.
+                /// The duration in hours.
                 #[default(1)]
                 hours: u8,
             },
@@ -205,7 +205,7 @@ mod probes {
             Closed,
         }
 
-        /// What [`report`] takes.
+        /// Arguments of [`report`].
         #[args]
         pub(crate) struct Report {
             pub event: Event,
@@ -214,7 +214,7 @@ mod probes {
             pub earlier: Option<Vec<Event>>,
         }
 
-        /// What was reported.
+        /// The reported event.
         #[value(output)]
         pub(crate) struct Reported {
             pub event: Event,
@@ -222,7 +222,7 @@ mod probes {
             pub earlier: Vec<Event>,
         }
 
-        /// Says what came.
+        /// Returns the decoded arguments.
         #[query]
         pub(crate) fn report(_ctx: &QueryCtx, args: Report) -> Result<Reported> {
             Ok(Reported { event: args.event, place: args.place, earlier: args.earlier.unwrap_or_default() })
@@ -232,13 +232,13 @@ mod probes {
     pub(crate) mod failures {
         use convoke::prelude::*;
 
-        /// What fails, and how.
+        /// The failure to return.
         #[args]
         pub(crate) struct Failing {
             /// The code, as on the wire.
             pub code: String,
             pub message: String,
-            /// Stands in the error's data under `detail`.
+            /// The member `detail` of the error's data.
             pub detail: Option<i64>,
             pub idempotency_key: Option<String>,
         }
@@ -292,7 +292,7 @@ mod probes {
 
         use convoke::prelude::*;
 
-        /// How often something of a name was tried: in memory, since what a failed mutation writes is taken back.
+        /// Number of attempts per name. It is in memory, because a failed mutation is rolled back.
         static SEEN: LazyLock<Mutex<HashMap<String, u32>>> = LazyLock::new(Mutex::default);
 
         fn count(name: &str) -> u32 {
@@ -302,14 +302,14 @@ mod probes {
             *count
         }
 
-        /// A call that fails a few times before it succeeds.
+        /// A call that fails several times before it succeeds.
         #[args]
         pub(crate) struct Flaky {
-            /// What is counted.
+            /// The name of the counter.
             pub name: String,
-            /// How often it fails.
+            /// The number of failures.
             pub failures: u32,
-            /// With which code.
+            /// The code of the failures.
             pub code: String,
             pub idempotency_key: Option<String>,
         }
@@ -320,19 +320,19 @@ mod probes {
             if count <= args.failures { Err(Error::new(code, "Not yet")) } else { Ok(count) }
         }
 
-        /// Fails until it was tried often enough; returns how often that was.
+        /// Fails the given number of times, then returns the number of attempts.
         #[query]
         pub(crate) fn query(_ctx: &QueryCtx, args: Flaky) -> Result<u32> {
             tried(&args)
         }
 
-        /// Fails until it was tried often enough; returns how often that was.
+        /// Fails the given number of times, then returns the number of attempts.
         #[mutation]
         pub(crate) fn mutation(_ctx: &mut MutationCtx, args: Flaky) -> Result<u32> {
             tried(&args)
         }
 
-        /// Fails until it was tried often enough; returns how often that was.
+        /// Fails the given number of times, then returns the number of attempts.
         #[action]
         pub(crate) async fn action(_ctx: &ActionCtx, args: Flaky) -> Result<u32> {
             tried(&args)
@@ -343,7 +343,7 @@ mod probes {
             pub name: String,
         }
 
-        /// How often something of this name was tried.
+        /// Returns the number of attempts of a name.
         #[query]
         pub(crate) fn seen(_ctx: &QueryCtx, args: Seen) -> Result<u32> {
             let seen = SEEN.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -356,7 +356,7 @@ mod probes {
             pub ms: u64,
         }
 
-        /// Takes its time.
+        /// Waits before it returns.
         #[action]
         pub(crate) async fn slow(_ctx: &ActionCtx, args: Slow) -> Result<u32> {
             let count = count(&args.name);
@@ -368,28 +368,28 @@ mod probes {
     pub(crate) mod ledger {
         use convoke::prelude::*;
 
-        /// An amount that was written down.
+        /// A recorded amount.
         #[table(name = "entries", prefix = "entry")]
         #[index(by_amount(amount))]
         pub(crate) struct Entry {
             pub amount: i64,
         }
 
-        /// What [`add`] takes.
+        /// Arguments of [`add`].
         #[args]
         pub(crate) struct Add {
             pub amount: i64,
             pub idempotency_key: Option<String>,
         }
 
-        /// What [`add`] returns.
+        /// Result of [`add`].
         #[value]
         pub(crate) struct Added {
             pub entry_id: Id<Entry>,
             pub total: i64,
         }
 
-        /// Writes an amount down, once a key.
+        /// Records an amount, once per key.
         #[mutation]
         pub(crate) fn add(ctx: &mut MutationCtx, args: Add) -> Result<Added> {
             let key = args.idempotency_key.clone();
@@ -400,25 +400,25 @@ mod probes {
             })
         }
 
-        /// A part of the entries.
+        /// A page of the entries.
         #[args]
         pub(crate) struct List {
             pub cursor: Option<Cursor>,
         }
 
-        /// The entries, ten at a time.
+        /// Returns ten entries.
         #[query]
         pub(crate) fn list(ctx: &QueryCtx, args: List) -> Result<Page<Doc<Entry>>> {
             Ok(ctx.db().scan::<Entry>().page(args.cursor.as_ref(), 10)?)
         }
 
-        /// What [`pages`] takes.
+        /// Arguments of [`pages`].
         #[args]
         pub(crate) struct Pages {
             pub pagination_opts: PaginationOpts,
         }
 
-        /// The entries by their amounts, as pages beside each other.
+        /// Returns several pages of the entries by amount.
         #[query]
         pub(crate) fn pages(ctx: &QueryCtx, args: Pages) -> Result<PaginationResult<Doc<Entry>>> {
             Ok(ctx.db().query(Entry::by_amount).paginate(&args.pagination_opts)?)

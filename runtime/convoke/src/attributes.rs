@@ -1,27 +1,27 @@
-//! The attributes, with their documentation: what a developer writes above functions, arguments, values and tables.
+//! The attributes and their documentation.
 //!
-//! They are made in the crate `convoke-macros`; what they write is in terms of [`convoke_calls::function`], [`convoke_core::wire`]
-//! and [`convoke_store`].
+//! The crate `convoke-macros` implements them. Their expansions use [`convoke_calls::function`], [`convoke_core::wire`] and
+//! [`convoke_store`].
 
 /// Registers a function that reads one snapshot of the database.
 ///
-/// The function stays as it is. Beside it stands a type of its name, by which others call it:
-/// `ctx.run::<listing::list>(args)`; rustc checks that it exists, its kind and its arguments. Over HTTP its path is its
-/// modules and its name in camelCase: `listing/list` here, below the crate.
+/// The function does not change. The attribute adds a type of the same name, with which other functions call it:
+/// `ctx.run::<listing::list>(args)`. The compiler checks that the function exists, its kind and its arguments. The HTTP
+/// path consists of the modules below the crate and the name, in camelCase: `listing/list` in this example.
 ///
 /// ```
 /// mod listing {
 ///     use convoke::prelude::*;
 ///
-///     /// What [`list`] takes.
+///     /// Arguments of [`list`].
 ///     #[args]
 ///     pub struct List {
-///         /// How many at most.
+///         /// The largest number of results.
 ///         #[default(20)]
 ///         pub limit: i64,
 ///     }
 ///
-///     /// The first numbers.
+///     /// Returns the first numbers.
 ///     ///
 ///     /// # Errors
 ///     /// - `INVALID_ARGUMENT`: a negative limit.
@@ -33,7 +33,7 @@
 ///         Ok((0..args.limit).collect())
 ///     }
 ///
-///     /// How many there are: a function without arguments takes the context alone.
+///     /// Returns the number of results. A function without arguments takes only the context.
 ///     #[query]
 ///     pub fn count(ctx: &QueryCtx) -> Result<usize> {
 ///         Ok(ctx.run::<list>(List { limit: 20 })?.len())
@@ -42,25 +42,26 @@
 /// # fn main() {}
 /// ```
 ///
-/// A function that clients can call is `pub`; `pub(crate)` and `pub(super)` are enough. A private `fn` with `#[query]` is
-/// a compile error, unless it is `internal`: what looks private is not open to the network.
+/// A function that clients can call must be `pub`, `pub(crate)` or `pub(super)`. A private `fn` with `#[query]` is a
+/// compile error unless it is `internal`, so that no private function is open to the network by mistake.
 ///
 /// # Options
-/// Of `#[query]`, `#[mutation]` and `#[action]` alike:
-/// - `internal`: other functions and the scheduler call it, nobody outside; it is as if it did not exist.
-/// - `admin`: a deploy key or an admin identity calls it.
-/// - `rate = "class"`: the rate class it is charged to, instead of its kind's.
+/// `#[query]`, `#[mutation]` and `#[action]` accept:
+/// - `internal`: only other functions and the scheduler can call it. For clients it does not exist.
+/// - `admin`: only a deploy key or an admin identity can call it.
+/// - `rate = "class"`: its rate class. The default is the class of its kind.
 ///
-/// Of `#[mutation]` and `#[action]`:
-/// - `tries = 3`: how often it is tried when it is scheduled; a mutation five times by default, an action once, since
-///   what it did outside cannot be undone.
+/// `#[mutation]` and `#[action]` also accept:
+/// - `tries = 3`: the largest number of attempts of a scheduled run. The default is 5 for a mutation and 1 for an action,
+///   because effects of an action outside the database cannot be rolled back.
 #[doc(inline)]
 pub use convoke_macros::query;
 
 /// Registers a function that reads and writes one serializable transaction.
 ///
-/// It is kept whole or not at all: an error or a panic undoes what it wrote. It may run more than once before it is
-/// answered, so it is a pure function of its arguments, the database and `ctx.now()`; it cannot wait.
+/// The transaction commits completely or not at all: an error or a panic rolls it back. A mutation may run more than once
+/// before the caller gets the response. It must therefore depend only on its arguments, the database and `ctx.now()`. It
+/// cannot wait.
 ///
 /// ```
 /// mod guestbook {
@@ -77,13 +78,13 @@ pub use convoke_macros::query;
 ///         pub name: String,
 ///     }
 ///
-///     /// Signs the guestbook; everybody once.
+///     /// Signs the guestbook, once per name.
 ///     #[mutation]
 ///     pub fn sign(ctx: &mut MutationCtx, args: Sign) -> Result<Id<Entry>> {
 ///         Ok(ctx.db_mut().insert(Entry { name: args.name })?)
 ///     }
 ///
-///     /// Runs every night at three; nobody outside can call it.
+///     /// Runs every night at three o'clock. Clients cannot call it.
 ///     #[mutation(internal)]
 ///     #[cron("0 3 * * *")]
 ///     pub fn forget(ctx: &mut MutationCtx) -> Result<()> {
@@ -97,44 +98,44 @@ pub use convoke_macros::query;
 /// ```
 ///
 /// # Options
-/// Those of [`macro@query`], and `identity_hook`: the one mutation that runs when an identity is first seen or its
-/// claims changed, before the call itself. It takes the context alone and reads `ctx.identity()`.
+/// The options of [`macro@query`], and `identity_hook`: the mutation that runs before a call if the caller's identity is
+/// new or its claims have changed. A program has at most one. It takes only the context and reads `ctx.identity()`.
 #[doc(inline)]
 pub use convoke_macros::mutation;
 
-/// Registers an `async` function that works outside the database: it waits, calls other services, and reaches the
-/// database through queries and mutations, each a transaction of its own.
+/// Registers an `async` function that runs outside a transaction. It can wait and call other services. It accesses the
+/// database through queries and mutations, each in its own transaction.
 ///
 /// ```
 /// mod reports {
 ///     use convoke::prelude::*;
 ///
 ///     #[query(internal)]
-///     pub fn figures(_ctx: &QueryCtx) -> Result<i64> {
+///     pub fn total(_ctx: &QueryCtx) -> Result<i64> {
 ///         Ok(42)
 ///     }
 ///
 ///     /// Writes a report.
 ///     #[action]
 ///     pub async fn report(ctx: &ActionCtx) -> Result<String> {
-///         let figure = ctx.run::<figures>(NoArgs {}).await?;
-///         Ok(format!("The figure is {figure}"))
+///         let total = ctx.run::<total>(NoArgs {}).await?;
+///         Ok(format!("The total is {total}"))
 ///     }
 /// }
 /// # fn main() {}
 /// ```
 ///
 /// # Options
-/// Those of [`macro@query`].
+/// The options of [`macro@query`], and `tries`.
 #[doc(inline)]
 pub use convoke_macros::action;
 
-/// Lets a `#[mutation]` or `#[action]` that takes the context alone run by itself.
+/// Schedules a `#[mutation]` or `#[action]` that takes only the context.
 ///
 /// The expression has five fields, separated by spaces: minute, hour, day of the month, month, day of the week (0 and 7
-/// are Sunday); or six, with the second first. A field is `*`, a number or name (`jan`, `mon`), a range `1-5`, a step
-/// `*/15`, or a list of those; `@hourly`, `@daily` and the like stand for whole expressions. Times are UTC. The attribute
-/// may be repeated. A run that was missed while the server was down is made up once.
+/// are Sunday). A sixth field before them is the second. A field is `*`, a number or name (`jan`, `mon`), a range `1-5`, a
+/// step `*/15`, or a list of these. `@hourly`, `@daily` and similar names replace a complete expression. Times are UTC.
+/// The attribute may be repeated. After downtime, missed runs are made up by a single run.
 ///
 /// ```
 /// mod cleaning {
@@ -152,27 +153,27 @@ pub use convoke_macros::action;
 #[doc(inline)]
 pub use convoke_macros::cron;
 
-/// Makes a struct the arguments of a function.
+/// Declares a struct as the arguments of a function.
 ///
-/// On the wire it is an object: names in camelCase, an `Option` may be absent or null, anything that is missing,
-/// unknown or given twice is refused, and so is an array. The doc comments become the descriptions in the JSON schema.
-/// Whole numbers may be written `31`, `31.0` or `3.1e1`; U+0000 is in no text. A tuple is an array of its length. Rules
-/// beyond that live in the types of the fields, see [`macro@value`].
+/// The wire form is an object with names in camelCase. An `Option` may be absent or null. Missing, unknown and duplicate
+/// members are rejected, and so is an array. Doc comments become the descriptions in the JSON schema. An integer may be
+/// written as `31`, `31.0` or `3.1e1`. A text cannot contain U+0000. A tuple is an array of its length. The types of the
+/// fields hold further rules, see [`macro@value`].
 ///
-/// `#[default(…)]` takes a literal, which the type of the field checks by its rule when the program starts, or an
-/// expression of that type, such as `vec![]` or `State::Open`. It means the same in `#[args]`, `#[value]` and
+/// `#[default(…)]` takes a literal or an expression of the field's type, such as `vec![]` or `State::Open`. The program
+/// checks a literal by the rule of the type when it starts. The meaning is the same in `#[args]`, `#[value]` and
 /// [`macro@table`].
 ///
-/// In clients and in OpenAPI the type is called like its module and itself: `Add` of the module `todos` is `TodosAdd`. No
-/// other type changes that name; `#[args(name = "AddTodo")]` does.
+/// The name of the type in clients and in OpenAPI consists of its module and its own name: `Add` of the module `todos`
+/// becomes `TodosAdd`. `#[args(name = "AddTodo")]` sets another name. No other type changes the name.
 ///
 /// ```
 /// use convoke::args;
 ///
-/// /// What a listing takes.
+/// /// Arguments of a listing.
 /// #[args]
 /// pub struct Listing {
-///     /// How many at most: 20 if it is absent or null.
+///     /// The largest number of results: 20 if absent or null.
 ///     #[default(20)]
 ///     pub limit: i64,
 ///     pub cursor: Option<String>,
@@ -180,7 +181,7 @@ pub use convoke_macros::cron;
 ///     pub r#type: String,
 ///     #[args(rename = "_id")]
 ///     pub id: String,
-///     /// No longer used: still accepted, and passed over.
+///     /// No longer used: accepted and ignored.
 ///     #[retired]
 ///     pub offset: Option<i64>,
 /// }
@@ -193,21 +194,21 @@ pub use convoke_macros::cron;
 #[doc(inline)]
 pub use convoke_macros::args;
 
-/// Makes a type a value: its wire form, its stored form and its rule stand in one place.
+/// Declares a value type: one place for its wire form, its stored form and its rule.
 ///
-/// # A text or number with a rule
+/// # Texts and numbers with a rule
 /// ```
 /// use convoke::value;
 ///
-/// /// The name that others see.
+/// /// The name that other users see.
 /// #[value(text, trim, min = 1, max = 100, too_short = "Display name cannot be empty")]
 /// pub struct DisplayName(String);
 ///
-/// /// Years.
+/// /// The age in years.
 /// #[value(integer, min = 13, max = 120)]
 /// pub struct Age(i64);
 ///
-/// /// How sure it is.
+/// /// A confidence.
 /// #[value(number, min = 0.0, max = 1.0)]
 /// pub struct Confidence(f64);
 ///
@@ -216,18 +217,20 @@ pub use convoke_macros::args;
 /// assert_eq!(Age::new(7).unwrap_err().to_string(), "must be an integer between 13 and 120 (got 7)");
 /// # Ok::<(), convoke::Invalid>(())
 /// ```
-/// Of a text (around a `String`): `trim` drops Unicode's white space at both ends before anything else; `min` and `max`
-/// bound its Unicode scalar values, and `too_short`, `too_long` are the sentences for what is outside; `pattern` is a
-/// regular expression that a part of it must match; `expected` says in words what it must be; `check` names a
-/// `fn(String) -> Result<String, String>` that normalizes or refuses what passed the rest. U+0000 is always refused.
-/// It has `new`, `as_str`, `into_string`, and derefs to `str`.
+/// Options of a text (around a `String`):
+/// - `trim` removes Unicode white space at both ends before the other rules apply.
+/// - `min` and `max` bound the number of Unicode scalar values. `too_short` and `too_long` are the messages.
+/// - `pattern` is a regular expression that must match a part of the text. `expected` describes a valid text in the error.
+/// - `check` names a `fn(String) -> Result<String, String>` that normalizes or rejects a text that passed the other rules.
 ///
-/// Of a whole number (around an `i64`, `i32` or `u32`) and of a number (around an `f64`, always finite): `min`, `max`,
-/// `too_small`, `too_large`. It has `new` and `get`.
+/// U+0000 is always rejected. The type has `new`, `as_str` and `into_string`, and dereferences to `str`.
 ///
-/// A value that is read from the database is taken as it is: a rule that was tightened since judges what comes in.
+/// Options of an integer (around an `i64`, `i32` or `u32`) and of a number (around an `f64`, always finite): `min`, `max`,
+/// `too_small` and `too_large`. The type has `new` and `get`.
 ///
-/// # One of a list
+/// Rules apply to input, not to stored values: a value that was stored under an older rule can still be read.
+///
+/// # Enums without fields
 /// ```
 /// use convoke::value;
 ///
@@ -248,10 +251,10 @@ pub use convoke_macros::args;
 ///     "must be one of male, female, non-binary, unsaid (got \"x\")"
 /// );
 /// ```
-/// Texts are kebab-case, or as `#[value(rename_all = "camelCase")]` says. A column holds the text.
+/// The wire form and the stored form are the text in kebab-case, or in the case of `#[value(rename_all = "camelCase")]`.
 ///
-/// # One of several variants
-/// An enum with fields is an object whose tag says which variant it is. The tag is `type`, or what `tag` names.
+/// # Enums with fields
+/// The wire form is an object whose tag names the variant. The tag is `type`, or the name that `tag` sets.
 /// ```
 /// use convoke::value;
 ///
@@ -270,16 +273,16 @@ pub use convoke_macros::args;
 /// assert_eq!(serde_json::to_string(&Event::Closed)?, r#"{"kind":"closed"}"#);
 /// # Ok::<(), serde_json::Error>(())
 /// ```
-/// Its fields are read like those of [`macro@args`]; a column holds the object as JSON. OpenAPI describes it by `oneOf` with
-/// a discriminator, TypeScript by a union, the generated Rust client by an enum.
+/// Its fields follow the rules of [`macro@args`], and a column holds the object as JSON. It is `oneOf` with a discriminator
+/// in OpenAPI, a union in TypeScript and an enum in the generated Rust client.
 ///
-/// # Several values together
-/// On a struct with named fields it gives the wire form of [`macro@args`], and a column holds it as JSON.
-/// `#[value(output)]` is for a type that only goes out: a function's result whose fields need not be readable.
+/// # Structs
+/// A struct with named fields has the wire form of [`macro@args`], and a column holds it as JSON. `#[value(output)]` is for
+/// results only: the fields need not be deserializable.
 ///
-/// A struct or an enum is called like its module and itself in clients and in OpenAPI, or as `#[value(name = "Place")]` says:
-/// no other type changes that name. Where its form in arguments differs from that in results, as by an `Option`, which may
-/// come in as null, arguments have the name `PlaceInput`.
+/// The name in clients and in OpenAPI consists of the module and the type, or is set by `#[value(name = "Place")]`. No
+/// other type changes it. If the form in arguments differs from the form in results (an `Option` in arguments may be null),
+/// the form in arguments has the name `PlaceInput`.
 /// ```
 /// use convoke::value;
 ///
@@ -296,11 +299,11 @@ pub use convoke_macros::args;
 #[doc(inline)]
 pub use convoke_macros::value;
 
-/// Makes a struct a table.
+/// Declares a struct as a table.
 ///
-/// `name` is the table's, in camelCase; `prefix` is what its ids begin with (`participant_01h455vb4pex5vsknk084sn02q`).
-/// Each `#[index(name(field, …))]` becomes a constant of the struct, which queries name; the keys are given in the
-/// index's order, and rustc checks each against its field.
+/// `name` is the name of the table, in camelCase. `prefix` is the start of its ids
+/// (`participant_01h455vb4pex5vsknk084sn02q`). Each `#[index(name(field, …))]` becomes a constant of the struct, which
+/// queries name. A query gives the keys in the order of the index, and the compiler checks each key against its field.
 ///
 /// ```
 /// mod schema {
@@ -312,7 +315,7 @@ pub use convoke_macros::value;
 ///         Matched,
 ///     }
 ///
-///     /// Somebody who waits for company.
+///     /// An entry of a queue.
 ///     #[table(name = "queueEntries", prefix = "queue")]
 ///     #[index(by_status(status, priority desc))]
 ///     #[index(one_waiting(name), unique, when(status = Status::Waiting))]
@@ -320,11 +323,11 @@ pub use convoke_macros::value;
 ///     pub struct QueueEntry {
 ///         pub name: String,
 ///         pub status: Status,
-///         /// Rows from before this field existed read 0.
+///         /// 0 in rows that are older than this field.
 ///         #[default(0)]
 ///         pub priority: i64,
 ///         pub ended_at: Option<Millis>,
-///         /// Removed: the column stays in old databases, and nothing reads it.
+///         /// Removed: old databases keep the column, and no code reads it.
 ///         #[retired]
 ///         pub nickname: Option<String>,
 ///     }
@@ -340,10 +343,11 @@ pub use convoke_macros::value;
 /// # fn main() {}
 /// ```
 ///
-/// After its fields an index may say `unique`, and which rows are in it: `when(field = value)`, `when(field is null)`,
-/// `when(field is not null)`. A key may be followed by `desc`. Every index ends in `_id`.
+/// After its fields, an index accepts `unique` and a condition: `when(field = value)`, `when(field is null)` or
+/// `when(field is not null)`. `desc` after a field reverses its order. Every index ends with `_id`.
 ///
-/// Fields are numbers, `bool`, `String`, `Id<T>`, `Millis`, types with [`macro@value`], and `Option` and `Vec` of them.
-/// A row is written as [`macro@args`] says, as [`Doc`](crate::Doc) with `_id` and `_creationTime` before its fields.
+/// Field types are numbers, `bool`, `String`, `Id<T>`, `Millis`, types with [`macro@value`], and `Option` and `Vec` of
+/// these. The wire form of a row follows [`macro@args`]; a [`Doc`](crate::Doc) has `_id` and `_creationTime` before the
+/// fields.
 #[doc(inline)]
 pub use convoke_macros::table;

@@ -1,9 +1,9 @@
-//! The command line that every program with functions gets.
+//! The command line of every program with functions.
 
 #[doc(inline)]
 pub use convoke_cli::*;
 
-/// Writes the `main` function of a program: its command line, with the version of its crate.
+/// Defines the `main` function of a program: its command line, with the version of its crate.
 ///
 /// ```ignore
 /// mod books;
@@ -11,7 +11,7 @@ pub use convoke_cli::*;
 /// convoke::main!();
 /// ```
 ///
-/// `--version` also names the commit if the variable `CONVOKE_COMMIT` has it at build time.
+/// `--version` also prints the commit if the variable `CONVOKE_COMMIT` is set at build time.
 #[cfg(feature = "sqlite")]
 #[macro_export]
 macro_rules! main {
@@ -25,7 +25,7 @@ macro_rules! main {
     };
 }
 
-/// Runs the command line of this process. `convoke::main!()` is the same with the version of the program's crate.
+/// Runs the command line of this process. `convoke::main!()` does the same with the version of the program's crate.
 #[cfg(feature = "sqlite")]
 pub fn main() -> std::process::ExitCode {
     main_of(Program { version: env!("CARGO_PKG_VERSION"), commit: None })

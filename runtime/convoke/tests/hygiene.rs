@@ -1,5 +1,4 @@
-//! The whole surface of the attributes in a crate where no name is in scope by itself, and where the author's own names
-//! are those that an expansion might have used.
+//! All attributes in a crate without a prelude, whose own names are names that an expansion could use.
 
 #![no_implicit_prelude]
 #![allow(missing_docs, reason = "what is tested is that it compiles")]
@@ -9,7 +8,7 @@ use ::std::option::Option;
 use ::std::string::String;
 use ::std::vec::Vec;
 
-/// Names that would be taken for something else, were they looked up where they should not.
+/// Names that an unhygienic expansion would resolve.
 #[allow(dead_code, reason = "they lie in wait")]
 mod traps {
     pub(crate) fn map() {}
@@ -38,7 +37,7 @@ use self::traps::{
     args, ctx, deserializer, f, generator, given, limit, map, number, object, place, row, serializer, text, value,
 };
 
-/// Names of types that an expansion might have taken for its own parameters.
+/// Names of types that an expansion could use for its own parameters.
 pub type A = String;
 pub type D = String;
 pub type S = String;

@@ -1,6 +1,6 @@
-//! What rustc says to mistakes: one a file, named for it.
+//! Compiler messages for mistakes: one mistake per file, after which the file is named.
 //!
-//! `.ci/renew` writes the expected messages anew.
+//! `.ci/renew` renews the expected messages.
 
 #[test]
 fn every_mistake_is_told_under_the_token_at_fault() {

@@ -1,6 +1,6 @@
-//! What the attributes' expansions name of this crate.
+//! The items of this crate that the expansions of the attributes use.
 //!
-//! Nothing here is for authors, and nothing here is stable.
+//! This module is not for authors, and it is not stable.
 
 pub use {inventory, schemars, serde};
 

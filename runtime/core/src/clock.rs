@@ -1,6 +1,6 @@
-//! Time: the only place that asks the system for it.
+//! Time: the only module that reads the clocks of the system.
 //!
-//! The runtime is given a [`Clock`], so a test can hold it still and move it on. Everything else takes time from there.
+//! The runtime gets a [`Clock`] and reads time only from it, so that a test can stop and advance the time.
 
 use std::fmt;
 use std::ops::{Add, Sub};
@@ -14,13 +14,13 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::wire::Invalid;
 use crate::wire::default::{FromLiteral, integer_literal};
 
-/// A time: whole milliseconds since the epoch, 0 … 8,640,000,000,000,000 on the wire.
+/// A time in whole milliseconds since the epoch, from 0 to 8,640,000,000,000,000 on the wire.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(transparent)]
 pub struct Millis(pub i64);
 
 impl Millis {
-    /// The latest time that the wire accepts: the greatest of ECMAScript's `Date`.
+    /// The latest time that the wire accepts: the maximum of ECMAScript's `Date`.
     pub const MAX: Millis = Millis(8_640_000_000_000_000);
 
     /// Milliseconds since the epoch.
@@ -28,7 +28,7 @@ impl Millis {
         self.0
     }
 
-    /// How long after `earlier` this is; zero if it is not.
+    /// Returns the time since `earlier`; zero if `earlier` is later.
     pub fn since(self, earlier: Millis) -> Duration {
         Duration::from_millis(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))
     }
@@ -83,7 +83,7 @@ impl JsonSchema for Millis {
     }
 }
 
-/// A time in the names of files: `20260131-235959`, in UTC.
+/// Formats a time for file names: `20260131-235959`, in UTC.
 pub fn stamp(time: Millis) -> String {
     use chrono::{Datelike as _, Timelike as _};
     let time = chrono::DateTime::from_timestamp_millis(time.0).unwrap_or_default();
@@ -98,15 +98,15 @@ pub fn stamp(time: Millis) -> String {
     )
 }
 
-/// Where the runtime takes time from.
+/// The source of time of the runtime.
 pub trait Clock: Send + Sync + 'static {
-    /// The time of day. It may jump, also backward.
+    /// Returns the time of day. It may jump, also backward.
     fn now(&self) -> Millis;
 
-    /// Time that only goes forward, since an arbitrary start: for durations and deadlines.
+    /// Returns the time since an arbitrary start, which never goes back: for durations and deadlines.
     fn monotonic(&self) -> Duration;
 
-    /// Whether somebody else sets the time of day, so that it is not held against other clocks.
+    /// Returns true if a test sets the time of day, so that it is not compared with other clocks.
     fn is_held(&self) -> bool {
         false
     }
@@ -118,7 +118,7 @@ pub struct SystemClock {
 }
 
 impl SystemClock {
-    /// A clock whose monotonic time starts now.
+    /// Creates a clock whose monotonic time starts now.
     #[allow(clippy::disallowed_methods, reason = "this is the clock")]
     pub fn new() -> Self {
         Self { start: Instant::now() }
@@ -143,8 +143,9 @@ impl Clock for SystemClock {
     }
 }
 
-/// A time of day that several machines share: each has its own clock, moved by how far another one, which all of them ask,
-/// is ahead of it. It does not go back, unless the machine's clock goes back by more than that corrects.
+/// A time of day that several machines share. All machines measure one reference clock, and each corrects its own clock
+/// by the difference. The time does not go back, unless the machine's clock goes back by more than the largest
+/// correction.
 pub struct SharedClock {
     machine: Arc<dyn Clock>,
     offset_ms: AtomicI64,
@@ -152,10 +153,10 @@ pub struct SharedClock {
 }
 
 impl SharedClock {
-    /// The machine's clock is moved by so much at most: one that is further off is to be set right.
+    /// Largest correction of the machine's clock. A clock with a larger error must be synchronized by the operator.
     pub const OFFSET_MAX_MS: i64 = 500;
 
-    /// This machine's clock, not moved yet.
+    /// Creates a shared clock on the machine's clock, without a correction.
     pub fn over(machine: Arc<dyn Clock>) -> Self {
         Self { machine, offset_ms: AtomicI64::new(0), last: AtomicI64::new(i64::MIN) }
     }
@@ -165,8 +166,9 @@ impl SharedClock {
         &self.machine
     }
 
-    /// Takes in that the clock which all ask showed `theirs` at some moment between `asked` and `answered`, by the clock of
-    /// the machine. This one is moved no further than that requires, so that an answer that took long moves it by nothing.
+    /// Applies a measurement: the reference clock showed `theirs` at some moment between `asked` and `answered` on the
+    /// machine's clock. The correction changes only as much as the measurement requires, so a slow response does not
+    /// change it.
     pub fn measure(&self, theirs: Millis, asked: Millis, answered: Millis) {
         let (least, most) = (theirs.0 - answered.0.max(asked.0), theirs.0 - asked.0);
         let offset = self.offset_ms.load(Ordering::Relaxed).clamp(least, most);
@@ -197,21 +199,21 @@ impl Clock for SharedClock {
     }
 }
 
-/// A time of day that stands still until it is moved, for tests.
+/// A time of day that changes only on request, for tests.
 ///
-/// Monotonic time is the machine's: deadlines and latencies stay real while the time of day is held.
+/// Monotonic time is that of the machine, so deadlines and latencies stay real.
 pub struct HeldClock {
     now: AtomicI64,
     machine: SystemClock,
 }
 
 impl HeldClock {
-    /// A clock that shows `now` until [`HeldClock::advance`] or [`HeldClock::set`].
+    /// Creates a clock that shows `now` until [`HeldClock::advance`] or [`HeldClock::set`].
     pub fn at(now: Millis) -> Self {
         Self { now: AtomicI64::new(now.0), machine: SystemClock::new() }
     }
 
-    /// Moves the time of day on.
+    /// Advances the time of day.
     pub fn advance(&self, by: Duration) {
         self.now.fetch_add(i64::try_from(by.as_millis()).unwrap_or(i64::MAX), Ordering::SeqCst);
     }
@@ -240,7 +242,7 @@ impl Clock for HeldClock {
 mod tests {
     use super::*;
 
-    /// A clock that is set, and is not known to be.
+    /// A clock that the test sets, but that does not report it.
     struct Set(AtomicI64);
 
     impl Clock for Set {
@@ -254,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shared_clock_follows_what_is_measured_within_its_bound_and_does_not_go_back() {
+    fn shared_clock_follows_measurements_within_its_limit_and_does_not_go_back() {
         let machine = Arc::new(Set(AtomicI64::new(10_000)));
         let clock = SharedClock::over(machine.clone());
         let measure = |theirs, asked, answered| {
@@ -263,21 +265,21 @@ mod tests {
         };
         assert_eq!(clock.now(), Millis(10_000));
         assert_eq!(measure(10_300, 9_990, 10_000), 10_300);
-        assert_eq!(measure(10_200, 8_000, 10_000), 10_300, "what a slow answer allows is left as it is");
-        // Set back by a little it stands still until it is caught up.
+        assert_eq!(measure(10_200, 8_000, 10_000), 10_300, "a slow response does not change the correction");
+        // After a small negative correction, the clock stops until the time has caught up.
         assert_eq!(measure(10_250, 10_000, 10_000), 10_300);
         machine.0.store(10_049, Ordering::SeqCst);
         assert_eq!(clock.now(), Millis(10_300));
         machine.0.store(10_051, Ordering::SeqCst);
         assert_eq!(clock.now(), Millis(10_301));
-        // A clock that is too wrong is moved by the bound, and one that jumps back is followed.
+        // A large difference is corrected by the limit, and a large jump back of the machine's clock is followed.
         assert_eq!(measure(99_000, 10_051, 10_051), 10_551);
         machine.0.store(1_000, Ordering::SeqCst);
         assert_eq!(clock.now(), Millis(1_500));
     }
 
     #[test]
-    fn a_stamp_is_the_time_in_utc() {
+    fn stamp_is_the_time_in_utc() {
         assert_eq!(stamp(Millis(0)), "19700101-000000");
         assert_eq!(stamp(Millis(1_769_903_999_999)), "20260131-235959");
     }

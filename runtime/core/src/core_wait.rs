@@ -1,41 +1,43 @@
-//! How long a thread waited for a core: time by the clock that is no work of the thread, whatever else the machine does.
+//! The time that a thread waited for a core because other threads used all cores.
 
 use std::time::Duration;
 
-/// A stretch of work of the thread that began it.
+/// A measurement of the current thread's wait for a core.
 #[derive(Clone, Copy, Debug)]
 pub struct CoreWait(Option<Duration>);
 
 impl CoreWait {
-    /// Begins one that is measured. It costs about a microsecond.
+    /// Begins a measurement, which costs about a microsecond.
     pub fn begin() -> Self {
         Self(Some(waited_so_far()))
     }
 
-    /// Begins one that is not.
+    /// Returns a value without a measurement.
     pub const fn unmeasured() -> Self {
         Self(None)
     }
 
-    /// Whether it is measured.
+    /// True if this is a measurement.
     pub const fn is_measured(self) -> bool {
         self.0.is_some()
     }
 
-    /// How long the thread has waited for a core since; to be asked on the thread that began it.
+    /// Returns the time that the thread has waited for a core since the beginning. Must be called on the thread that
+    /// began it.
     pub fn waited(self) -> Option<Duration> {
         self.0.map(|before| waited_so_far().saturating_sub(before))
     }
 }
 
-/// How long the thread that calls has waited for a core since it began; nothing where the system does not say.
+/// The time that the calling thread has waited for a core since the thread started; zero if the system does not report
+/// it.
 #[cfg(target_os = "linux")]
 fn waited_so_far() -> Duration {
     use std::fs::File;
     use std::os::unix::fs::FileExt as _;
 
     thread_local! {
-        /// Three numbers: nanoseconds at work, nanoseconds that it waited for a core, and how often it had one.
+        /// A file with three numbers: nanoseconds on a core, nanoseconds of waiting for a core, and time slices.
         static FILE: Option<File> = File::open("/proc/thread-self/schedstat").ok();
     }
     FILE.with(|file| {
@@ -59,12 +61,12 @@ mod tests {
     use super::*;
 
     #[test]
-    #[allow(clippy::disallowed_methods, reason = "what is measured is the machine's time")]
-    fn a_thread_that_shares_its_core_waits_for_it_and_one_that_sleeps_does_not() {
+    #[allow(clippy::disallowed_methods, reason = "the test measures the time of the machine")]
+    fn thread_that_shares_its_core_waits_and_sleeping_thread_does_not() {
         let began = CoreWait::begin();
         std::thread::sleep(Duration::from_millis(50));
         let asleep = began.waited().unwrap();
-        // More threads than cores, all at work: each of them waits sooner or later.
+        // More busy threads than cores: each thread waits at some time.
         let (done, cores) = (AtomicBool::new(false), std::thread::available_parallelism().map_or(1, usize::from));
         let waited = std::thread::scope(|scope| {
             for _ in 0..4 * cores {

@@ -1,6 +1,6 @@
-//! The one error type of functions and of calls, and the closed set of its codes.
+//! The error type of functions and calls, and the closed set of its codes.
 //!
-//! Every spelling, its HTTP status and whether a retry can help are written here and nowhere else.
+//! Each code, its HTTP status and its retry rule are defined here and nowhere else.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,22 +8,22 @@ use std::fmt;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-/// What a function returns: its value, or an [`Error`] with a code.
+/// The result of a function: its value, or an [`Error`] with a code.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Declares the codes with their spelling, HTTP status and whether the same call may succeed later.
+/// Declares the codes with their text on the wire, their HTTP status, and true if a retry of the same call can succeed.
 macro_rules! codes {
     ($($(#[doc = $doc:literal])* $variant:ident = $text:literal, $status:literal, $retry:literal;)*) => {
-        /// What went wrong, as a client switches on it (`errorData.code`).
+        /// The kind of an error, which clients read as `errorData.code`.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         pub enum Code { $($(#[doc = $doc])* $variant,)* }
 
         impl Code {
-            /// Every code, in the order in which clients read of them.
+            /// All codes, in the order of the documentation for clients.
             pub const ALL: &'static [Code] = &[$(Code::$variant,)*];
 
-            /// The spelling on the wire.
+            /// The text on the wire.
             pub const fn as_str(self) -> &'static str {
                 match self { $(Code::$variant => $text,)* }
             }
@@ -33,12 +33,12 @@ macro_rules! codes {
                 match self { $(Code::$variant => $status,)* }
             }
 
-            /// What it means, in a sentence.
+            /// The meaning, as one sentence.
             pub const fn meaning(self) -> &'static str {
                 match self { $(Code::$variant => concat!($($doc),*).trim_ascii_start(),)* }
             }
 
-            /// Whether the same call, sent again later, can succeed without a change by the caller.
+            /// True if a later retry of the same call can succeed.
             pub const fn retryable(self) -> bool {
                 match self { $(Code::$variant => $retry,)* }
             }
@@ -47,27 +47,27 @@ macro_rules! codes {
 }
 
 codes! {
-    /// The function needs a caller and there is none.
+    /// The function requires an authenticated caller, and the call has no credentials.
     Unauthenticated = "UNAUTHENTICATED", 200, false;
     /// The caller has no right to do this.
     Forbidden = "FORBIDDEN", 200, false;
-    /// The thing named does not exist, or is not the caller's.
+    /// The named object does not exist, or the caller has no access to it.
     NotFound = "NOT_FOUND", 200, false;
     /// An argument is missing, unknown, of the wrong type, or out of bounds; `field` names it.
     InvalidArgument = "INVALID_ARGUMENT", 200, false;
-    /// It collides with what is stored.
+    /// The change conflicts with stored data.
     Conflict = "CONFLICT", 200, false;
     /// The idempotency key was used with other arguments.
     IdempotencyKeyReused = "IDEMPOTENCY_KEY_REUSED", 200, false;
-    /// The state of things does not allow it.
+    /// The current state does not allow the call.
     FailedPrecondition = "FAILED_PRECONDITION", 200, false;
-    /// Too many calls, or too much of something, by this caller.
+    /// The caller made too many calls or used too much of a resource.
     RateLimited = "RATE_LIMITED", 200, true;
-    /// A service outside failed.
+    /// An external service failed.
     ProviderError = "PROVIDER_ERROR", 200, true;
-    /// The function ran longer than it may; nothing of it was kept.
+    /// The function ran into its timeout and was rolled back.
     Timeout = "TIMEOUT", 200, true;
-    /// It cannot be done now.
+    /// The call cannot be served now.
     Unavailable = "UNAVAILABLE", 200, true;
     /// The body is not JSON, has a duplicate key, or nests too deep.
     InvalidJson = "INVALID_JSON", 400, false;
@@ -77,15 +77,15 @@ codes! {
     UnsupportedFormat = "UNSUPPORTED_FORMAT", 400, false;
     /// No public function has this path.
     FunctionNotFound = "FUNCTION_NOT_FOUND", 400, false;
-    /// The function is of another kind than the route.
+    /// The route is for another kind of function.
     WrongFunctionKind = "WRONG_FUNCTION_KIND", 400, false;
     /// The credentials that were sent are not valid.
     InvalidCredentials = "INVALID_CREDENTIALS", 401, false;
-    /// The deploy key is valid and lacks the scope.
+    /// The deploy key is valid but lacks the scope.
     InsufficientScope = "INSUFFICIENT_SCOPE", 403, false;
-    /// Not a route.
+    /// There is no such route.
     RouteNotFound = "ROUTE_NOT_FOUND", 404, false;
-    /// A route, but not with this method.
+    /// The route does not have this method.
     MethodNotAllowed = "METHOD_NOT_ALLOWED", 405, false;
     /// The request did not arrive in time.
     RequestTimeout = "REQUEST_TIMEOUT", 408, true;
@@ -93,25 +93,25 @@ codes! {
     PayloadTooLarge = "PAYLOAD_TOO_LARGE", 413, false;
     /// The body is not declared as JSON.
     UnsupportedMediaType = "UNSUPPORTED_MEDIA_TYPE", 415, false;
-    /// Too many calls of one address.
+    /// The address made too many calls.
     TooManyRequests = "TOO_MANY_REQUESTS", 429, true;
     /// The header block is larger than the limit.
     HeadersTooLarge = "HEADERS_TOO_LARGE", 431, false;
     /// The request cannot be read as HTTP.
     BadRequest = "BAD_REQUEST", 400, false;
-    /// Something broke inside; the log has the reason under the request id.
+    /// The server failed; its log has the reason under the request id.
     Internal = "INTERNAL", 500, false;
     /// It is unknown whether the mutation was committed.
     CommitUnknown = "COMMIT_UNKNOWN", 500, false;
-    /// More calls wait than may.
+    /// Too many calls are waiting.
     Overloaded = "OVERLOADED", 503, true;
-    /// Starting, draining, or the store or identity keys cannot be used now.
+    /// The server is starting or draining, or its store or identity keys are not available.
     NotReady = "NOT_READY", 503, true;
 }
 
 impl Code {
-    /// Returns whether the call failed by no rule: the server, the function's code or a service outside could not do it. Any
-    /// other error is a refusal.
+    /// Returns true if the server, the function's code or an external service failed. Any other error is a rejection by
+    /// a rule.
     pub const fn is_failure(self) -> bool {
         matches!(
             self,
@@ -138,12 +138,12 @@ impl Serialize for Code {
     }
 }
 
-/// The sentence every client sees for [`Code::Internal`]; the cause stays in the log.
+/// The message of [`Code::Internal`] for clients. Only the log has the cause.
 pub const INTERNAL_MESSAGE: &str = "Internal error. The server's log has the reason under this request id.";
 
-/// A refusal or failure: a [`Code`], a sentence for the client, and extra data beside the code.
+/// A rejection or failure: a [`Code`], a message for the client, and additional data.
 ///
-/// `Display` is what the client reads. The source, where there is one, is for the operator's log only.
+/// `Display` is the message for the client. The source, if any, is only for the operator's log.
 pub struct Error(Box<Inner>);
 
 struct Inner {
@@ -153,7 +153,7 @@ struct Inner {
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
-/// One constructor a code that functions use.
+/// Defines one constructor per code that functions use.
 macro_rules! constructors {
     ($($(#[$doc:meta])* $name:ident => $code:ident;)*) => {
         $($(#[$doc])* pub fn $name(message: impl Into<Cow<'static, str>>) -> Self {
@@ -163,49 +163,49 @@ macro_rules! constructors {
 }
 
 impl Error {
-    /// An error with this code and sentence.
+    /// Creates an error with this code and message.
     pub fn new(code: Code, message: impl Into<Cow<'static, str>>) -> Self {
         Self(Box::new(Inner { code, message: message.into(), data: Map::new(), source: None }))
     }
 
     constructors! {
-        /// `UNAUTHENTICATED`.
+        /// Creates an `UNAUTHENTICATED` error.
         unauthenticated => Unauthenticated;
-        /// `FORBIDDEN`.
+        /// Creates a `FORBIDDEN` error.
         forbidden => Forbidden;
-        /// `NOT_FOUND`.
+        /// Creates a `NOT_FOUND` error.
         not_found => NotFound;
-        /// `CONFLICT`.
+        /// Creates a `CONFLICT` error.
         conflict => Conflict;
-        /// `FAILED_PRECONDITION`.
+        /// Creates a `FAILED_PRECONDITION` error.
         failed_precondition => FailedPrecondition;
-        /// `RATE_LIMITED`.
+        /// Creates a `RATE_LIMITED` error.
         rate_limited => RateLimited;
-        /// `PROVIDER_ERROR`.
+        /// Creates a `PROVIDER_ERROR` error.
         provider => ProviderError;
-        /// `TIMEOUT`.
+        /// Creates a `TIMEOUT` error.
         timeout => Timeout;
-        /// `UNAVAILABLE`.
+        /// Creates an `UNAVAILABLE` error.
         unavailable => Unavailable;
-        /// `OVERLOADED`.
+        /// Creates an `OVERLOADED` error.
         overloaded => Overloaded;
-        /// `NOT_READY`.
+        /// Creates a `NOT_READY` error.
         not_ready => NotReady;
     }
 
-    /// `INVALID_ARGUMENT` for the argument at `field`, a path such as `interests[2].category`.
+    /// Creates an `INVALID_ARGUMENT` error for the argument at `field`, a path such as `interests[2].category`.
     pub fn invalid_argument(field: impl Into<String>, message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(Code::InvalidArgument, message).with("field", field.into())
     }
 
-    /// `INTERNAL`: the client reads one fixed sentence, the log gets `cause`.
+    /// Creates an `INTERNAL` error. The client gets a fixed message, and the log gets `cause`.
     pub fn internal(cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         let mut error = Self::new(Code::Internal, INTERNAL_MESSAGE);
         error.0.source = Some(cause.into());
         error
     }
 
-    /// As [`Error::internal`], of what a function panicked with.
+    /// Creates an `INTERNAL` error from the panic of a function.
     pub fn panicked(panic: &(dyn std::any::Any + Send)) -> Self {
         let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
         Self::internal(format!("the function panicked: {}", text.unwrap_or("without a message")))
@@ -218,7 +218,7 @@ impl Error {
         self
     }
 
-    /// The same, with its members written another way.
+    /// Replaces the members of `errorData` by the result of `write`.
     pub fn with_data(mut self, write: impl FnOnce(&Map<String, Value>) -> Map<String, Value>) -> Self {
         self.0.data = write(&self.0.data);
         self
@@ -236,22 +236,22 @@ impl Error {
         self.0.code
     }
 
-    /// The sentence for the client.
+    /// The message for the client.
     pub fn message(&self) -> &str {
         &self.0.message
     }
 
-    /// The members of `errorData` beside `code`.
+    /// The members of `errorData` without `code`.
     pub fn data(&self) -> &Map<String, Value> {
         &self.0.data
     }
 
-    /// The argument that an `INVALID_ARGUMENT` is about.
+    /// The path of the argument of an `INVALID_ARGUMENT`.
     pub fn field(&self) -> Option<&str> {
         self.0.data.get("field").and_then(Value::as_str)
     }
 
-    /// Cause by cause, outermost first, for the log.
+    /// The message and all causes, outermost first, for the log.
     pub fn chain(&self) -> String {
         let mut text = self.message().to_owned();
         let mut next = std::error::Error::source(self);
@@ -264,9 +264,9 @@ impl Error {
     }
 }
 
-/// An error that `?` turns into an [`Error`]: its meaning for the client is known.
+/// An error that `?` converts to an [`Error`], because its meaning for the client is known.
 ///
-/// It is a trait of its own, so that rustc says what to do with an error whose meaning is not known.
+/// This is a separate trait, so that rustc can explain what to do with an error whose meaning is unknown.
 #[diagnostic::on_unimplemented(
     message = "`?` does not know what `{Self}` means for the client",
     label = "it has no code that the client could switch on",
@@ -275,7 +275,7 @@ impl Error {
     note = "for an error of your own: `impl From<{Self}> for Error`"
 )]
 pub trait IntoError {
-    /// The error with its code.
+    /// Converts the error to one with a code.
     fn into_error(self) -> Error;
 }
 
@@ -307,7 +307,7 @@ impl std::error::Error for Error {
     }
 }
 
-/// `errorData` as the client reads it: the code first, then the rest.
+/// Serializes `errorData`: the code first, then the other members.
 impl Serialize for Error {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         use serde::ser::SerializeMap;
@@ -325,7 +325,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn error_data_has_the_code_first_and_the_field_beside_it() {
+    fn error_data_has_the_code_first_and_then_the_field() {
         let error = Error::invalid_argument("interests[2].category", "must be one of a, b");
         assert_eq!(
             serde_json::to_string(&error).unwrap(),
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn an_internal_error_hides_its_cause_from_the_client_and_keeps_it_for_the_log() {
+    fn internal_error_shows_its_cause_in_the_log_only() {
         let error = Error::internal("disk on fire");
         assert_eq!(error.to_string(), INTERNAL_MESSAGE);
         assert!(error.chain().ends_with("disk on fire"));

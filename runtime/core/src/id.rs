@@ -1,8 +1,8 @@
-//! Ids: TypeIDs that sort by time and name their table.
+//! Ids: TypeIDs that sort by time and have the prefix of their table.
 //!
-//! On the wire an id is `<prefix>_` and 26 characters of base32 (TypeID 0.3); inside it is the 128 bits of a UUIDv7.
-//! The generator strictly increases: within a millisecond, across restarts (it is told the greatest id stored), and
-//! when the clock jumps back.
+//! On the wire, an id is `<prefix>_` and 26 characters of base32 (TypeID 0.3). In memory, it is the 128 bits of a
+//! UUIDv7. The generator strictly increases: within a millisecond, across restarts (it starts after the greatest stored
+//! id), and when the clock jumps back.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -16,28 +16,29 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::clock::Millis;
 
-/// What rows have ids: a table. Apart from what else a table is, so that two can hold ids of each other.
+/// A table whose rows have ids. This is separate from the other traits of a table, so that two tables can have ids of
+/// each other.
 pub trait Named {
     /// The table's name.
     const NAME: &'static str;
 
-    /// The prefix of its ids.
+    /// The prefix of the table's ids.
     const PREFIX: &'static str;
 }
 
-/// The id of a row of table `T`. One of another table is another type, and does not parse as this one.
+/// The id of a row of table `T`. An id of another table has another type and does not parse as this one.
 pub struct Id<T> {
     bits: u128,
     table: PhantomData<fn() -> T>,
 }
 
 impl<T> Id<T> {
-    /// The id with these bits.
+    /// Creates the id with these bits.
     pub const fn from_bits(bits: u128) -> Self {
         Self { bits, table: PhantomData }
     }
 
-    /// The 128 bits, as the store keeps them.
+    /// The 128 bits, as the store has them.
     pub const fn bits(self) -> u128 {
         self.bits
     }
@@ -72,10 +73,10 @@ impl<T> Hash for Id<T> {
 }
 
 impl<T: Named> Id<T> {
-    /// Hands on its text, which is written without going through a formatter.
+    /// Calls `use_text` with the text, which is written without a formatter.
     fn with_text<R>(self, use_text: impl FnOnce(&str) -> R) -> R {
         const { assert!(T::PREFIX.len() <= PREFIX_LEN_MAX, "a prefix of a TypeID has at most 63 letters") };
-        // From the beginning of a word on, UTF-8 is checked in words.
+        // The UTF-8 check of aligned text reads whole words.
         #[repr(align(8))]
         struct Words([u8; PREFIX_LEN_MAX + 1 + 26]);
         let Words(text) = &mut Words([0; PREFIX_LEN_MAX + 1 + 26]);
@@ -99,7 +100,7 @@ impl<T: Named> fmt::Debug for Id<T> {
     }
 }
 
-/// The text is no id of that table.
+/// The error of a text that is not an id of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not an id of this table")]
 pub struct NotAnId;
@@ -152,13 +153,13 @@ impl<T: Named> JsonSchema for Id<T> {
     }
 }
 
-/// Letters of a prefix, as TypeID bounds it.
+/// Largest length of a prefix in TypeID.
 const PREFIX_LEN_MAX: usize = 63;
 
-/// Crockford's base32 in lower case, as TypeID fixes it.
+/// Crockford's base32 in lower case, the alphabet of TypeID.
 const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 
-/// The digit of every byte, or 255. A table, since every id in every request and reply passes here.
+/// The digit of each byte, or 255. It is a table because each id in each request and response is parsed with it.
 const DIGITS: [u8; 256] = {
     let mut digits = [255; 256];
     let mut i = 0;
@@ -169,7 +170,7 @@ const DIGITS: [u8; 256] = {
     digits
 };
 
-/// The 26 digits of an id, most significant first.
+/// Encodes an id as 26 digits, most significant first.
 pub fn encode(bits: u128) -> [u8; 26] {
     let mut text = [0; 26];
     let mut rest = bits;
@@ -180,10 +181,10 @@ pub fn encode(bits: u128) -> [u8; 26] {
     text
 }
 
-/// The bits of `<prefix>_<26 digits>`, if it is that.
+/// Parses `<prefix>_<26 digits>`. Returns `None` for any other text.
 pub fn parse(prefix: &str, text: &str) -> Option<u128> {
     let digits = text.strip_prefix(prefix)?.strip_prefix('_')?.as_bytes();
-    // 26 digits hold 130 bits: the first may not exceed 7.
+    // 26 digits have 130 bits, so the first may not exceed 7.
     if digits.len() != 26 || digits[0] > b'7' {
         return None;
     }
@@ -201,7 +202,7 @@ pub fn parse(prefix: &str, text: &str) -> Option<u128> {
 /// The bits that a UUIDv7 fixes: version 7 and variant 2.
 const FIXED: u128 = 0x7 << 76 | 0x2 << 62;
 
-/// Makes ids that strictly increase.
+/// Generates ids that strictly increase.
 pub struct IdGenerator {
     last: Mutex<Free>,
     random: fn() -> u128,
@@ -211,23 +212,23 @@ pub struct IdGenerator {
 type Free = u128;
 
 impl IdGenerator {
-    /// A generator whose ids exceed `greatest`, the greatest one stored.
+    /// Creates a generator whose ids exceed `greatest`, the greatest stored id.
     pub fn after(greatest: u128) -> Self {
         Self { last: Mutex::new(free(greatest)), random: machine_random }
     }
 
-    /// A generator without randomness: for tests, which want the same ids in every run.
+    /// Creates a generator without randomness, for tests that need the same ids in each run.
     pub fn predictable() -> Self {
         Self { last: Mutex::new(0), random: || 0 }
     }
 
-    /// Raises the floor: the next id exceeds `greatest`.
+    /// Raises the minimum: the next id exceeds `greatest`.
     pub fn advance_past(&self, greatest: u128) {
         let mut last = self.last.lock();
         *last = (*last).max(free(greatest));
     }
 
-    /// The next id at the time `now`.
+    /// Generates the next id at the time `now`.
     pub fn next(&self, now: Millis) -> u128 {
         let time = u128::from(now.0.max(0).unsigned_abs()) & ((1 << 48) - 1);
         let random = (self.random)() & ((1 << 74) - 1);
@@ -256,7 +257,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_vectors_of_the_typeid_specification_hold() {
+    fn vectors_of_the_typeid_specification_pass() {
         // https://github.com/jetify-com/typeid: spec/valid.yml
         for (suffix, bits) in [
             ("00000000000000000000000000", 0),
@@ -283,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_increase_when_the_clock_stands_still_and_when_it_jumps_back() {
+    fn ids_increase_when_the_clock_stops_and_when_it_jumps_back() {
         let ids = IdGenerator::after(0);
         let mut last = 0;
         for now in [5_000, 5_000, 5_000, 4_000, 1, 6_000, 6_000] {
@@ -299,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_exceed_the_greatest_one_stored() {
+    fn ids_exceed_the_greatest_stored_id() {
         let stored = IdGenerator::after(0).next(Millis(9_000_000));
         assert!(IdGenerator::after(stored).next(Millis(1)) > stored);
     }

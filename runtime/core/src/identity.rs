@@ -1,6 +1,6 @@
-//! Who calls: the identity that a verified token names, and the kinds of caller.
+//! The callers: the identity of a verified token, and the kinds of caller.
 //!
-//! How a token is verified is `auth`'s affair; what a caller may do is the functions'.
+//! The module `auth` verifies tokens, and functions check the rights of a caller.
 
 use std::sync::Arc;
 
@@ -11,46 +11,46 @@ use serde_json::{Map, Value};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Identity {
-    /// Who issued the token.
+    /// The issuer of the token.
     pub issuer: String,
-    /// Whom the issuer means; unique within the issuer.
+    /// The user's id at the issuer, unique within the issuer.
     pub subject: String,
-    /// The e-mail address as the claim gave it.
+    /// The e-mail address, as in the claim.
     pub email: Option<String>,
-    /// Whether the provider vouches for the address; none if it does not say.
+    /// True if the provider has verified the e-mail address; absent if the token has no such claim.
     pub email_verified: Option<bool>,
-    /// A name to show.
+    /// A name to display.
     pub name: Option<String>,
-    /// The address of a picture.
+    /// The URL of a picture.
     pub picture: Option<String>,
-    /// The organization the identity acts in.
+    /// The organization of the identity.
     pub org_id: Option<String>,
-    /// Its roles, e.g. `admin`.
+    /// The roles, such as `admin`.
     pub roles: Vec<String>,
-    /// When the token was issued, seconds since the epoch.
+    /// The time at which the token was issued, in seconds since the epoch.
     pub issued_at: Option<i64>,
-    /// When the token ends, seconds since the epoch.
+    /// The time at which the token expires, in seconds since the epoch.
     pub expires_at: Option<i64>,
-    /// Every claim of the token.
+    /// All claims of the token.
     pub claims: Map<String, Value>,
 }
 
 impl Identity {
-    /// `issuer|subject`: one text that no other identity has.
+    /// Returns `issuer|subject`, a text that is unique to the identity.
     pub fn token_identifier(&self) -> String {
         format!("{}|{}", self.issuer, self.subject)
     }
 
-    /// Whether the identity carries this role.
+    /// Returns true if the identity has this role.
     pub fn has_role(&self, role: &str) -> bool {
         self.roles.iter().any(|own| own == role)
     }
 }
 
-/// Who makes a call.
+/// The caller of a function.
 #[derive(Clone, Debug, Default)]
 pub enum Caller {
-    /// No credentials were sent.
+    /// A caller without credentials.
     #[default]
     Nobody,
     /// A verified identity.
@@ -61,29 +61,29 @@ pub enum Caller {
     System,
 }
 
-/// A deploy key that was accepted.
+/// An accepted deploy key.
 #[derive(Clone, Debug)]
 pub struct DeployKeyCaller {
     /// The key's name.
     pub name: String,
-    /// What it may do.
+    /// The scopes of the key.
     pub scopes: Vec<String>,
-    /// The user it acts as, if any: issuer and subject only.
+    /// The user that the key acts as, if any: issuer and subject only.
     pub acting_as: Option<Arc<Identity>>,
 }
 
 impl DeployKeyCaller {
-    /// The scope that lets a key call internal functions.
+    /// The scope of keys that may call internal functions.
     pub const INTERNAL: &str = "internal";
 
-    /// Returns whether it may call internal functions.
+    /// Returns true if the key may call internal functions.
     pub fn may_call_internal(&self) -> bool {
         self.scopes.iter().any(|scope| scope == Self::INTERNAL)
     }
 }
 
 impl Caller {
-    /// The identity the call runs as: the user's own, or the one a deploy key acts as.
+    /// The identity of the call: that of the user, or that which a deploy key acts as.
     pub fn identity(&self) -> Option<&Arc<Identity>> {
         match self {
             Caller::User(identity) => Some(identity),
@@ -92,7 +92,7 @@ impl Caller {
         }
     }
 
-    /// The deploy key, if one makes the call.
+    /// The deploy key of the call, if any.
     pub fn deploy_key(&self) -> Option<&DeployKeyCaller> {
         match self {
             Caller::DeployKey(key) => Some(key),

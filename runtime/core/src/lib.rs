@@ -1,6 +1,6 @@
-//! What every part of Convoke speaks of: errors, time, ids, identities, limits, and values as they are on the wire.
+//! The types that all parts of Convoke use: errors, time, ids, identities, limits, and values on the wire.
 //!
-//! Nothing here opens a file of an installation, or a socket. Its modules, in reading order:
+//! This crate opens no file of an installation and no socket. Its modules, in reading order:
 
 extern crate self as convoke;
 

@@ -1,31 +1,30 @@
-//! Which threads go first when all cores are busy.
+//! The priorities of threads when all cores are busy.
 //!
-//! Tasks of the executor and mutations are short, and everybody waits for them: answers that are made already, and calls
-//! that have only come. A thread that works for longer than a moment at a time leaves the cores to them first, and uses
-//! what is left.
+//! Tasks of the executor and mutations are short, and all clients wait for them. A thread that runs longer at a time
+//! has a lower priority, so that it uses only the rest of the cores.
 
-/// How far a thread stands back: each step is about a quarter less of a core that others want too.
+/// The increase of a thread's nice value. Each step is about a quarter less of a contended core.
 #[derive(Clone, Copy, Debug)]
-pub enum Behind {
-    /// A reader's: milliseconds at a time, for somebody who waits.
-    Calls = 5,
-    /// Work on a thread of its own: seconds.
-    Readers = 10,
+pub enum Niceness {
+    /// A reader, which runs for milliseconds while a client waits.
+    BelowCalls = 5,
+    /// Work on a separate thread, which runs for seconds.
+    BelowReaders = 10,
 }
 
-/// Has the thread that calls stand back from now on. Where the system does not let it, it works as before.
+/// Lowers the priority of the current thread. Does nothing if the system does not allow it.
 #[cfg(target_os = "linux")]
-pub fn stand_back(behind: Behind) {
+pub fn lower_priority(by: Niceness) {
     use rustix::process::{getpriority_process, setpriority_process};
-    // On Linux the number of a thread stands for this thread alone.
+    // On Linux, the priority of a thread id is that of this thread only.
     let thread = Some(rustix::thread::gettid());
     if let Ok(own) = getpriority_process(thread) {
-        let _ = setpriority_process(thread, own + behind as i32);
+        let _ = setpriority_process(thread, own + by as i32);
     }
 }
 
 #[cfg(not(target_os = "linux"))]
-pub fn stand_back(_: Behind) {}
+pub fn lower_priority(_: Niceness) {}
 
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
@@ -34,14 +33,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_thread_stands_back_alone() {
+    fn only_the_calling_thread_has_a_lower_priority() {
         let own = || getpriority_process(Some(rustix::thread::gettid())).unwrap();
         let before = own();
-        let behind = std::thread::spawn(move || {
-            stand_back(Behind::Readers);
+        let lowered = std::thread::spawn(move || {
+            lower_priority(Niceness::BelowReaders);
             own()
         });
-        assert_eq!(behind.join().unwrap(), (before + 10).min(19));
+        assert_eq!(lowered.join().unwrap(), (before + 10).min(19));
         assert_eq!(own(), before);
     }
 }

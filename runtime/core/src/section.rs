@@ -4,29 +4,28 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde::de::DeserializeOwned;
 
-/// A section of `convoke.toml` that belongs to the application, e.g. `[livekit]`.
+/// A section of `convoke.toml` that belongs to the application, such as `[livekit]`.
 ///
-/// [`crate::section!`] declares one whole: fields, defaults and what they mean. A section that is read in a way of its
-/// own implements this trait and is registered by `convoke::section!(LiveKit);`. Either way a mistake in the file stops
-/// the start and not the first call, and `convoke config example` shows the section: fields, defaults and doc comments
-/// come from the type that is read.
+/// [`crate::section!`] declares a section with its fields, defaults and descriptions. A section with its own
+/// `Deserialize` implements this trait and is registered with `convoke::section!(LiveKit);`. In both cases, an error in
+/// the file stops the start, and `convoke config example` shows the fields, defaults and doc comments of the section.
 pub trait Section: DeserializeOwned + Default + JsonSchema + Send + Sync + 'static {
     /// The table's name in the file.
     const NAME: &'static str;
 }
 
-/// A registered section: how to check it at start, and what it consists of.
+/// A registered section, with its check at start and its schema.
 pub struct SubmittedSection {
     /// The table's name.
     pub name: &'static str,
-    /// Reads the section; says what does not fit.
+    /// Parses the section and returns the error, if any.
     pub check: fn(toml::Value) -> Result<(), String>,
-    /// The JSON schema of the table as it is read.
+    /// Returns the JSON schema of the table.
     pub schema: fn() -> serde_json::Value,
 }
 inventory::collect!(SubmittedSection);
 
-/// What [`crate::section!`] registers.
+/// Returns the entry that [`crate::section!`] registers.
 pub const fn submitted<S: Section>() -> SubmittedSection {
     SubmittedSection {
         name: S::NAME,
@@ -35,7 +34,7 @@ pub const fn submitted<S: Section>() -> SubmittedSection {
     }
 }
 
-/// The schema of a type as it is read, with everything in place.
+/// Returns the schema of a type, with all references inlined.
 pub fn schema_of<T: JsonSchema>() -> serde_json::Value {
     SchemaSettings::draft2020_12()
         .with(|settings| settings.inline_subschemas = true)
@@ -44,16 +43,16 @@ pub fn schema_of<T: JsonSchema>() -> serde_json::Value {
         .to_value()
 }
 
-/// Declares a section of settings, or registers a [`Section`] that is declared elsewhere.
+/// Declares a section of settings, or registers an existing [`Section`].
 ///
 /// ```
 /// # extern crate convoke_core as convoke;
 /// convoke::section! {
-///     /// What the shop decides.
+///     /// Settings of the shop.
 ///     pub struct Shop in "shop" {
-///         /// Orders that one customer may make a day.
+///         /// Orders per customer and day.
 ///         pub orders_per_day: u32 = 100,
-///         /// What stands above every bill.
+///         /// The first line of each bill.
 ///         pub greeting: String = "Thank you".to_owned(),
 ///     }
 /// }
@@ -61,7 +60,7 @@ pub fn schema_of<T: JsonSchema>() -> serde_json::Value {
 /// assert_eq!(Shop::default().orders_per_day, 100);
 /// ```
 ///
-/// A function reads it with `ctx.settings::<Shop>()`; the file writes it as
+/// A function reads it with `ctx.settings::<Shop>()`. Its form in the file is
 ///
 /// ```toml
 /// [shop]

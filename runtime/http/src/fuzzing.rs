@@ -12,7 +12,7 @@ use crate::wire::guarded_io::{GuardedIo, Protocol};
 use crate::wire::head::{Framing, Head, HeadLimits};
 use convoke_core::limits::Limits;
 
-/// The place of a request in the bytes of a connection.
+/// The position of a request in the bytes of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Framed {
     /// The head, with its blank line.
@@ -23,7 +23,7 @@ pub struct Framed {
     pub is_chunked: bool,
 }
 
-/// Returns the whole requests that the reader accepts at the beginning of `bytes`.
+/// Returns the complete requests that the reader accepts at the beginning of `bytes`.
 pub fn framed(bytes: &[u8]) -> Vec<Framed> {
     let limits = Limits::default();
     let limits = HeadLimits { bytes_max: limits.header_bytes_max, fields_max: limits.header_fields_max };
@@ -45,7 +45,7 @@ pub fn framed(bytes: &[u8]) -> Vec<Framed> {
     found
 }
 
-/// The stream that hyper reads in place of `stream`, of which `first` was read already.
+/// Wraps `stream`, of which `first` was read already, in the stream that hyper reads.
 pub fn guarded<S: AsyncRead + AsyncWrite + Unpin>(
     stream: S,
     first: &[u8],

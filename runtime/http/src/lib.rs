@@ -1,10 +1,10 @@
-//! The listener: from bytes on a socket to one whole, checked request, and from a [`Reply`] back to bytes.
+//! The listener: it turns the bytes of a socket into complete, checked requests, and each [`Reply`] into bytes.
 //!
-//! It owns everything of HTTP itself: connections and their limits, what is refused before anything runs, routes,
-//! request ids, CORS, TLS, draining. It knows no function, no envelope's content and no credential: those belong to
-//! the [`Handler`] that it passes requests to. Its rooms, each of which uses only those before it:
+//! This crate owns HTTP: connections and their limits, early rejections, routes, request ids, CORS, TLS, draining. It
+//! knows no function, no content of an envelope and no credential: those belong to the [`Handler`] to which it passes
+//! requests. Each of its modules uses only those before it:
 //!
-//! - `wire`: the bytes of a connection, parsed strictly and guarded.
+//! - `wire`: the bytes of a connection, with strict parsing and timeouts.
 //! - `exchange`: one request and its response.
 //! - `listener`: sockets, TLS, the limits of connections, and the drain.
 

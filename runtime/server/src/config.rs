@@ -1,7 +1,7 @@
-//! The settings of an installation: flags over environment over `convoke.toml` over defaults.
+//! The settings of an installation. In order of precedence: flags, environment, `convoke.toml`, defaults.
 //!
-//! clap resolves flags and environment; this module reads the file, lays the two together, and refuses what cannot
-//! work, each time with the sentence that says what to write.
+//! clap resolves flags and environment. This module reads the file, merges both, and rejects settings that cannot work.
+//! Each error says what to write instead.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -21,83 +21,83 @@ use convoke_store::{EngineFactory, Engines};
 
 pub use crate::settings::sources::{EnvironmentFlag, Flags, LogFormat};
 
-/// Where calls are served by default.
+/// The default listen address.
 pub const LISTEN: &str = "127.0.0.1:3210";
-/// Where the data lies by default.
+/// The default data folder.
 pub const DATA: &str = "./data";
-/// The secret that is the password of the database, where that is not in the data folder.
+/// The secret with the password of an external database.
 pub const STORE_PASSWORD: &str = "STORE_PASSWORD";
-/// The file of settings that is read if it is there and no other is named.
+/// The settings file that is read if it exists and the flags name no other.
 pub const FILE: &str = "convoke.toml";
 
-/// Everything an installation runs with.
+/// The effective settings of an installation.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Which deployment this is.
+    /// The deployment.
     pub environment: Environment,
-    /// Where everything of it lies.
+    /// The data folder.
     pub data: PathBuf,
-    /// The address of the database, where it is not in the data folder.
+    /// The address of an external database. `None`: the database is in the data folder.
     pub store: Option<String>,
     /// The listener.
     pub http: HttpOptions,
     /// The console.
     pub console: ConsoleOptions,
-    /// Whose tokens are accepted.
+    /// The identity providers and deploy key schemes.
     pub auth: AuthConfig,
-    /// When a success carries its log lines.
+    /// The successes that include their log lines.
     pub log_lines: LogLinesOn,
-    /// What the operator's log holds, if it was said.
+    /// The filter of the operator's log, if set.
     pub log: Option<String>,
-    /// How it is written.
+    /// The format of the operator's log.
     pub log_format: LogFormat,
-    /// The bounds.
+    /// The limits.
     pub limits: Limits,
     /// `[rates]` and the sections of the application.
     pub sections: toml::Table,
 }
 
-/// Settings that cannot work, with what to write instead.
+/// Settings that cannot work. The message says what to write instead.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct ConfigError(pub(crate) String);
 
 impl Config {
-    /// Lays flags and environment over the file.
+    /// Merges flags and environment variables over the file.
     ///
-    /// `environment` is the flag, if it was given; without it and the file, `unless_told`.
+    /// `environment` is the value of the flag. If neither the flag nor the file sets it, `default_environment` applies.
     ///
     /// # Errors
-    /// A file that cannot be read, a setting that does not exist or does not fit.
+    /// An unreadable file, an unknown setting, or an invalid value.
     pub fn resolve(
         flags: &Flags,
         environment: Option<Environment>,
-        unless_told: Environment,
+        default_environment: Environment,
     ) -> Result<Self, ConfigError> {
-        Self::lay_over(read_file(flags.config.as_deref())?, flags, environment, unless_told)
+        Self::merge(read_file(flags.config.as_deref())?, flags, environment, default_environment)
     }
 
-    /// The settings of a server in production that this file alone makes.
+    /// Returns the settings of a production server with this file and no flags.
     ///
     /// # Errors
     /// As [`Config::resolve`].
     pub fn of_text(text: &str) -> Result<Self, ConfigError> {
         let file = parse(text).map_err(ConfigError)?;
-        Self::lay_over(file, &Flags::default(), None, Environment::Production)
+        Self::merge(file, &Flags::default(), None, Environment::Production)
     }
 
-    fn lay_over(
+    fn merge(
         file: File,
         flags: &Flags,
         environment: Option<Environment>,
-        unless_told: Environment,
+        default_environment: Environment,
     ) -> Result<Self, ConfigError> {
         let sections = file.rest;
-        let environment = environment.or(file.environment).unwrap_or(unless_told);
+        let environment = environment.or(file.environment).unwrap_or(default_environment);
         let is_dev = environment == Environment::Development;
         let mut limits = Limits::default();
         limits.set(&file.limits).map_err(ConfigError)?;
-        let default_listen = || LISTEN.parse().expect("the default address is one");
+        let default_listen = || LISTEN.parse().expect("the default address is valid");
         let tls = match (flags.tls_cert.clone().or(file.tls.cert), flags.tls_key.clone().or(file.tls.key)) {
             (Some(cert), Some(key)) => Some(TlsFiles::new(cert, key)),
             (None, None) => None,
@@ -130,14 +130,14 @@ impl Config {
         Ok(Self { environment, data, store, http, console, auth, log_lines, log, log_format, limits, sections })
     }
 
-    /// Refuses what must not serve strangers: no identity provider, or the development issuer.
+    /// Rejects settings without an identity provider: the server would reject every user.
     ///
     /// # Errors
-    /// A sentence that says how to add a provider.
+    /// The message says how to add a provider.
     pub fn require_provider(&self) -> Result<(), ConfigError> {
         if self.auth.providers.is_empty() {
             return Err(ConfigError(format!(
-                "no identity provider is configured, so nobody could call in {}.\n\
+                "no identity provider is configured, so no user could call in {}.\n\
                  Name the issuer of your users' tokens:\n\
                  \n    convoke serve --auth-issuer https://id.example.com/ --auth-audience https://api.example.com\n\
                  \n(its keys are found by OpenID Connect discovery, or give --auth-jwks URL-or-FILE), or write \
@@ -149,12 +149,12 @@ impl Config {
     }
 }
 
-/// What `convoke help serve` says of the file: its tables, and what holds by default.
+/// Returns the section of `convoke help serve` about the file: its tables and their defaults.
 pub fn file_help() -> String {
     use std::fmt::Write as _;
     let mut text = format!(
         "{FILE} takes the same settings, with underscores, and the tables below. `convoke config example` prints it whole,
-`convoke config check` holds it against them, `convoke config show` says what is in force and where it comes from.\n
+`convoke config check` checks a file, `convoke config show` prints the effective settings and their sources.\n
     listen = \"0.0.0.0:3210\"
     cors_origins = [\"https://app.example.com\"]
 
@@ -191,17 +191,17 @@ fn list(text: &mut String, table: &Table) {
 }
 
 impl Config {
-    /// The engine that keeps the database of these settings.
+    /// Returns the engine of the database of these settings.
     ///
     /// # Errors
-    /// A sentence that says what is wrong with `store`, or with its password.
+    /// An invalid `store`, or an unreadable password.
     pub fn engine(&self, engines: &Engines) -> Result<Arc<dyn EngineFactory>, ConfigError> {
         let Some(store) = &self.store else {
             return engines.at(None, None).map_err(|error| ConfigError(error.to_string()));
         };
         let password = match secret::read(&self.data, STORE_PASSWORD) {
             Ok(password) => Some(password),
-            // The server may know its users by other ways.
+            // The database server may authenticate its users in other ways.
             Err(SecretError::Missing { .. }) => None,
             Err(error) => return Err(ConfigError(error.to_string())),
         };
@@ -209,7 +209,7 @@ impl Config {
         engines.at(Some(store), password).map_err(|error| ConfigError(error.to_string()))
     }
 
-    /// What a runtime with these settings is started with.
+    /// Converts the settings into the options of a runtime.
     ///
     /// # Errors
     /// As [`Config::engine`].
@@ -227,7 +227,11 @@ fn given<T: Clone>(flags: &[T], file: Vec<T>) -> Vec<T> {
     if flags.is_empty() { file } else { flags.to_vec() }
 }
 
-/// The file as it stands, and its path; empty if none is named and none is there.
+/// Returns the path of the settings file and its unchecked content. The content is empty if `named` is `None` and the
+/// default file does not exist.
+///
+/// # Errors
+/// An unreadable file, or a file that is not TOML.
 pub fn read_table(named: Option<&Path>) -> Result<(PathBuf, toml::Table), ConfigError> {
     let (path, text) = read_text(named)?;
     let table = toml::from_str(&text).map_err(|error| ConfigError(format!("{}: {error}", path.display())))?;
@@ -251,7 +255,7 @@ fn read_file(named: Option<&Path>) -> Result<File, ConfigError> {
 }
 
 /// # Errors
-/// What is no TOML, what is no setting, or what does not fit its setting.
+/// Text that is not TOML, an unknown setting, or an invalid value.
 fn parse(text: &str) -> Result<File, String> {
     let table: toml::Table = toml::from_str(text).map_err(|error| error.to_string())?;
     let unknown = check::unknown(&table, &describe());
@@ -270,7 +274,7 @@ fn provider_of(flags: &Flags) -> Result<Option<ProviderConfig>, ConfigError> {
     };
     let Some((first, rest)) = flags.auth_audience.split_first() else {
         return Err(ConfigError(
-            "--auth-issuer needs --auth-audience: a token for another service must not open this one".to_owned(),
+            "--auth-issuer needs --auth-audience: a token for another service must not be accepted".to_owned(),
         ));
     };
     let mut provider = ProviderConfig::new(issuer, first);

@@ -1,5 +1,5 @@
-//! Between the listener and the calls: credentials, scopes, then dispatch, then the envelope; and the record of every
-//! admin request.
+//! The layer between the listener and the calls. It checks credentials and scopes, dispatches the call, writes the
+//! envelope, and records every admin request.
 
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
@@ -40,15 +40,15 @@ use convoke_store::Flow;
 
 mod console;
 
-/// Says that the call has created the user that it was made as.
+/// Response header: the call created the user that the operator acts as.
 pub const USER_CREATED: HeaderName = HeaderName::from_static("x-convoke-user-created");
-/// Says that an answer is the one of an earlier call.
+/// Response header: the response is that of an earlier call.
 const IDEMPOTENCY_REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
-/// How often a stream looks whether its key is still accepted.
-const KEY_LOOKED_AT: Duration = Duration::from_millis(250);
+/// Interval at which a stream checks that its key is still accepted.
+const KEY_CHECK_INTERVAL: Duration = Duration::from_millis(250);
 
-/// Answers the listener's requests with the runtime's functions.
+/// Serves the listener's requests with the runtime's functions.
 pub struct Gateway {
     runtime: Runtime,
     routes: Routes<Endpoint>,
@@ -60,7 +60,7 @@ pub struct Gateway {
 }
 
 impl Gateway {
-    /// A gateway to this runtime, for callers that `authenticator` knows and those with one of its deploy keys.
+    /// Creates a gateway for the users of `authenticator` and for the deploy keys of `admin`.
     pub fn new(admin: Admin, authenticator: Authenticator, log_lines: LogLinesOn) -> Self {
         let authenticator = authenticator.with_deploy_keys(admin.keys.clone());
         let runtime = admin.runtime.clone();
@@ -76,7 +76,7 @@ impl Gateway {
         let Some(header) = incoming.authorization.as_ref().map(|value| value.as_bytes()) else {
             return if incoming.is_operator { Box::pin(self.operator(incoming)).await } else { Ok(Caller::Nobody) };
         };
-        match self.authenticator.remembered(header) {
+        match self.authenticator.cached(header) {
             Some(caller) => Ok(caller),
             None => {
                 let authenticated = Box::pin(self.authenticator.authenticate(Some(header))).await;
@@ -90,7 +90,7 @@ impl Gateway {
         operator::caller(&self.admin, user).await.map_err(|error| failed(&error))
     }
 
-    /// The user that a request names to be acted as, and true if an unknown one is to be created.
+    /// Returns the user that the request acts as. The flag is true if an unknown user is created.
     fn acting_as(&self, incoming: &Incoming<Endpoint>) -> Result<Option<(Identity, bool)>> {
         let Some(given) = &incoming.act_as else { return Ok(None) };
         let user = given.to_str().ok().and_then(acting_as::read);
@@ -103,7 +103,7 @@ impl Gateway {
         })
     }
 
-    /// Who calls functions, and the deploy key that they do it with.
+    /// Returns the caller of functions and the caller's deploy key, if any.
     async fn function_caller(
         &self,
         incoming: &Incoming<Endpoint>,
@@ -111,7 +111,7 @@ impl Gateway {
         let caller = self.caller(incoming).await?;
         let key = match &caller {
             Caller::DeployKey(key) => Some(key.clone()),
-            // The operator, as a user who is seen for the first time.
+            // The operator acts as a user that does not exist yet.
             Caller::User(identity) if is_operator(incoming) => Some(operator::key(Some(identity.clone()))),
             Caller::Nobody | Caller::User(_) | Caller::System => None,
         };
@@ -124,7 +124,7 @@ impl Gateway {
         Ok((caller, key))
     }
 
-    /// Queries whose results are told as they change.
+    /// Subscribes to live queries.
     async fn live(&self, incoming: &Incoming<Endpoint>) -> Reply {
         let (watcher, queries) = match self.watcher(incoming, "live").await {
             Ok(found) => found,
@@ -136,7 +136,7 @@ impl Gateway {
         }
     }
 
-    /// Queries that are run once, on one snapshot.
+    /// Runs queries once, on one snapshot.
     async fn query_batch(&self, incoming: &Incoming<Endpoint>) -> Reply {
         let (watcher, queries) = match self.watcher(incoming, "query").await {
             Ok(found) => found,
@@ -148,15 +148,15 @@ impl Gateway {
         }
     }
 
-    /// The newest state of the database, as a text by which queries can be run on it.
+    /// Returns the timestamp of the latest commit. Clients run queries at it.
     fn query_ts(&self) -> Reply {
         let commits = self.runtime.store().commits();
-        // Otherwise a change anywhere in a table counts as a change of all its rows.
+        // Without row-level changes, a change of one row would count as a change of every row of its table.
         commits.watch_all_for_a_while();
         Reply::json(200, serde_json::json!({ "ts": timestamp::write(commits.newest()) }).to_string())
     }
 
-    /// The queries that a request names, and who asks for them. `what` is the word for it in the record of a key's uses.
+    /// Returns the queries of a request and their subscriber. `what` names the request in the record of key uses.
     async fn watcher(&self, incoming: &Incoming<Endpoint>, what: &str) -> Result<(Watcher, Vec<AskedQuery>), Reply> {
         let (caller, key) = self.function_caller(incoming).await?;
         let limits = self.runtime.limits();
@@ -189,7 +189,7 @@ impl Gateway {
         Ok((watcher, queries))
     }
 
-    /// A connection for live results and calls. Who calls is said on it.
+    /// Opens a connection for live results and calls. The client authenticates on the connection.
     fn sync(&self, mut incoming: Box<Incoming<Endpoint>>) -> Reply {
         let Some(upgrade) = incoming.upgrade.take() else {
             return failed(&Error::new(Code::BadRequest, "This route is a WebSocket"));
@@ -227,7 +227,7 @@ impl Gateway {
                 return failed(&error);
             }
         };
-        // The operator's lines of this call stand in the caller's trace.
+        // The operator's log lines of this call belong to the caller's trace.
         let trace = incoming.trace_parent.as_ref();
         let span = trace.map(|trace| tracing::info_span!(target: "convoke::call", "trace", parent = %trace));
         let call = || self.runtime.call_of(request, repeatable, caller, flow, used, incoming.request_id.clone());
@@ -245,11 +245,11 @@ impl Gateway {
         reply
     }
 
-    /// An admin request: the caller, the route's scope, its handler, the record.
+    /// Serves an admin request: authenticates the caller, checks the scope, calls the handler, and records the use.
     async fn admin(&self, incoming: &Incoming<Endpoint>, route: Option<AdminRoute>) -> Reply {
         let key = match self.caller(incoming).await {
             Ok(Caller::DeployKey(key)) => key,
-            // Whoever opened the control socket is the operator, whomever they call functions as.
+            // A client of the control socket is the operator, also while it acts as a user.
             Ok(_) if is_operator(incoming) => operator::key(None),
             Ok(Caller::Nobody | Caller::User(_) | Caller::System) => {
                 return self.reject(incoming, self.authenticator.deploy_key_required());
@@ -305,7 +305,7 @@ impl Gateway {
         }
     }
 
-    /// What there is not is told only to who may ask for what there is.
+    /// Rejects an unknown admin route. Only authenticated callers learn which routes exist.
     fn no_admin_route(&self, incoming: &Incoming<Endpoint>, key: &Arc<DeployKeyCaller>) -> Reply {
         let methods: Vec<&str> = self.routes.methods(incoming.uri.path()).map(Method::as_str).collect();
         if methods.is_empty() {
@@ -319,14 +319,14 @@ impl Gateway {
         Reply { fields: allow.into_iter().collect(), ..failed(&error) }
     }
 
-    /// A stream ends soon after its key is refused: revoked, expired, or without its former secret.
+    /// Ends a stream soon after its key is rejected: revoked, expired, or with a secret that a rotation replaced.
     fn while_accepted(&self, reply: Reply, incoming: &Incoming<Endpoint>) -> Reply {
         let reply = self.while_logged_in(reply, incoming);
         let Some(header) = incoming.authorization.clone().filter(|_| reply.body.is_stream()) else { return reply };
         let authenticator = self.authenticator.clone();
         let refused = async move {
             while authenticator.authenticate(Some(header.as_bytes())).await.is_ok() {
-                tokio::time::sleep(KEY_LOOKED_AT).await;
+                tokio::time::sleep(KEY_CHECK_INTERVAL).await;
             }
         };
         Reply { body: reply.body.until(refused), ..reply }
@@ -339,7 +339,7 @@ impl Gateway {
         self.reject(incoming, self.authenticator.insufficient(header, scope))
     }
 
-    /// Tells the client why their credentials are not accepted, and the observers that they were not.
+    /// Rejects the credentials of a request and informs the observers.
     fn reject(&self, incoming: &Incoming<Endpoint>, error: AuthError) -> Reply {
         let (www_authenticate, retry_after) = (error.challenge(), error.retry_after_seconds());
         let retry_after_s = retry_after.map(|seconds| u32::try_from(seconds).unwrap_or(u32::MAX));
@@ -394,7 +394,7 @@ impl Handler for Gateway {
             Endpoint::QueryAtTs => self.function(&incoming, Request::QueryAtTs { body: &incoming.body }).await,
             Endpoint::QueryTs => self.query_ts(),
             Endpoint::QueryBatch => Box::pin(self.query_batch(&incoming)).await,
-            // What most calls are not stands on the heap: each call's future is as large as the largest of these.
+            // Rare requests are boxed: the future of each call is as large as its largest branch.
             Endpoint::Live => Box::pin(self.live(&incoming)).await,
             Endpoint::Sync => self.sync(incoming),
             Endpoint::Forget => Reply::json(200, &b"{}"[..]),
@@ -415,7 +415,7 @@ impl Handler for Gateway {
     fn ready(&self) -> Result<(), String> {
         self.runtime.ready()?;
         match self.authenticator.has_no_keys() {
-            true => Err("the keys of no identity provider could be fetched yet, so nobody can be let in".to_owned()),
+            true => Err("no identity provider's keys could be fetched yet, so users are rejected".to_owned()),
             false => Ok(()),
         }
     }
@@ -440,14 +440,13 @@ impl Handler for Gateway {
             | Endpoint::Home
             | Endpoint::Console(_) => None,
         };
-        // What is no call of a function is told so when it is read.
+        // A request that calls no function is rejected after its body is read.
         let Some(kind) = kind else { return Ok(()) };
         let address = counted_as(incoming.peer);
-        let flow = match incoming.authorization.as_ref().map(|header| self.authenticator.remembered(header.as_bytes()))
-        {
+        let flow = match incoming.authorization.as_ref().map(|header| self.authenticator.cached(header.as_bytes())) {
             None => flow_of(&Caller::Nobody, Some(address)),
             Some(Some(caller)) => flow_of(&caller, Some(address)),
-            // Nobody's share is full yet whose token was not looked at.
+            // The caller of an unverified token is unknown; a shared flow stands for all such callers of the address.
             Some(None) => Flow::of(("unknown", address)),
         };
         self.runtime.room(kind, flow).map_err(|_overloaded| "Too many calls are waiting; try again in a second")
@@ -458,7 +457,7 @@ impl Handler for Gateway {
     }
 
     fn bound(&self, traffic: &Arc<Traffic>) {
-        // A gateway behind two servers shows the first one's.
+        // If two servers share a gateway, it reports the traffic of the first.
         let _ = self.traffic.set(traffic.clone());
     }
 }
@@ -472,7 +471,7 @@ impl RejectionObserver for Gateway {
 }
 
 fn reply(outcome: Outcome, format: Format, log_lines: LogLinesOn) -> Reply {
-    // Whoever is told to come again is told when.
+    // Each 503 carries `Retry-After`.
     let retry_after_s = match &outcome.result {
         Err(error) if error.code().status() == 503 => Some(1),
         Err(_) | Ok(_) => None,
@@ -482,7 +481,7 @@ fn reply(outcome: Outcome, format: Format, log_lines: LogLinesOn) -> Reply {
     Reply { retry_after_s, fields: replayed.into_iter().collect(), ..Reply::json(status, body) }
 }
 
-/// What a request is addressed to, as far as that is known before its body is read, for logs and records.
+/// Returns the target of a request for logs and records, as far as it is known before the body is read.
 fn asked(incoming: &Incoming<Endpoint>) -> Cow<'_, str> {
     match incoming.endpoint {
         Endpoint::Run => incoming.param(0).into(),
@@ -491,7 +490,7 @@ fn asked(incoming: &Incoming<Endpoint>) -> Cow<'_, str> {
         Endpoint::Live => "live".into(),
         Endpoint::Sync => "sync".into(),
         Endpoint::Admin(_) | Endpoint::NoAdminRoute => admin_path(incoming),
-        // A ticket is as good as its download until it is spent.
+        // The path contains a ticket, which grants the download until it is used.
         Endpoint::Console(ConsoleRoute::Download) => "console/api/downloads".into(),
         Endpoint::QueryTs
         | Endpoint::Forget
@@ -503,15 +502,15 @@ fn asked(incoming: &Incoming<Endpoint>) -> Cow<'_, str> {
     }
 }
 
-/// The path of an admin request behind what all of them begin with, decoded.
+/// Returns the decoded path of an admin request, without the common prefix.
 fn admin_path(incoming: &Incoming<Endpoint>) -> Cow<'_, str> {
     let path = incoming.uri.path();
     let path = path.strip_prefix("/console").unwrap_or(path);
     percent_decode_str(path.strip_prefix(routes::ADMIN).unwrap_or(path)).decode_utf8_lossy()
 }
 
-/// Whether it comes from whoever holds the data folder, by the control socket or by a page that they logged in to. Of a
-/// page's caller, what is no key is a user that the operator acts as.
+/// Returns true if the request comes from the operator: by the control socket, or by a page of the console. A page's
+/// caller without a key is a user that the operator acts as.
 fn is_operator(incoming: &Incoming<Endpoint>) -> bool {
     (incoming.is_operator && incoming.authorization.is_none()) || incoming.browser.is_some()
 }

@@ -1,7 +1,9 @@
-//! What makes a server of functions: who calls, how requests become calls, administration, the description of the
-//! interface, metrics, backups and archives, settings. Its modules, in reading order:
+//! The server of functions: authentication, dispatch of requests, administration, OpenAPI, metrics, backups and
+//! archives,
+//! and settings. The modules, in reading order:
 
-// The attributes emit absolute paths (`::convoke::…`); the tables of keys and of their uses are made with them.
+// The attributes emit absolute paths (`::convoke::…`). The tables of deploy keys and of key uses are declared with
+// them.
 extern crate convoke_calls as convoke;
 
 pub mod settings;

@@ -1,7 +1,7 @@
-//! Live queries as server-sent events: one response that goes on, an event for each change.
+//! Live queries as server-sent events: one streaming response, with one event per change.
 //!
-//! An event's id is the commit as of which it is true, and a digest of what was asked by whom: who comes back with it is
-//! told only what has changed since. The response ends with an event that says why, when the server ends it.
+//! The id of an event is its commit and a digest of the caller and the queries. A client that reconnects with the id
+//! receives only later changes. When the server ends the response, the last event gives the reason.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use zeroize::Zeroizing;
 
 use crate::auth::Authenticator;
 use convoke_calls::call::envelope;
-use convoke_calls::live::{AskedQuery, LiveConnection, Owner, Told, Update};
+use convoke_calls::live::{AskedQuery, LiveConnection, Owner, QueryResult, Update};
 use convoke_calls::logs::LogLines;
 use convoke_calls::runtime::Runtime;
 use convoke_core::answer::budget::Budget;
@@ -23,13 +23,14 @@ use convoke_core::identity::Caller;
 use convoke_http::{Authorization, Body, BodySender, Ending, Reply};
 use convoke_store::{Commit, Flow};
 
-/// The type of the body.
+/// The content type.
 const EVENT_STREAM: &str = "text/event-stream";
-/// How often it is looked whether a token is still accepted, and a deploy key, whose revocation holds within a second.
-const TOKEN_LOOKED_AT: Duration = Duration::from_secs(1);
-const KEY_LOOKED_AT: Duration = Duration::from_millis(250);
+/// Interval at which a stream checks its token.
+const TOKEN_CHECK_INTERVAL: Duration = Duration::from_secs(1);
+/// Interval at which a stream checks its deploy key. A revocation takes effect within a second.
+const KEY_CHECK_INTERVAL: Duration = Duration::from_millis(250);
 
-/// Who asks for live results.
+/// The subscriber of live queries.
 pub(crate) struct Watcher {
     pub caller: Caller,
     pub authorization: Option<Authorization>,
@@ -39,10 +40,10 @@ pub(crate) struct Watcher {
     pub last_event: Option<String>,
 }
 
-/// Answers with the results of these queries, and each later one.
+/// Streams the results of these queries, then each later result.
 ///
 /// # Errors
-/// `OVERLOADED` if the caller has as many live connections as may be.
+/// `OVERLOADED`: the caller has the maximum number of live connections.
 pub(crate) async fn answer(
     runtime: &Runtime,
     authenticator: &Authenticator,
@@ -70,7 +71,7 @@ pub(crate) async fn answer(
 /// Runs these queries once, on one snapshot: `{"results": [{"status": …}, …]}` in their order.
 ///
 /// # Errors
-/// `OVERLOADED` if the caller has as many connections as may be, or the results take more than one may hold.
+/// `OVERLOADED`: the caller has the maximum number of connections, or the results exceed the memory of a connection.
 pub(crate) async fn once(runtime: &Runtime, watcher: Watcher, queries: Vec<AskedQuery>) -> Result<Vec<u8>> {
     let Watcher { caller, flow, owner, .. } = watcher;
     let mut connection = runtime.live().open(caller, flow, owner)?;
@@ -87,7 +88,7 @@ pub(crate) async fn once(runtime: &Runtime, watcher: Watcher, queries: Vec<Asked
     Ok(body)
 }
 
-/// Hands on updates until somebody ends it.
+/// Sends updates until the client disconnects, the credentials are rejected, or the connection fails.
 async fn stream(
     sender: BodySender,
     mut connection: LiveConnection,
@@ -95,7 +96,7 @@ async fn stream(
     budget: Arc<Budget>,
     refused: BoxFuture<'static, Error>,
 ) {
-    // Whoever is refused is told so once.
+    // The client receives a rejection once.
     let mut refused = refused.fuse();
     loop {
         let next = tokio::select! {
@@ -110,7 +111,7 @@ async fn stream(
         let piece = Piece { charge: Some(budget.charge_made(event.len())), bytes: event.into() };
         let sent = tokio::select! {
             sent = sender.send_piece(piece) => sent.is_ok(),
-            // Whoever may no longer have it does not get what waits either.
+            // A client that lost access does not receive the waiting event either.
             _ = &mut refused => false,
         };
         match (sent, next) {
@@ -121,7 +122,7 @@ async fn stream(
     }
 }
 
-/// Ends when the credentials are no longer accepted. Who has none takes no memory for it.
+/// Resolves when the credentials are no longer accepted. Without credentials, it never resolves and allocates nothing.
 pub(crate) fn refused(
     authenticator: Authenticator,
     caller: Caller,
@@ -129,14 +130,14 @@ pub(crate) fn refused(
 ) -> BoxFuture<'static, Error> {
     let Some(header) = authorization else { return std::future::pending().boxed() };
     let pause = match caller {
-        Caller::DeployKey(_) => KEY_LOOKED_AT,
-        Caller::Nobody | Caller::User(_) | Caller::System => TOKEN_LOOKED_AT,
+        Caller::DeployKey(_) => KEY_CHECK_INTERVAL,
+        Caller::Nobody | Caller::User(_) | Caller::System => TOKEN_CHECK_INTERVAL,
     };
     let looks = async move {
         loop {
             tokio::time::sleep(pause).await;
             match authenticator.authenticate(Some(&header)).await.map_err(Error::from) {
-                // That the keys of a provider cannot be reached says nothing of the token.
+                // Unreachable provider keys do not make the token invalid.
                 Err(error) if error.code().status() != 503 => return error,
                 Ok(_) | Err(_) => {}
             }
@@ -148,13 +149,13 @@ pub(crate) fn refused(
 fn results(update: &Update, digest: &str) -> Vec<u8> {
     let length: usize = update.results.iter().map(|told| told.json.len() + 24).sum();
     let mut event = Vec::with_capacity(length + 128);
-    // Without an id whoever comes again is told everything.
+    // Without an id, a client that reconnects receives all results.
     let id = if update.is_lasting { format!("{}-{digest}", update.commit) } else { String::new() };
     event.extend_from_slice(format!("id: {id}\nevent: results\ndata: {{\"results\":[").as_bytes());
-    for (place, Told { query, json, .. }) in update.results.iter().enumerate() {
+    for (place, QueryResult { query, json, .. }) in update.results.iter().enumerate() {
         let between = if place == 0 { "" } else { "," };
         event.extend_from_slice(format!("{between}{{\"query\":{query},").as_bytes());
-        // A line's end within JSON is white space between its parts: in an event it would end the data.
+        // A line break in JSON is white space; in an event it would end the data.
         event.extend(json.iter().map(|byte| if matches!(byte, b'\n' | b'\r') { b' ' } else { *byte }));
     }
     event.extend_from_slice(b"]}\n\n");
@@ -165,14 +166,14 @@ fn end(error: &Error) -> Vec<u8> {
     [b"event: end\ndata: ", &*envelope::failure(error, &LogLines::default()), b"\n\n"].concat()
 }
 
-/// What an event's id says beside its commit: who comes back for something else, or to another process, is told
-/// everything.
+/// Returns the digest in an event's id. A client that reconnects with other queries, as another caller, or to another
+/// process receives all results.
 fn digest(runtime: &Runtime, caller: &Caller, queries: &[AskedQuery]) -> String {
     let mut digest = Sha256::new();
     digest.update(format!("{:?}\n{queries:?}\n", runtime.process()));
     match caller {
         Caller::Nobody => {}
-        // All claims: a role that was taken away shows in none of the rows.
+        // All claims: a removed role changes no row.
         Caller::User(identity) => digest.update(serde_json::to_vec(identity).unwrap_or_default()),
         Caller::DeployKey(key) => digest.update(format!("{key:?}")),
         Caller::System => digest.update("system"),
@@ -180,7 +181,7 @@ fn digest(runtime: &Runtime, caller: &Caller, queries: &[AskedQuery]) -> String 
     hex::encode(&digest.finalize()[..12])
 }
 
-/// The commit of an event that a client has seen, if it is one of the same queries.
+/// Returns the commit of the event that the client received last, if the event is of the same queries.
 fn known(id: &str, digest: &str) -> Option<Commit> {
     let (commit, of) = id.split_once('-')?;
     if of == digest { commit.parse().ok().map(Commit) } else { None }
@@ -192,7 +193,7 @@ mod tests {
 
     #[test]
     fn an_event_is_one_line_of_data_whatever_its_json_looks_like() {
-        let told = |query, json: &'static str| Told { query, json: json.into(), journal: None };
+        let told = |query, json: &'static str| QueryResult { query, json: json.into(), journal: None };
         let results = results(
             &Update {
                 commit: Commit(7),

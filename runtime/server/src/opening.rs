@@ -1,7 +1,8 @@
-//! What the listener answers while the database is opened: the process is alive, and not ready.
+//! The responses of the listener while the database is opened: the process is alive, but not ready.
 //!
-//! Opening a database may take minutes: a large index is made, stored values are checked against the types in code. A
-//! supervisor that sees no answer meanwhile would end the process.
+//! Opening a database may take minutes, for example to build a large index or to check stored values against the types
+//! in
+//! code. Without a response in that time, a supervisor would kill the process.
 
 use hyper::Method;
 use parking_lot::Mutex;
@@ -11,7 +12,8 @@ use convoke_calls::logs::LogLines;
 use convoke_core::error::Error;
 use convoke_http::{Class, Handler, Incoming, Reply, Routes};
 
-/// Answers until the runtime does: `/healthz` by the listener, `/readyz` with the present step, anything else `NOT_READY`.
+/// Serves requests until the runtime is open: `/readyz` returns the current step, every other route `NOT_READY`. The
+/// listener serves `/healthz`.
 pub struct Opening {
     routes: Routes<()>,
     step: Mutex<String>,
@@ -27,12 +29,12 @@ impl Default for Opening {
 }
 
 impl Opening {
-    /// A step of opening the database begins.
+    /// Records that a step of opening the database begins.
     pub fn begins(&self, step: &str) {
         *self.step.lock() = format!("opening the database: {step}");
     }
 
-    /// What is done now, in one line.
+    /// Returns the current step, in one line.
     pub fn step(&self) -> String {
         self.step.lock().clone()
     }

@@ -1,4 +1,4 @@
-//! Documents that are the same for everybody: bytes that are made once and served with their digest.
+//! Documents that are the same for all callers: built once and served with an entity tag.
 
 use std::io::{Read as _, Write as _};
 
@@ -16,9 +16,9 @@ use convoke_calls::logs::LogLines;
 use convoke_core::error::{Code, Error};
 use convoke_http::{Incoming, Reply};
 
-/// A file of some pages, as it lies in this program.
+/// A file that is embedded in the program.
 pub(crate) struct File {
-    /// What follows the path of the pages.
+    /// The path below the path of the pages.
     pub name: &'static str,
     pub content_type: &'static str,
     pub content: Content,
@@ -29,7 +29,7 @@ pub(crate) enum Content {
     Gzip(&'static [u8]),
 }
 
-/// A document that is ready to be sent.
+/// A document in both codings, with its entity tag.
 pub(crate) struct Page {
     content_type: &'static str,
     plain: Bytes,
@@ -38,13 +38,13 @@ pub(crate) struct Page {
 }
 
 impl File {
-    /// The file, ready to be sent.
+    /// Decompresses or compresses the file into a page.
     pub(crate) fn page(&self) -> Page {
         match self.content {
             Content::Plain(text) => Page::of(self.content_type, Bytes::from_static(text.as_bytes())),
             Content::Gzip(gzip) => {
                 let mut plain = Vec::new();
-                GzDecoder::new(gzip).read_to_end(&mut plain).expect("the build compressed it");
+                GzDecoder::new(gzip).read_to_end(&mut plain).expect("the file is valid gzip");
                 Page::with(self.content_type, plain.into(), Bytes::from_static(gzip))
             }
         }
@@ -54,14 +54,14 @@ impl File {
 impl Page {
     pub(crate) fn of(content_type: &'static str, plain: Bytes) -> Self {
         let mut gzip = GzEncoder::new(Vec::new(), Compression::best());
-        let gzip = gzip.write_all(&plain).and_then(|()| gzip.finish()).expect("memory takes what is written");
+        let gzip = gzip.write_all(&plain).and_then(|()| gzip.finish()).expect("writes to memory do not fail");
         Self::with(content_type, plain, gzip.into())
     }
 
     fn with(content_type: &'static str, plain: Bytes, gzip: Bytes) -> Self {
-        // Weak, since it stands for the content in whichever coding.
+        // The tag is weak, because it is the same for both codings.
         let digest = URL_SAFE_NO_PAD.encode(&Sha256::digest(&plain)[..16]);
-        let etag = HeaderValue::try_from(format!("W/\"{digest}\"")).expect("base64 is fit for a field");
+        let etag = HeaderValue::try_from(format!("W/\"{digest}\"")).expect("base64 is a valid field value");
         Self { content_type, plain, gzip, etag }
     }
 
@@ -80,7 +80,7 @@ impl Page {
         Reply { content_type: self.content_type, fields, ..Reply::json(200, body) }
     }
 
-    /// `If-None-Match` compares weakly (RFC 9110 §13.1.2).
+    /// Returns true if the tag matches the field. `If-None-Match` compares weakly (RFC 9110 §13.1.2).
     fn is_among(&self, field: &HeaderValue) -> bool {
         let weak = |tag: &'_ str| tag.trim().trim_start_matches("W/").to_owned();
         let own = weak(self.etag.to_str().unwrap_or_default());
@@ -88,12 +88,12 @@ impl Page {
     }
 }
 
-/// Leads to another page.
+/// Redirects to another page.
 pub(crate) fn found(location: HeaderValue) -> Reply {
     Reply { fields: vec![(LOCATION, location)], ..Reply::json(302, Bytes::new()) }
 }
 
-/// That there is no such page.
+/// Returns the response for an unknown page.
 pub(crate) fn none() -> Reply {
     let error = Error::new(Code::RouteNotFound, "There is no such page.");
     Reply::json(error.code().status(), envelope::failure(&error, &LogLines::default()))

@@ -1,7 +1,8 @@
-//! The one table of routes: method, path, class, and where it leads.
+//! The table of all routes: method, path, class, and endpoint.
 //!
-//! What the class of a route means for bodies, rates, caches and pages of other origins is said in
-//! [`convoke_http::Class`]; `/healthz` and `/readyz` are the listener's own rows.
+//! [`convoke_http::Class`] defines the rules of a class for bodies, rates, caches and pages of other origins. The
+//! listener
+//! itself adds `/healthz` and `/readyz`.
 
 use futures_util::future::BoxFuture;
 use hyper::Method;
@@ -16,76 +17,76 @@ use convoke_calls::function::Kind;
 use convoke_core::error::Result;
 use convoke_http::{Audience, BodyRule, Class, Reply, Routes};
 
-/// What stands before the path of an admin request.
+/// The prefix of the paths of admin requests.
 pub(crate) const ADMIN: &str = "/api/admin/";
 
-/// Where a route leads.
+/// The target of a route.
 #[derive(Clone, Copy)]
 pub enum Endpoint {
-    /// To the function that the path names.
+    /// The function that the path names.
     Run,
-    /// To the function of this kind that the body names.
+    /// The function of this kind that the body names.
     Kind(Kind),
-    /// To the query that the body names, on the state that the body names.
+    /// The query that the body names, at the timestamp that the body names.
     QueryAtTs,
-    /// To a text that names the newest state.
+    /// The timestamp of the latest commit.
     QueryTs,
-    /// To the queries that the body names, on one snapshot.
+    /// The queries that the body names, on one snapshot.
     QueryBatch,
-    /// To the results of queries, as they change.
+    /// Live queries as server-sent events.
     Live,
-    /// To a connection for live results and calls.
+    /// A WebSocket for live results and calls.
     Sync,
-    /// To nothing: what clients report of themselves is taken and forgotten.
+    /// Diagnostic reports of clients, which are accepted and discarded.
     Forget,
-    /// To an admin handler.
+    /// An admin handler.
     Admin(AdminRoute),
-    /// To the answer that there is no such admin route, for whom it would serve.
+    /// An unknown admin route. Only authenticated callers learn that it does not exist.
     NoAdminRoute,
-    /// To the counters.
+    /// The metrics.
     Metrics,
-    /// To the description of the interface.
+    /// The OpenAPI document.
     OpenApi,
-    /// To the page that shows it, and to the files of that page.
+    /// The page that shows the OpenAPI document, and the files of the page.
     Docs,
-    /// From `/` to that page, where the server is for development.
+    /// A redirect from `/` to that page, in development.
     Home,
-    /// To something of the console.
+    /// A route of the console.
     Console(ConsoleRoute),
 }
 
-/// What of the console a request leads to.
+/// A route of the console.
 #[derive(Clone, Copy)]
 pub enum ConsoleRoute {
-    /// To a code that opens it.
+    /// Creates a code that opens the console.
     Link,
-    /// To its pages and their files.
+    /// The pages and their files.
     Page,
-    /// To a session: begun, looked at, ended.
+    /// Begins a session.
     Login,
-    /// See [`ConsoleRoute::Login`].
+    /// Returns the session.
     Session,
-    /// See [`ConsoleRoute::Login`].
+    /// Ends the session.
     Logout,
-    /// To a ticket for a download.
+    /// Creates a ticket for a download.
     Ticket,
-    /// To what a ticket is for.
+    /// The download of a ticket.
     Download,
 }
 
-/// What an admin request leads to.
+/// The target of an admin request.
 #[derive(Clone, Copy)]
 pub struct AdminRoute {
-    /// What a key needs for it; every key may ask for what needs nothing.
+    /// The scope that a key needs. `None`: every key may call the route.
     pub scope: Option<Scope>,
-    /// What answers.
+    /// The handler.
     pub handler: AdminHandler,
 }
 
-/// Answers one admin request.
+/// Serves an admin request.
 pub type AdminHandler = for<'a> fn(&'a Admin, AdminRequest) -> BoxFuture<'a, Result<Reply>>;
 
-/// Every route; those of the console are for this audience.
+/// Returns every route. `console` is the audience of the console's routes.
 pub(crate) fn table(console: Audience, environment: Environment) -> Routes<Endpoint> {
     let mut routes = Routes::new();
     if environment == Environment::Development {
@@ -115,7 +116,8 @@ pub(crate) fn table(console: Audience, environment: Environment) -> Routes<Endpo
     routes
 }
 
-/// The console's own, and what its pages ask beside the admin routes: a browser sends its cookie below `/console` only.
+/// Adds the console's own routes and copies of other routes for its pages: a browser sends its cookie only below
+/// `/console`.
 fn console_routes(routes: &mut Routes<Endpoint>, console: Audience) {
     let page = Class::DOCUMENT.of_own_pages(console);
     let call = Class::CALL.of_own_pages(console);

@@ -1,4 +1,4 @@
-//! What is made of meetings for one reader each: insights afterwards, prompts before and during.
+//! Generated texts for one reader each: insights after a meeting, prompts before and during it.
 
 use convoke::{Id, Millis, table};
 
@@ -6,51 +6,51 @@ use super::meetings::Meeting;
 use super::users::User;
 use crate::values::{ActionItemDetail, Fingerprint, InsightLink, PromptFeedback, PromptKind, Recommendation, Score};
 
-/// What one participant takes from one meeting. Nobody else reads it.
+/// The insights of one participant from one meeting. No other user can read them.
 #[table(name = "insights", prefix = "insight")]
 #[index(by_meeting_user(meeting_id, user_id), unique)]
 #[index(by_user(user_id))]
 pub struct Insight {
-    /// For whom.
+    /// The reader.
     pub user_id: Id<User>,
-    /// Of which meeting.
+    /// The meeting.
     pub meeting_id: Id<Meeting>,
-    /// What it was about, at most 1,200 characters.
+    /// The summary, at most 1,200 characters.
     pub summary: String,
-    /// What is to be done, the reader's own first, each in at most 25 words.
+    /// The action items, the reader's own first, at most 25 words each.
     pub action_items: Vec<String>,
-    /// The same in their parts, in the same order; absent in rows of releases that told the lines only.
+    /// The parts of the action items, in the same order. Absent in rows of older releases.
     pub action_item_details: Option<Vec<ActionItemDetail>>,
-    /// What the reader could do next.
+    /// Recommendations for the reader.
     pub recommendations: Vec<Recommendation>,
-    /// Addresses that came up.
+    /// URLs that occurred in the meeting.
     pub links: Vec<InsightLink>,
-    /// What made it, with its version, such as `builtin/7`.
+    /// The generator with its version, such as `builtin/7`.
     pub generator: String,
-    /// Of the material: the same makes no new insight.
+    /// Fingerprint of the source material. Equal material creates no new insights.
     pub source_hash: Fingerprint,
-    /// When it was made last.
+    /// Time of the last generation.
     pub updated_at: Millis,
 }
 
-/// Something that one participant could say.
+/// A suggestion that one participant could say.
 #[table(name = "prompts", prefix = "prompt")]
 #[index(by_meeting_user_kind(meeting_id, user_id, kind))]
 pub struct Prompt {
-    /// In which meeting.
+    /// The meeting.
     pub meeting_id: Id<Meeting>,
-    /// Who.
+    /// The reader.
     pub user_id: Id<User>,
-    /// When.
+    /// The phase of the meeting.
     pub kind: PromptKind,
-    /// What.
+    /// The text.
     pub content: String,
-    /// How much it suggests itself.
+    /// The score by which prompts are ordered.
     pub relevance: Score,
-    /// Why it was made, the kind of evidence first.
+    /// The reason, which begins with the kind of evidence.
     pub tags: Vec<String>,
-    /// What happened to it.
+    /// The reader's feedback.
     pub feedback: Option<PromptFeedback>,
-    /// When that was said.
+    /// Time of the feedback.
     pub feedback_at: Option<Millis>,
 }

@@ -1,40 +1,40 @@
-//! The catalog of interests, and who has which.
+//! The catalog of interests, and the interests of each user.
 
 use convoke::{Id, table};
 
 use super::users::User;
 use crate::values::{IconName, InterestCategory, InterestKey, InterestName};
 
-/// An interest that people can have: one of the built-in catalog, or one that somebody added.
+/// An interest: an entry of the built-in catalog, or one that a user added.
 #[table(name = "interests", prefix = "interest")]
 #[index(by_key(key), unique)]
 #[index(by_category(category, key))]
 #[index(by_creator(created_by))]
 #[index(by_label(label_key, created_by))]
 pub struct Interest {
-    /// Stable: users refer to it.
+    /// The key. It never changes, because rows of users refer to it.
     pub key: InterestKey,
-    /// The name that people read.
+    /// The displayed name.
     pub label: InterestName,
-    /// What it is about.
+    /// The category.
     pub category: InterestCategory,
-    /// The name of a picture.
+    /// The name of an icon.
     pub icon_name: Option<IconName>,
-    /// How many users have it now; goes up and down with `userInterests`, in the same transaction.
+    /// The number of users who have it. The transaction that changes `userInterests` also changes this number.
     pub usage_count: i64,
-    /// Who added it; absent for the built-in ones.
+    /// The user who added it; absent for built-in interests.
     pub created_by: Option<Id<User>>,
-    /// The label without regard to case and white space; absent in rows of former releases until they are migrated.
+    /// The label with case and white space normalized. Absent in rows of older releases until they are migrated.
     pub label_key: Option<String>,
 }
 
-/// Says that a user has an interest.
+/// An interest of a user.
 #[table(name = "userInterests", prefix = "userinterest")]
 #[index(by_user_key(user_id, key), unique)]
 #[index(by_key(key))]
 pub struct UserInterest {
-    /// Who.
+    /// The user.
     pub user_id: Id<User>,
-    /// What, by its key in the catalog.
+    /// The key of the interest in the catalog.
     pub key: InterestKey,
 }

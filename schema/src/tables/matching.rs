@@ -1,4 +1,4 @@
-//! Who waits for somebody, who was found for whom, and what came of it.
+//! Matching: the queue, the matches, and their feedback.
 
 use convoke::{Id, Millis, table};
 
@@ -6,7 +6,7 @@ use super::meetings::Meeting;
 use super::users::User;
 use crate::values::{Comments, MatchConstraints, MatchFeatures, MatchStatus, Outcome, QueueStatus, Rating, Score};
 
-/// A user's place in the matching queue; at most one waits.
+/// A user's entry in the matching queue. At most one entry per user waits.
 #[table(name = "queueEntries", prefix = "queue")]
 #[index(by_user_status(user_id, status))]
 #[index(by_status_available(status, available_to))]
@@ -14,78 +14,80 @@ use crate::values::{Comments, MatchConstraints, MatchFeatures, MatchStatus, Outc
 #[index(one_waiting(user_id), unique, when(status = "waiting"))]
 #[index(in_line(ticket), when(status = "waiting"))]
 pub struct QueueEntry {
-    /// Who.
+    /// The user.
     pub user_id: Id<User>,
-    /// Free from.
+    /// Start of the time in which the user is free.
     pub available_from: Millis,
-    /// Free until.
+    /// End of the time in which the user is free.
     pub available_to: Millis,
-    /// What the user looks for.
+    /// The user's preferences.
     pub constraints: MatchConstraints,
-    /// Where the entry is.
+    /// The state of the entry.
     pub status: QueueStatus,
-    /// What it led to.
+    /// The resulting match.
     pub match_id: Option<Id<Match>>,
-    /// When the row changed last: of one that does not wait any more, when it ended.
+    /// Time of the last change. For an entry that no longer waits, the time at which it ended.
     pub updated_at: Millis,
-    /// Its number in the order of those who wait; absent in rows of releases that gave none.
+    /// Its number in the order of the queue. Absent in rows of older releases.
     pub ticket: Option<i64>,
 }
 
-/// How many wait in one stretch of the matching queue: a place in it is the sum of those before, not a count of entries.
+/// Number of waiting entries in one range of the matching queue. The position of an entry is the sum of the ranges
+/// before it, so that no query counts entries.
 #[table(name = "queueCounts", prefix = "queuecount")]
 #[index(by_level_stretch(level, stretch), unique)]
 pub struct QueueCount {
-    /// How long the stretch is: 64 tickets to the power of this.
+    /// Level of the range: it covers 64 to the power of this level tickets.
     pub level: i64,
-    /// The stretch's number, from 0.
+    /// Number of the range, from 0.
     pub stretch: i64,
-    /// Entries in it that wait.
+    /// Number of waiting entries in the range.
     pub waiting: i64,
 }
 
-/// Two users who were found for each other.
+/// A match of two users.
 #[table(name = "matches", prefix = "match")]
 #[index(by_users(user_a, user_b))]
 #[index(by_status(status, window_to))]
 pub struct Match {
-    /// The one with the smaller id.
+    /// The user with the smaller id.
     pub user_a: Id<User>,
-    /// The other.
+    /// The other user.
     pub user_b: Id<User>,
-    /// How well they fit, all in all.
+    /// The total score.
     pub score: Score,
-    /// How well they fit, feature by feature.
+    /// The score of each feature.
     pub features: MatchFeatures,
-    /// Why, in sentences.
+    /// The reasons, as sentences.
     pub explanation: Vec<String>,
-    /// Both are free from.
+    /// Start of the time in which both are free.
     pub window_from: Millis,
-    /// Both are free until.
+    /// End of the time in which both are free.
     pub window_to: Millis,
-    /// Where it is.
+    /// The state of the match.
     pub status: MatchStatus,
-    /// The meeting that was made of it.
+    /// The meeting created from the match.
     pub meeting_id: Option<Id<Meeting>>,
 }
 
-/// What one of the two says about a match.
+/// The feedback of one user on a match.
 #[table(name = "matchOutcomes", prefix = "outcome")]
 #[index(by_match_user(match_id, user_id), unique)]
 #[index(by_user(user_id))]
 pub struct MatchOutcome {
-    /// About which match.
+    /// The match.
     pub match_id: Id<Match>,
-    /// Who.
+    /// The user.
     pub user_id: Id<User>,
-    /// What.
+    /// The outcome.
     pub outcome: Outcome,
-    /// In stars.
+    /// The rating, in stars.
     pub rating: Option<Rating>,
-    /// In words.
+    /// The comments.
     pub comments: Option<Comments>,
-    /// When it was declined, while it is: the two are kept apart from then on, whatever is said about it later.
+    /// Time at which the user declined the match. From then on the two are not matched again, whatever the user reports
+    /// later.
     pub declined_at: Option<Millis>,
-    /// When the row changed last.
+    /// Time of the last change.
     pub updated_at: Millis,
 }

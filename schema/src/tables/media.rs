@@ -6,7 +6,7 @@ use super::meetings::Meeting;
 use super::users::User;
 use crate::values::{ClientToken, ConnectionQuality, Metadata, SessionState, SignalKind, SignalPayload};
 
-/// A client's connection to a meeting's room, as the client reports it.
+/// The connection of a client to the room of a meeting, as the client reports it.
 #[table(name = "mediaSessions", prefix = "session")]
 #[index(by_meeting_session(meeting_id, session_id), unique)]
 #[index(by_meeting_state(meeting_id, state))]
@@ -14,40 +14,40 @@ use crate::values::{ClientToken, ConnectionQuality, Metadata, SessionState, Sign
 #[index(by_meeting_user_state(meeting_id, user_id, state, updated_at))]
 #[index(by_state_updated(state, updated_at))]
 pub struct MediaSession {
-    /// Of which meeting.
+    /// The meeting.
     pub meeting_id: Id<Meeting>,
-    /// The client's name of it, unique within the meeting.
+    /// The client's id of the session, unique within the meeting.
     pub session_id: ClientToken,
-    /// Whose.
+    /// The user.
     pub user_id: Id<User>,
-    /// Where the connection is.
+    /// The state of the connection.
     pub state: SessionState,
-    /// What the client reported, key by key the latest.
+    /// The latest reported value of each key.
     pub metadata: Option<Metadata>,
-    /// How good the connection is, by the last figures.
+    /// The quality of the connection according to the latest measurements.
     pub connection_quality: Option<ConnectionQuality>,
-    /// When figures came last.
+    /// Time of the latest measurements.
     pub last_metrics_at: Option<Millis>,
-    /// When the row changed last.
+    /// Time of the last change.
     pub updated_at: Millis,
 }
 
-/// A message from one client to another, kept until it is acknowledged.
+/// A message from one client to another, stored until it is acknowledged.
 #[table(name = "signals", prefix = "signal")]
 #[index(by_recipient(to_user_id, meeting_id))]
 pub struct Signal {
-    /// In which meeting.
+    /// The meeting.
     pub meeting_id: Id<Meeting>,
-    /// Who sent it.
+    /// The sender.
     pub from_user_id: Id<User>,
-    /// From which session.
+    /// The session of the sender.
     pub from_session_id: ClientToken,
-    /// For whom.
+    /// The recipient.
     pub to_user_id: Id<User>,
-    /// For which session of theirs; absent for all.
+    /// The session of the recipient; absent for all sessions.
     pub to_session_id: Option<ClientToken>,
-    /// What it carries.
+    /// The kind of the content.
     pub kind: SignalKind,
-    /// What it says.
+    /// The content.
     pub payload: SignalPayload,
 }

@@ -1,4 +1,4 @@
-//! Meetings, the people in them, and the invitations to people who are not known yet.
+//! Meetings, their participants, and invitations to addresses without a user.
 
 use convoke::{Id, Millis, table};
 
@@ -15,41 +15,41 @@ use crate::values::{
 #[index(by_state_started(state, started_at))]
 #[index(by_room(room_id), unique)]
 pub struct Meeting {
-    /// Who made it, and was its first host. No right follows from it.
+    /// The creator and first host. It grants no rights.
     pub organizer_id: Id<User>,
-    /// What it is called.
+    /// The title.
     pub title: MeetingTitle,
-    /// What it is about.
+    /// The description.
     pub description: Option<MeetingDescription>,
-    /// When it is to begin; absent if it began when it was made.
+    /// The planned start; absent if the meeting began when it was created.
     pub scheduled_at: Option<Millis>,
-    /// How long it is planned, in milliseconds. For display.
+    /// The planned duration in milliseconds, for display.
     pub duration: MeetingDuration,
-    /// What kind of meeting it is.
+    /// The type of the meeting.
     pub meeting_type: MeetingType,
-    /// How many can be in it at once.
+    /// The largest number of participants at the same time.
     pub max_participants: MaxParticipants,
-    /// Whether hosts may record it.
+    /// True if hosts may record the meeting.
     pub recording_enabled: bool,
-    /// Whether what is said may be transcribed.
+    /// True if speech may be transcribed.
     pub transcription_enabled: bool,
-    /// What carries sound and picture.
+    /// The transport of audio and video.
     pub video_provider: VideoProvider,
-    /// The room at the provider: 128 random bits.
+    /// The room at the media provider: 128 random bits.
     pub room_id: String,
-    /// Where it is in its life.
+    /// The state.
     pub state: MeetingState,
-    /// When it became active.
+    /// Time at which it became active.
     pub started_at: Option<Millis>,
-    /// When it was concluded.
+    /// Time at which it was concluded.
     pub ended_at: Option<Millis>,
-    /// Since when an active meeting that somebody had joined is empty: nobody joined, no open session.
+    /// Time since which an active meeting is empty (no joined participant, no open session) after a participant has joined.
     pub empty_since: Option<Millis>,
-    /// When the row changed last.
+    /// Time of the last change.
     pub updated_at: Millis,
 }
 
-/// A person's place in one meeting. Stays after leaving and after the end.
+/// A participant of a meeting. The row stays after the participant leaves and after the end.
 #[table(name = "meetingParticipants", prefix = "participant")]
 #[index(by_meeting_user(meeting_id, user_id), unique)]
 #[index(by_user_meeting(user_id, meeting_id))]
@@ -57,47 +57,47 @@ pub struct Meeting {
 #[index(by_meeting_presence(meeting_id, presence))]
 #[index(by_meeting_presence_at(meeting_id, presence_at))]
 pub struct Participant {
-    /// In which meeting.
+    /// The meeting.
     pub meeting_id: Id<Meeting>,
-    /// Who.
+    /// The user.
     pub user_id: Id<User>,
-    /// As what.
+    /// The role.
     pub role: Role,
-    /// Where the person is now: a register whose last write wins, in the server's order of commits.
+    /// The presence: the last write wins, in the order of commits on the server.
     pub presence: Presence,
-    /// When the person joined last; absent before the first time.
+    /// Time of the last join; absent before the first.
     pub joined_at: Option<Millis>,
-    /// When the person left last; stays after a rejoin.
+    /// Time of the last leave. It stays after a rejoin.
     pub left_at: Option<Millis>,
-    /// What the client said about the presence.
+    /// The client's metadata of the presence.
     pub presence_metadata: Option<Metadata>,
-    /// When the presence was written last.
+    /// Time of the last write of the presence.
     pub presence_at: Millis,
 }
 
-/// An invitation to an address that belongs to nobody yet. Becomes a participation once it does.
+/// An invitation to an address that no user owns yet. It becomes a participant when a user owns the address.
 #[table(name = "meetingInvitations", prefix = "invitation")]
 #[index(by_meeting_email(meeting_id, email), unique)]
 #[index(by_email(email))]
 #[index(by_email_inviter(email, inviter_id))]
 pub struct Invitation {
-    /// To which meeting.
+    /// The meeting.
     pub meeting_id: Id<Meeting>,
-    /// Whom.
+    /// The invited address.
     pub email: EmailAddress,
-    /// Who invited; absent in rows of releases that did not store it.
+    /// The inviter. Absent in rows of older releases.
     pub inviter_id: Option<Id<User>>,
 }
 
-/// How many addresses a user invited on one day: what bounds it outlives the invitations, which go when they are taken
-/// up.
+/// Number of addresses that a user invited on one day. It is a row of its own, because an invitation is deleted when it
+/// is accepted.
 #[table(name = "invitationCounts", prefix = "invitationcount")]
 #[index(by_user(user_id), unique)]
 pub struct InvitationCount {
-    /// Who invited.
+    /// The inviter.
     pub user_id: Id<User>,
-    /// The day, counted from the epoch (UTC).
+    /// The day, counted from the Unix epoch in UTC.
     pub day: i64,
-    /// Addresses so far on that day.
+    /// Number of addresses on that day.
     pub addresses: i64,
 }

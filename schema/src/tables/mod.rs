@@ -1,7 +1,7 @@
-//! The tables, in the order in which an application comes to need them.
+//! The tables.
 //!
 //! Every row also has `_id` and `_creationTime`, and every index ends with `_id`. Changes follow "expand, migrate,
-//! contract": new fields are optional or have a default, removed ones are retired.
+//! contract": new fields are optional or have a default, and removed fields are retired first.
 
 mod audit;
 mod insights;
@@ -27,7 +27,7 @@ pub use offline::{BridgeEntry, OfflineChain, OfflineOperation, RetriedChain};
 pub use transcripts::{TranscriptChunk, TranscriptStats};
 pub use users::{Profile, User};
 
-/// Every table, as data.
+/// The definitions of all tables.
 pub const TABLES: &[&TableDef] = &[
     User::DEF,
     Profile::DEF,

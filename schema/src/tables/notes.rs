@@ -1,4 +1,4 @@
-//! The notes of a meeting: their text in pieces, and the log of everything that was done to it.
+//! The notes of a meeting: their text in pieces, and the log of all operations.
 //!
 //! Lengths and positions are UTF-16 code units. Sequences and versions begin at 1; 0 is the empty document.
 
@@ -10,32 +10,31 @@ use super::meetings::Meeting;
 use super::users::User;
 use crate::values::{Fingerprint, NoteEdit, OperationId, OperationType};
 
-/// The notes of a meeting as they are now.
+/// The current notes of a meeting.
 #[table(name = "notes", prefix = "note")]
 #[index(by_meeting(meeting_id), unique)]
 #[index(by_text_since(text_since))]
 pub struct Note {
-    /// Of which meeting.
+    /// The meeting.
     pub meeting_id: Id<Meeting>,
     /// The length of the text.
     pub units: i64,
     /// The pieces of the text, in order.
     pub pieces: Vec<PieceOfNote>,
-    /// How often the notes were changed by a call.
+    /// Number of calls that changed the notes.
     pub version: i64,
-    /// How many entries the log has.
+    /// Number of entries of the log.
     pub sequence: i64,
-    /// When they changed last.
+    /// Time of the last change.
     pub updated_at: Millis,
-    /// The first entry of the log that counts as having its text. A checkpoint holds the text before it, unless it is the
-    /// very first one.
+    /// The first entry of the log that still has its text. A checkpoint holds the document before it, unless it is entry 1.
     #[default(1)]
     pub first_sequence: i64,
-    /// Up to which entry the log's text is gone: on its way to the one before `first_sequence`.
+    /// The last entry whose text is deleted. The deletion proceeds to the entry before `first_sequence`.
     #[default(0)]
     pub cleared_sequence: i64,
-    /// When the first entry was made whose text is still stored; [`Millis::MAX`] if there is none. 0 in notes of earlier
-    /// releases, until the log is looked at.
+    /// Time of the first entry whose text is still stored; [`Millis::MAX`] if there is none. 0 in rows of older releases
+    /// until the log is read.
     #[default(0)]
     pub text_since: Millis,
 }
@@ -44,58 +43,58 @@ pub struct Note {
 #[table(name = "notePieces", prefix = "notepiece")]
 #[index(by_meeting(meeting_id))]
 pub struct NotePiece {
-    /// Of which meeting's notes.
+    /// The meeting.
     pub meeting_id: Id<Meeting>,
-    /// Its text.
+    /// The text.
     pub text: String,
 }
 
-/// A piece of a note's text and how long it is, at its place in the list.
+/// A piece of the text with its length, at its position in the list.
 #[value(name = "PieceOfNote")]
 #[derive(Eq)]
 pub struct PieceOfNote {
-    /// The row that holds its text.
+    /// The row with the text.
     pub id: Id<NotePiece>,
-    /// UTF-16 code units; at least one.
+    /// Length in UTF-16 code units, at least 1.
     pub units: i64,
 }
 
-/// An entry of the log. The log only grows; entries that are old lose their text, and nothing else.
+/// An entry of the log. The log only grows. Old entries lose their text and nothing else.
 #[table(name = "noteOperations", prefix = "noteop")]
 #[index(by_meeting_sequence(meeting_id, sequence), unique)]
 #[index(by_meeting_version(meeting_id, version))]
 #[index(by_meeting_passed(meeting_id, sequence, author_id, operation_id, pieces, kind, position, length))]
 #[index(by_meeting_author_operation(meeting_id, author_id, operation_id), unique)]
 pub struct NoteOperation {
-    /// Of which meeting's notes.
+    /// The meeting.
     pub meeting_id: Id<Meeting>,
-    /// Its place in the log.
+    /// The sequence number.
     pub sequence: i64,
-    /// The version that the call made to which it belongs.
+    /// The version of the notes after the call that the entry belongs to.
     pub version: i64,
-    /// Who did it.
+    /// The author.
     pub author_id: Id<User>,
-    /// What was done, as it was applied; without its text once that is folded into a checkpoint.
+    /// The operation as it was applied. Its text is absent after it was merged into a checkpoint.
     pub operation: NoteEdit,
-    /// The kind of `operation` again, so that an index holds all that another operation needs to pass this one and a
-    /// pasted chapter is not read for it. Absent in old entries, as are the two after it.
+    /// The kind of `operation`. It is stored again, as are the next two fields, so that an index has all data that a
+    /// transform needs and no long text is read. Absent in rows of older releases.
     pub kind: Option<OperationType>,
     /// The position of `operation`.
     pub position: Option<i64>,
     /// The length of `operation`.
     pub length: Option<i64>,
-    /// The entries that changed it on its way; of an operation that is several entries, the first names them.
+    /// The entries by which it was transformed. If an operation has several entries, the first one holds them.
     pub conflicts_with: Vec<ChangedBy>,
-    /// By what a repetition is known. Entries without never collide.
+    /// The id that identifies a retry. Entries without an id never conflict.
     pub operation_id: Option<OperationId>,
-    /// Of the operation as it was sent: a repetition with other content is refused.
+    /// Fingerprint of the operation as it was sent. A retry with other content is rejected.
     pub fingerprint: Option<Fingerprint>,
-    /// Of how many entries the operation consists; the first carries the id, and those after it follow in sequence.
+    /// Number of entries of the operation. The first has the id, and the others follow it in sequence.
     pub pieces: i64,
 }
 
-/// Entries of the log that changed an operation on its way. An operation far behind the log may be changed by thousands,
-/// mostly one after the other: as a range they take some bytes instead of hundreds of kilobytes.
+/// Entries of the log by which an operation was transformed. An operation far behind the log can be transformed by
+/// thousands of entries, mostly consecutive ones: a range takes a few bytes instead of hundreds of kilobytes.
 ///
 /// ```json
 /// [102, 9801]
@@ -103,23 +102,23 @@ pub struct NoteOperation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum ChangedBy {
-    /// All entries from one sequence to another, both included.
+    /// All entries from one sequence to another, inclusive.
     Entries(i64, i64),
-    /// One entry, as earlier releases named it.
+    /// One entry, as older releases wrote it.
     Entry(Id<NoteOperation>),
 }
 
-/// The text at an earlier place of the log: from there it is replayed.
+/// The document at an earlier entry of the log. A replay starts there.
 #[table(name = "noteCheckpoints", prefix = "checkpoint")]
 #[index(by_meeting_sequence(meeting_id, sequence), unique)]
 pub struct NoteCheckpoint {
-    /// Of which meeting's notes.
+    /// The meeting.
     pub meeting_id: Id<Meeting>,
-    /// After which entry of the log.
+    /// The entry of the log after which the document had this text.
     pub sequence: i64,
-    /// The version there.
+    /// The version after that entry.
     pub version: i64,
-    /// The whole text there.
+    /// The complete text.
     pub content: String,
 }
 

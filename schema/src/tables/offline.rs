@@ -1,4 +1,4 @@
-//! What clients did to notes while they were offline, on its way into the log.
+//! Operations on notes that clients made offline and that are not yet in the log.
 
 use convoke::{Id, Millis, table, value};
 use schemars::JsonSchema;
@@ -16,67 +16,68 @@ use crate::values::{ClientToken, Fingerprint, NoteEdit, OfflineStatus, Operation
 #[index(by_author_status(author_id, status, meeting_id))]
 #[index(by_status_queued(status, queued_at))]
 pub struct OfflineOperation {
-    /// On which meeting's notes.
+    /// The meeting.
     pub meeting_id: Id<Meeting>,
-    /// Whose.
+    /// The user.
     pub author_id: Id<User>,
-    /// From which client.
+    /// The client.
     pub client_id: ClientToken,
-    /// The call that brought it.
+    /// The call that queued it.
     pub queue_id: String,
-    /// Its place in the client's queue.
+    /// Its position in the client's queue.
     pub ordinal: i64,
-    /// The client's id of it.
+    /// The client's id of the operation.
     pub operation_id: ClientToken,
-    /// What was done; gone once it is cleared.
+    /// The operation; absent after it was cleared.
     pub operation: Option<NoteEdit>,
-    /// Of the operation as it was sent: a repetition with other content is refused, also after it was cleared.
+    /// Fingerprint of the operation as it was sent. A retry with other content is rejected, also after the operation was
+    /// cleared.
     pub fingerprint: Fingerprint,
-    /// The sequence of the log on which its chain was made.
+    /// The sequence of the log on which its chain is based.
     pub base_sequence: i64,
-    /// Where it is.
+    /// The state.
     pub status: OfflineStatus,
-    /// Whether its content is gone and only id and fingerprint are left.
+    /// True if the content was deleted and only the id and the fingerprint remain.
     pub cleared: bool,
-    /// How often it was tried.
+    /// Number of attempts.
     pub attempts: i64,
-    /// When it was tried last.
+    /// Time of the last attempt.
     pub last_attempt: Option<Millis>,
-    /// Why it failed.
+    /// The reason of the failure.
     pub error: Option<String>,
-    /// When the server took it.
+    /// Time at which the server queued it.
     pub queued_at: Millis,
-    /// When it came into the log.
+    /// Time at which it was added to the log.
     pub synced_at: Option<Millis>,
 }
 
-/// How far a client's chain of offline operations has come, so that a later drain can go on with it.
+/// Progress of a client's chain of offline operations. A later drain continues from there.
 #[table(name = "offlineChains", prefix = "chain")]
 #[index(by_client(meeting_id, author_id, client_id), unique)]
 #[index(by_touched(touched_at, meeting_id, author_id, client_id))]
 pub struct OfflineChain {
-    /// On which meeting's notes.
+    /// The meeting.
     pub meeting_id: Id<Meeting>,
-    /// Whose.
+    /// The user.
     pub author_id: Id<User>,
-    /// From which client.
+    /// The client.
     pub client_id: ClientToken,
-    /// The sequence of the log on which the chain was made; below 0 if there is none, but operations that are retried.
+    /// The sequence of the log on which the chain is based; negative if only retried operations exist.
     pub base_sequence: i64,
-    /// Up to which sequence the log is in the bridge.
+    /// The last sequence of the log that the bridge contains.
     pub through_sequence: i64,
-    /// What others committed since the base, carried past the chain so far.
+    /// The operations that others committed since the base, transformed past the chain so far.
     pub bridge: Vec<BridgeEntry>,
-    /// When a drain came to it last, or when it was seen that its client's operations are still there. It goes with the
-    /// last of them.
+    /// Time at which a drain last processed it or last found operations of its client. The row is deleted with the last of
+    /// these operations.
     #[default(0)]
     pub touched_at: Millis,
-    /// How far those of its client's operations have come that are retried.
+    /// Progress of the client's retried operations.
     pub retried: Option<RetriedChain>,
 }
 
-/// An entry of the log that inserts or deletes, carried past the operations of an offline chain so far. There may be
-/// thousands, and each drain writes all of them: so they are as short as can be.
+/// An entry of the log that inserts or deletes, transformed past the operations of an offline chain. There may be
+/// thousands, and each drain writes all of them, so the stored form is compact.
 ///
 /// ```json
 /// [102, 4096, -12]
@@ -84,31 +85,32 @@ pub struct OfflineChain {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum BridgeEntry {
-    /// Its sequence; where it acts now, in UTF-16 code units; how many of them it inserts, or, below 0, takes away.
+    /// The sequence, the current position in UTF-16 code units, and the number of units that it inserts (or deletes, if
+    /// negative).
     Carried(i64, i64, i64),
-    /// As earlier releases wrote it.
+    /// The form of older releases.
     Named {
-        /// The entry it was.
+        /// The sequence of the entry.
         id: Id<NoteOperation>,
-        /// What it does.
+        /// The kind of the operation.
         #[serde(rename = "type")]
         kind: OperationType,
-        /// Where it does it now, in UTF-16 code units.
+        /// The current position in UTF-16 code units.
         position: i64,
-        /// On how many of them.
+        /// The length in UTF-16 code units.
         length: i64,
     },
 }
 
-/// How far the operations of a client that are retried have come: a chain of their own.
+/// Progress of a client's retried operations, which form a chain of their own.
 #[value(name = "RetriedChain")]
 #[derive(Eq)]
 pub struct RetriedChain {
-    /// The sequence of the log on which it was made.
+    /// The sequence of the log on which the chain is based.
     pub base_sequence: i64,
-    /// Up to which sequence the log is in the bridge.
+    /// The last sequence of the log that the bridge contains.
     pub through_sequence: i64,
-    /// What others committed since the base, carried past the chain so far.
+    /// The operations that others committed since the base, transformed past the chain so far.
     pub bridge: Vec<BridgeEntry>,
 }
 

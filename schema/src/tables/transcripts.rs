@@ -1,4 +1,4 @@
-//! What was said in a meeting, and its figures.
+//! Transcripts of meetings, and their statistics.
 
 use convoke::{Id, Millis, table};
 
@@ -6,56 +6,56 @@ use super::meetings::Meeting;
 use super::users::User;
 use crate::values::{ChunkText, ClientToken, Confidence, LanguageTag};
 
-/// A stretch of speech, final. Sequences of a meeting begin at 1 and have no gap.
+/// A final segment of speech. The sequences of a meeting begin at 1 and have no gaps.
 #[table(name = "transcriptChunks", prefix = "chunk")]
 #[index(by_meeting_sequence(meeting_id, sequence), unique)]
 #[index(by_meeting_bucket(meeting_id, bucket_ms))]
 #[index(by_meeting_speaker_chunk(meeting_id, speaker_id, chunk_id), unique)]
 pub struct TranscriptChunk {
-    /// In which meeting.
+    /// The meeting.
     pub meeting_id: Id<Meeting>,
-    /// Its place in the transcript.
+    /// The sequence number in the transcript.
     pub sequence: i64,
-    /// The beginning of the five minutes that `startMs` lies in.
+    /// The start of the five-minute bucket that contains `startMs`.
     pub bucket_ms: Millis,
-    /// Who spoke.
+    /// The speaker.
     pub speaker_id: Id<User>,
-    /// What was said.
+    /// The text.
     pub text: ChunkText,
-    /// How sure the recognizer is.
+    /// The confidence of the recognizer.
     pub confidence: Confidence,
-    /// When it began.
+    /// Time at which the segment begins.
     pub start_ms: Millis,
-    /// When it ended; later than it began.
+    /// Time at which the segment ends; later than `startMs`.
     pub end_ms: Millis,
-    /// Runs of characters that are not white space.
+    /// Number of words: sequences of characters other than white space.
     pub word_count: i64,
-    /// The language spoken; `und` where nobody named it.
+    /// The language; `und` if the client does not send it.
     pub language: LanguageTag,
-    /// The client's name of it: a known one is not stored again. Chunks without never collide.
+    /// The client's id of the chunk. A known id is not stored again. Chunks without an id never conflict.
     pub chunk_id: Option<ClientToken>,
 }
 
-/// The figures of a meeting's transcript, kept up with every chunk. A meeting without chunks has none.
+/// The statistics of a meeting's transcript, which every chunk updates. A meeting without chunks has no row.
 #[table(name = "transcriptStats", prefix = "transcriptstats")]
 #[index(by_meeting(meeting_id), unique)]
 pub struct TranscriptStats {
-    /// Of which meeting.
+    /// The meeting.
     pub meeting_id: Id<Meeting>,
-    /// How many chunks there are; also the last one's sequence.
+    /// Number of chunks; also the sequence of the last one.
     pub total_chunks: i64,
-    /// The sum of their words.
+    /// Number of words.
     pub total_words: i64,
-    /// The sum of their confidences, of which the mean is made.
+    /// Sum of the confidences, from which the mean is computed.
     pub confidence_sum: f64,
-    /// The earliest beginning.
+    /// The earliest start.
     pub min_start_ms: Millis,
     /// The latest end.
     pub max_end_ms: Millis,
-    /// Who spoke, in order of first appearance.
+    /// The speakers, in the order of their first chunk.
     pub speakers: Vec<Id<User>>,
-    /// What was spoken, where it was named, in order of first appearance, up to the quota.
+    /// The known languages, in the order of their first chunk, up to the quota.
     pub languages: Vec<LanguageTag>,
-    /// How many five-minute buckets have a chunk.
+    /// Number of five-minute buckets that have a chunk.
     pub bucket_count: i64,
 }

@@ -1,65 +1,65 @@
-//! People: what their identity provider says of them, and what they say themselves.
+//! Users: the claims of their identity provider, and their own profiles.
 
 use convoke::{Id, Millis, table};
 
 use crate::values::{Age, Bio, DisplayName, EmailAddress, Experience, Gender, Goals, HttpUrl, LanguageName, ShortText};
 
-/// A person who has called at least once. Made and updated from verified claims only.
+/// A user who has called at least once. The row is created and updated from verified claims only.
 #[table(name = "users", prefix = "user")]
 #[index(by_identity(issuer, subject), unique)]
 #[index(by_email(email))]
 #[index(by_organization(issuer, org_id))]
 pub struct User {
-    /// Who vouches for the identity.
+    /// The issuer of the identity.
     pub issuer: String,
-    /// Whom the issuer means; unique within the issuer.
+    /// The subject, unique within the issuer.
     pub subject: String,
-    /// The e-mail address that the issuer knows.
+    /// The e-mail address according to the issuer.
     pub email: Option<EmailAddress>,
-    /// Whether the issuer vouches for the address.
+    /// True if the issuer has verified the address.
     pub email_verified: bool,
-    /// The name that the issuer knows. The profile's, once there is one, is the one others see.
+    /// The name according to the issuer. If the user has a profile, other users see the name of the profile instead.
     pub display_name: Option<DisplayName>,
-    /// A picture.
+    /// The URL of a picture.
     pub avatar_url: Option<HttpUrl>,
-    /// The organization, unique within the issuer; absent where there is none.
+    /// The organization, unique within the issuer; absent if there is none.
     pub org_id: Option<String>,
-    /// What the issuer lets the person do, such as `admin`.
+    /// The roles according to the issuer, such as `admin`.
     pub roles: Vec<String>,
-    /// False once an admin has deactivated the account: every call is refused.
+    /// False after an admin deactivated the account. Every call is then rejected.
     pub is_active: bool,
-    /// When the person was last there.
+    /// Time at which the user was last active.
     pub last_seen_at: Option<Millis>,
-    /// Whether onboarding was finished once.
+    /// True after the user has completed onboarding.
     pub onboarding_complete: bool,
-    /// When it was finished first.
+    /// Time at which the user first completed onboarding.
     pub onboarding_completed_at: Option<Millis>,
-    /// When the row changed last.
+    /// Time of the last change.
     pub updated_at: Millis,
 }
 
 impl User {
-    /// The address that a user is known to own.
+    /// Returns the verified address of the user.
     pub fn verified_address(&self) -> Option<&EmailAddress> {
         self.email.as_ref().filter(|_| self.email_verified)
     }
 }
 
-/// What somebody tells about themselves.
+/// The profile of a user.
 #[table(name = "profiles", prefix = "profile")]
 #[index(by_user(user_id), unique)]
 pub struct Profile {
-    /// Whose it is.
+    /// The user.
     pub user_id: Id<User>,
-    /// The name that others see.
+    /// The name that other users see.
     pub display_name: DisplayName,
-    /// About themselves, in their words.
+    /// The biography.
     pub bio: Option<Bio>,
-    /// What they want to reach.
+    /// The goals.
     pub goals: Option<Goals>,
-    /// What they speak; each once without regard to case.
+    /// The languages. Each occurs once, ignoring case.
     pub languages: Vec<LanguageName>,
-    /// What they have done so far, in words or years.
+    /// The experience, in words or years.
     pub experience: Option<Experience>,
     /// Age in years.
     pub age: Option<Age>,
@@ -71,8 +71,8 @@ pub struct Profile {
     pub job_title: Option<ShortText>,
     /// Company.
     pub company: Option<ShortText>,
-    /// Address of their page there.
+    /// The URL of the user's page on LinkedIn.
     pub linkedin_url: Option<HttpUrl>,
-    /// When the row changed last.
+    /// Time of the last change.
     pub updated_at: Millis,
 }

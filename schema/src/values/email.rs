@@ -1,18 +1,18 @@
-//! E-mail addresses, in the one form in which they are compared.
+//! E-mail addresses in normalized form.
 
 use convoke::value;
 use icu_normalizer::ComposingNormalizerBorrowed;
 
-/// The longest address: RFC 5321 §4.5.3.1.3, less the angle brackets.
+/// Longest address: RFC 5321 §4.5.3.1.3, without the angle brackets.
 const CHARS_MAX: usize = 254;
-/// The longest local part: RFC 5321 §4.5.3.1.1.
+/// Longest local part: RFC 5321 §4.5.3.1.1.
 const LOCAL_CHARS_MAX: usize = 64;
 
-/// An e-mail address in the form by which addresses are compared: trimmed, ASCII letters in lower case, the rest of the
-/// local part in NFC, the domain as IDNA (UTS #46) writes it in Unicode.
+/// An e-mail address in normalized form: trimmed, ASCII letters in lower case, the rest of the local part in NFC, the
+/// domain in the Unicode form of IDNA (UTS #46).
 ///
-/// Other letters of the local part stay as they are: a mail server may tell them apart, and one that looks alike must not
-/// pass for another (the Kelvin sign is no k).
+/// Other letters of the local part do not change: a mail server may distinguish them, and a letter must not match
+/// another that looks like it (the Kelvin sign is not a k).
 ///
 /// ```json
 /// "grace@example.com"
@@ -21,13 +21,13 @@ const LOCAL_CHARS_MAX: usize = 64;
 pub struct EmailAddress(String);
 
 impl EmailAddress {
-    /// What stands before the `@`.
+    /// Returns the part before the `@`.
     pub fn local_part(&self) -> &str {
         self.0.split_once('@').map_or("", |(local, _)| local)
     }
 }
 
-/// The address of somebody invited to a meeting.
+/// The e-mail address of an invited user.
 ///
 /// ```json
 /// "grace@example.com"
@@ -36,14 +36,14 @@ impl EmailAddress {
 pub struct ParticipantEmail(String);
 
 impl ParticipantEmail {
-    /// The address.
+    /// Returns the address.
     pub fn into_address(self) -> EmailAddress {
         EmailAddress(self.0)
     }
 }
 
 fn address(text: String) -> Result<String, String> {
-    // Whole, where other refusals cut what they quote: a sender has to find it among many.
+    // The complete address, although other errors shorten their quotes: the caller must find it among many addresses.
     comparable(&text)
         .ok_or_else(|| format!("must be an e-mail address of at most {CHARS_MAX} characters (got {text:?})"))
 }
@@ -52,7 +52,7 @@ fn participant_address(text: String) -> Result<String, String> {
     comparable(&text).ok_or_else(|| format!("Invalid participant email: {text}"))
 }
 
-/// The form of an address by which it is compared; none of what is no address.
+/// Returns the normalized form of an address, or `None` if the text is not an address.
 fn comparable(text: &str) -> Option<String> {
     let (local, domain) = text.split_once('@')?;
     let address = format!("{}@{}", local_form(local), domain_form(domain)?);
@@ -61,7 +61,7 @@ fn comparable(text: &str) -> Option<String> {
 
 fn local_form(local: &str) -> String {
     let nfc = ComposingNormalizerBorrowed::new_nfc();
-    // NFC makes ASCII of a few letters, such as the Kelvin sign. Here they stay other letters.
+    // NFC maps a few letters to ASCII, such as the Kelvin sign. These letters are not normalized.
     let stays = |c: char| !c.is_ascii() && nfc.normalize(c.encode_utf8(&mut [0; 4])).is_ascii();
     let mut form = String::with_capacity(local.len());
     for part in local.split_inclusive(stays) {

@@ -1,40 +1,40 @@
-//! Insights: what a reader is advised, and the addresses that came up.
+//! Insights: recommendations, action items and links.
 
 use convoke::{Id, value};
 
 use super::numbers::Confidence;
 use crate::tables::User;
 
-/// Something the reader could do next.
+/// A recommendation for the reader.
 ///
 /// ```json
 /// {"type": "follow-up", "content": "Follow up on your action item: send the report", "confidence": 0.6}
 /// ```
 #[value(name = "Recommendation")]
 pub struct Recommendation {
-    /// What it is about.
+    /// The subject.
     #[value(rename = "type")]
     pub kind: RecommendationKind,
-    /// The advice, in a sentence.
+    /// The recommendation, as one sentence.
     pub content: String,
-    /// 0 … 1; grows with the evidence.
+    /// The confidence, 0 … 1. More evidence increases it.
     pub confidence: Confidence,
 }
 
-/// What a recommendation is about.
+/// The subject of a recommendation.
 #[value(name = "RecommendationKind")]
 pub enum RecommendationKind {
-    /// What was agreed on.
+    /// An agreed action.
     FollowUp,
-    /// People to meet.
+    /// A person to meet.
     Networking,
-    /// Something to learn.
+    /// A topic to learn.
     Learning,
-    /// How much the reader spoke.
+    /// The reader's share of the conversation.
     Participation,
 }
 
-/// One action item, in its parts.
+/// The parts of an action item.
 ///
 /// ```json
 /// {"ownerId": "user_01jgfjs5r2a4n8w7k0q3d6m9vt", "owner": "Ada", "task": "send the report",
@@ -44,21 +44,21 @@ pub enum RecommendationKind {
 #[value(name = "ActionItemDetail")]
 #[derive(Eq)]
 pub struct ActionItemDetail {
-    /// Whose it is; absent where nobody was named, and of somebody who is not in the meeting.
+    /// The owner's user id; absent if no owner was named or the owner is not in the meeting.
     pub owner_id: Option<Id<User>>,
-    /// The name of the one whose it is, as others see it or as it was said; absent where nobody was named.
+    /// The owner's display name, or the name as it was said; absent if no owner was named.
     pub owner: Option<String>,
-    /// What is to be done, without the time: a verb and what it is done with, at most 16 words.
+    /// The task without its due date: a verb and its objects, at most 16 words.
     pub task: String,
-    /// By when, as it was said.
+    /// The due date as it was said.
     pub due_text: Option<String>,
-    /// The same as a day (ISO 8601), counted in UTC from the day of the meeting; absent where the words leave it open.
+    /// The due date as an ISO 8601 date, relative to the UTC day of the meeting; absent if the words are not specific.
     pub due: Option<IsoDate>,
-    /// The sentence that says it, and the one that it answers; absent in insights of former releases.
+    /// The sentence that states the task, and the sentence that it answers. Absent in rows of older releases.
     pub evidence: Option<Vec<String>>,
 }
 
-/// A day of the calendar by ISO 8601.
+/// A calendar date in ISO 8601 format.
 ///
 /// ```json
 /// "2026-01-02"
@@ -66,7 +66,7 @@ pub struct ActionItemDetail {
 #[value(text, max = 10, pattern = "^[0-9]{4}-[0-9]{2}-[0-9]{2}$", expected = "a date such as 2026-01-02")]
 pub struct IsoDate(String);
 
-/// An address that was said or written in the meeting.
+/// A URL that was said or written in the meeting.
 ///
 /// ```json
 /// {"type": "notes", "url": "https://example.org/plan", "title": "The plan"}
@@ -74,21 +74,21 @@ pub struct IsoDate(String);
 #[value(name = "InsightLink")]
 #[derive(Eq)]
 pub struct InsightLink {
-    /// Where it stands.
+    /// The source of the link.
     #[value(rename = "type")]
     pub source: LinkSource,
-    /// The address.
+    /// The URL.
     pub url: String,
-    /// What it leads to.
+    /// The title of the target.
     pub title: String,
 }
 
-/// Where a link stands.
+/// The source of a link.
 #[value(name = "LinkSource")]
 pub enum LinkSource {
-    /// It was said.
+    /// The transcript.
     Transcript,
-    /// It was written.
+    /// The notes.
     Notes,
 }
 

@@ -1,10 +1,10 @@
-//! Interests: their keys in the catalog, and how a client names them.
+//! Interests: their keys in the catalog, and the names that clients send.
 //!
-//! How a name becomes a key (the slug) is the catalog's affair.
+//! The catalog derives keys from names.
 
 use convoke::value;
 
-/// The key of a row of the catalog: 1 … 64 characters, words of `[a-z0-9]` joined by `-`, or `custom:` and such words.
+/// The key of a row of the catalog: 1 … 64 characters; words of `[a-z0-9]` joined by `-`, optionally after `custom:`.
 #[value(
     text,
     min = 1,
@@ -14,7 +14,7 @@ use convoke::value;
 )]
 pub struct InterestKey(String);
 
-/// A text that may be the key of an interest: 1 … 64 characters. Whether it is one is seen in the catalog.
+/// A text that can be the key of an interest: 1 … 64 characters. The catalog decides if it is one.
 ///
 /// ```json
 /// "machine-learning"
@@ -22,8 +22,8 @@ pub struct InterestKey(String);
 #[value(text, min = 1, max = 64)]
 pub struct InterestRef(String);
 
-/// What a client calls an interest: trimmed, 1 … 64 characters. The key of a built-in or an admin's entry of the catalog;
-/// any other id is the client's own and names nothing.
+/// A client's id of an interest: trimmed, 1 … 64 characters. It is the key of a built-in entry or of an admin's entry of
+/// the catalog. Any other id belongs to the client and refers to no entry.
 ///
 /// ```json
 /// "machine-learning"
@@ -31,7 +31,7 @@ pub struct InterestRef(String);
 #[value(text, trim, min = 1, max = 64)]
 pub struct InterestId(String);
 
-/// The name of an interest as people read it: trimmed, 1 … 64 characters.
+/// The display name of an interest: trimmed, 1 … 64 characters.
 ///
 /// ```json
 /// "Machine Learning"
@@ -39,7 +39,7 @@ pub struct InterestId(String);
 #[value(text, trim, min = 1, max = 64)]
 pub struct InterestName(String);
 
-/// The name of a picture that stands for an interest, at most 64 characters.
+/// The name of the icon of an interest, at most 64 characters.
 ///
 /// ```json
 /// "brain"
@@ -47,16 +47,16 @@ pub struct InterestName(String);
 #[value(text, max = 64)]
 pub struct IconName(String);
 
-/// What an interest is about.
+/// The category of an interest.
 #[value(name = "InterestCategory")]
 pub enum InterestCategory {
-    /// Something one studies.
+    /// A field of study.
     Academic,
-    /// A line of business.
+    /// A branch of industry.
     Industry,
-    /// Something one can do.
+    /// A skill.
     Skill,
-    /// Something one likes.
+    /// A personal interest.
     Personal,
 }
 

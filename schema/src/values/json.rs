@@ -1,4 +1,4 @@
-//! Objects whose members differ from row to row.
+//! Objects whose members differ between rows.
 
 use convoke::table::{json_from_value, json_to_value};
 use convoke::{Column, ColumnType, Value as Stored, ValueRef};
@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// What an audit entry tells beside who, what and whom: made by the server, never by a client.
+/// Details of an audit entry. The server creates them, never a client.
 ///
 /// ```json
 /// {"from": "participant", "to": "host"}
@@ -16,19 +16,19 @@ use serde_json::{Map, Value};
 pub struct Details(Map<String, Value>);
 
 impl Details {
-    /// Nothing more to tell.
+    /// Returns details without members.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// With this member; one whose value has no JSON becomes null.
+    /// Adds a member. A value without a JSON form becomes null.
     #[must_use]
     pub fn with(mut self, name: &str, value: impl Serialize) -> Self {
         self.0.insert(name.to_owned(), serde_json::to_value(value).unwrap_or_default());
         self
     }
 
-    /// The members.
+    /// Returns the members.
     pub fn members(&self) -> &Map<String, Value> {
         &self.0
     }

@@ -12,16 +12,16 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{IgnoredAny, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// A list of `MIN` … `MAX` values, each of which obeys its own type.
+/// A list of `MIN` … `MAX` values, each of which is valid by its own type.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(transparent)]
 pub struct List<T, const MIN: usize, const MAX: usize>(Vec<T>);
 
 impl<T, const MIN: usize, const MAX: usize> List<T, MIN, MAX> {
-    /// A list of these.
+    /// Creates a list of these values.
     ///
     /// # Errors
-    /// They are fewer than `MIN` or more than `MAX`.
+    /// There are fewer than `MIN` or more than `MAX` values.
     pub fn new(items: Vec<T>) -> Result<Self, Invalid> {
         match items.len() {
             len if (MIN..=MAX).contains(&len) => Ok(Self(items)),
@@ -29,7 +29,7 @@ impl<T, const MIN: usize, const MAX: usize> List<T, MIN, MAX> {
         }
     }
 
-    /// The values.
+    /// Returns the values.
     pub fn into_vec(self) -> Vec<T> {
         self.0
     }
@@ -40,7 +40,7 @@ impl<T, const MIN: usize, const MAX: usize> List<T, MIN, MAX> {
     }
 }
 
-/// The bounds in words that follow "must be".
+/// The bounds as text after "must be".
 struct Bounds<const MIN: usize, const MAX: usize>;
 
 impl<const MIN: usize, const MAX: usize> fmt::Display for Bounds<MIN, MAX> {
@@ -100,7 +100,7 @@ impl<'de, T: Deserialize<'de>, const MIN: usize, const MAX: usize> Deserialize<'
                         None => return List::new(items).map_err(serde::de::Error::custom),
                     }
                 }
-                // What is too much is counted, not kept.
+                // Values beyond the bound are counted and dropped.
                 let mut len = items.len();
                 while seq.next_element::<IgnoredAny>()?.is_some() {
                     len += 1;

@@ -1,11 +1,11 @@
-//! Matching: what somebody looks for, how well two fit, and what happens to it.
+//! Matching: preferences, scores, states and outcomes.
 
 use convoke::value;
 
 use super::list::List;
 use super::numbers::Score;
 
-/// What somebody looks for in the other; an empty list is no preference.
+/// A user's preferences for a match. An empty list is no preference.
 ///
 /// ```json
 /// {"interests": ["ai"], "roles": ["mentor"], "orgConstraints": "different"}
@@ -13,15 +13,15 @@ use super::numbers::Score;
 #[value(name = "MatchConstraints")]
 #[derive(Eq)]
 pub struct MatchConstraints {
-    /// Interests that the other should share, at most 20.
+    /// Interests that the other user should share, at most 20.
     pub interests: List<WantedInterest, 0, 20>,
-    /// Roles that one has or looks for, at most 10.
+    /// Roles that the user has or seeks, at most 10.
     pub roles: List<WantedRole, 0, 10>,
-    /// Where the other should work: `any`, `same`, `different`, or the name of an organization.
+    /// The other user's organization: `any`, `same`, `different`, or the name of an organization.
     pub org_constraints: Option<OrgConstraint>,
 }
 
-/// An interest that the other should share, by key or name: 1 … 64 characters.
+/// The key or name of an interest that the other user should share: 1 … 64 characters.
 ///
 /// ```json
 /// "machine-learning"
@@ -37,7 +37,7 @@ pub struct WantedInterest(String);
 #[value(text, min = 1, max = 32)]
 pub struct WantedRole(String);
 
-/// What somebody asks about the other's organization, at most 64 characters.
+/// A preference for the other user's organization, at most 64 characters.
 ///
 /// ```json
 /// "any"
@@ -45,65 +45,65 @@ pub struct WantedRole(String);
 #[value(text, max = 64)]
 pub struct OrgConstraint(String);
 
-/// How well two users fit, feature by feature, each 0 … 1.
+/// The scores of a match per feature, each 0 … 1.
 #[value(name = "MatchFeatures")]
 pub struct MatchFeatures {
-    /// Interests they share.
+    /// Shared interests.
     pub interest_overlap: Score,
-    /// How far apart their experience is.
+    /// Difference of their experience.
     pub experience_gap: Score,
-    /// How close their fields of work are.
+    /// Similarity of their fields of work.
     pub industry_match: Score,
-    /// How much of their time overlaps.
+    /// Overlap of their available times.
     pub timezone_compatibility: Score,
-    /// How alike what they write is.
+    /// Similarity of their texts.
     pub vector_similarity: Score,
-    /// Whether what they ask about organizations holds.
+    /// Fit of their organization preferences.
     pub org_constraint_match: Score,
-    /// Languages they share.
+    /// Shared languages.
     pub language_overlap: Score,
-    /// How well their roles go together.
+    /// Fit of their roles.
     pub role_complementarity: Score,
 }
 
-/// Where an entry of the matching queue is.
+/// The state of an entry of the matching queue.
 #[value(name = "QueueStatus")]
 pub enum QueueStatus {
-    /// Waits for somebody.
+    /// Waiting for a match.
     Waiting,
-    /// Somebody was found. Final.
+    /// Matched. Final.
     Matched,
-    /// Its time has passed. Final.
+    /// The available time has passed. Final.
     Expired,
-    /// Was taken back. Final.
+    /// Cancelled by the user. Final.
     Cancelled,
 }
 
-/// Where a match is; follows from the outcomes of its two users and the clock.
+/// The state of a match. The outcomes of its two users and the clock determine it.
 #[value(name = "MatchStatus")]
 pub enum MatchStatus {
-    /// Neither declined, and its time has not passed.
+    /// No user declined, and the time has not passed.
     Proposed,
-    /// One of them declined.
+    /// A user declined.
     Declined,
-    /// Both say that it took place.
+    /// Both users report that it took place.
     Completed,
-    /// Its time has passed.
+    /// The time has passed.
     Expired,
 }
 
-/// What a match came to, as one of its users says.
+/// The outcome of a match, as one user reports it.
 #[value(name = "Outcome")]
 pub enum Outcome {
-    /// Will be there.
+    /// The user will attend.
     Accepted,
-    /// Will not.
+    /// The user will not attend.
     Declined,
-    /// Was there. Final.
+    /// The user attended. Final.
     Completed,
 }
 
-/// What somebody says about a match, at most 2000 characters.
+/// A user's comments on a match, at most 2000 characters.
 ///
 /// ```json
 /// "We had a lot to talk about."

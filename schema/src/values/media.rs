@@ -1,27 +1,27 @@
-//! Media sessions: their states, how good their connection is, and what they signal to each other.
+//! Media sessions: their states, the quality of their connections, and their signals.
 
 use convoke::{JsonObject, value};
 
-/// Where the connection of a media session is.
+/// The state of a media session.
 #[value(name = "SessionState")]
 pub enum SessionState {
-    /// It is being made, or made anew.
+    /// Connecting or reconnecting.
     Connecting,
-    /// It stands.
+    /// Connected.
     Connected,
-    /// It was interrupted.
+    /// Interrupted.
     Disconnected,
-    /// It did not come about.
+    /// The connection failed.
     Failed,
-    /// It was ended. Final, unless a new attempt is started under the same id.
+    /// Closed. Final, unless a new attempt starts with the same id.
     Closed,
 }
 
 impl SessionState {
-    /// The states of sessions that are still there.
+    /// The states of open sessions.
     pub const OPEN: [SessionState; 3] = [SessionState::Connecting, SessionState::Connected, SessionState::Disconnected];
 
-    /// Whether the session is still there.
+    /// Returns true if the session is open.
     pub fn is_open(self) -> bool {
         match self {
             SessionState::Connecting | SessionState::Connected | SessionState::Disconnected => true,
@@ -30,29 +30,29 @@ impl SessionState {
     }
 }
 
-/// How good a connection is, best first.
+/// The quality of a connection, best first.
 #[value(name = "ConnectionQuality")]
 pub enum ConnectionQuality {
-    /// Nothing to wish for.
+    /// No noticeable loss.
     Excellent,
-    /// Small losses that nobody notices.
+    /// Small losses that users do not notice.
     Good,
-    /// Losses that one notices.
+    /// Losses that users notice.
     Fair,
-    /// Hardly usable.
+    /// Barely usable.
     Poor,
 }
 
-/// What a signal carries.
+/// The kind of a signal.
 #[value(name = "SignalKind")]
 pub enum SignalKind {
-    /// A session description, offered or answered.
+    /// A session description: an offer or an answer.
     Sdp,
-    /// A candidate for a way to the peer.
+    /// An ICE candidate.
     Ice,
 }
 
-/// The content of a signal: any object of at most 64 KiB. The server checks its keys and passes it on.
+/// The content of a signal: any object of at most 64 KiB. The server checks its keys and forwards it.
 pub type SignalPayload = JsonObject<{ 64 * 1024 }>;
 
 #[cfg(test)]

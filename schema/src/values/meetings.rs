@@ -1,6 +1,6 @@
-//! Meetings: what they are called, how large they are, and the states of them and of the people in them.
+//! Meetings: titles, sizes, states, and the states of participants.
 //!
-//! Which move leads from which state to which is the functions'.
+//! The functions decide which state follows which.
 
 use convoke::value;
 
@@ -12,7 +12,7 @@ use convoke::value;
 #[value(text, trim, min = 1, max = 200, too_short = "Meeting title cannot be empty")]
 pub struct MeetingTitle(String);
 
-/// What a meeting is about, at most 5000 characters.
+/// The description of a meeting, at most 5000 characters.
 ///
 /// ```json
 /// "What comes next, and who does it."
@@ -20,18 +20,18 @@ pub struct MeetingTitle(String);
 #[value(text, max = 5000)]
 pub struct MeetingDescription(String);
 
-/// How long a meeting is planned, in milliseconds: 1 … 86,400,000 (a day). For display; nothing ends a meeting by it.
+/// The planned duration of a meeting in milliseconds: 1 … 86,400,000 (one day). It is for display and ends no meeting.
 #[value(integer, min = 1, max = 86_400_000)]
 pub struct MeetingDuration(i64);
 
-/// Half an hour.
+/// Returns 30 minutes.
 impl Default for MeetingDuration {
     fn default() -> Self {
         Self(1_800_000)
     }
 }
 
-/// How many people a meeting has room for: 1 … 1000.
+/// The largest number of participants of a meeting: 1 … 1000.
 ///
 /// ```json
 /// 8
@@ -39,21 +39,21 @@ impl Default for MeetingDuration {
 #[value(integer, min = 1, max = 1000, too_small = "Maximum participants must be at least 1")]
 pub struct MaxParticipants(i64);
 
-/// What kind of meeting it is.
+/// The type of a meeting.
 #[value(name = "MeetingType")]
 pub enum MeetingType {
-    /// Two people.
+    /// Two participants.
     OneOnOne,
-    /// Up to ten people.
+    /// Up to ten participants.
     SmallGroup,
-    /// Many people, all of whom may speak.
+    /// Many participants. All may speak.
     LargeMeeting,
-    /// Many people, of whom only hosts speak.
+    /// Many participants. Only hosts speak.
     Webinar,
 }
 
 impl MeetingType {
-    /// The type of a meeting of which only the size is given.
+    /// Returns the type for a size, if a request gives only the size.
     pub fn of_size(max: MaxParticipants) -> Self {
         match max.get() {
             ..=2 => MeetingType::OneOnOne,
@@ -62,7 +62,7 @@ impl MeetingType {
         }
     }
 
-    /// The size of a meeting of which only the type is given.
+    /// Returns the size for a type, if a request gives only the type.
     pub fn room(self) -> MaxParticipants {
         MaxParticipants(match self {
             MeetingType::OneOnOne => 2,
@@ -73,21 +73,21 @@ impl MeetingType {
     }
 }
 
-/// Where a meeting is in its life.
+/// The state of a meeting.
 #[value(name = "MeetingState")]
 pub enum MeetingState {
-    /// It has not begun.
+    /// Not yet started.
     Scheduled,
-    /// It is going on.
+    /// In progress.
     Active,
-    /// It is over. Final.
+    /// Ended. Final.
     Concluded,
-    /// It was called off before it began. Final.
+    /// Cancelled before it began. Final.
     Cancelled,
 }
 
 impl MeetingState {
-    /// Whether nothing can happen in it any more.
+    /// Returns true if the state is final.
     pub fn is_final(self) -> bool {
         match self {
             MeetingState::Scheduled | MeetingState::Active => false,
@@ -96,32 +96,32 @@ impl MeetingState {
     }
 }
 
-/// What somebody is in a meeting.
+/// The role of a participant.
 #[value(name = "Role")]
 pub enum Role {
-    /// Runs it: starts, ends, edits it, and decides who is in it and as what.
+    /// A host starts, edits and ends the meeting, and manages its participants and their roles.
     Host,
-    /// Takes part.
+    /// A participant without rights over the meeting.
     Participant,
 }
 
-/// Where somebody is, seen from a meeting.
+/// The presence of a participant.
 #[value(name = "Presence")]
 pub enum Presence {
-    /// Has not come yet.
+    /// Not yet joined.
     Invited,
-    /// Is there.
+    /// Present.
     Joined,
-    /// Has gone; may come back.
+    /// Left; may return.
     Left,
 }
 
-/// A presence that a client may report of itself.
+/// A presence that a client may report for its own user.
 #[value(name = "PresenceChange")]
 pub enum PresenceChange {
-    /// Has come.
+    /// Joined.
     Joined,
-    /// Has gone.
+    /// Left.
     Left,
 }
 
@@ -134,12 +134,12 @@ impl From<PresenceChange> for Presence {
     }
 }
 
-/// What carries sound and picture.
+/// The transport of audio and video.
 #[value(name = "VideoProvider", rename_all = "lowercase")]
 pub enum VideoProvider {
-    /// The clients among themselves.
+    /// Peer to peer between the clients.
     WebRtc,
-    /// A LiveKit server, where one is configured.
+    /// A LiveKit server, if one is configured.
     LiveKit,
 }
 

@@ -1,4 +1,4 @@
-//! Metadata: what a client attaches to a session or a presence, bounded and flat.
+//! Metadata that a client attaches to a session or a presence: a flat object of bounded size.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -14,14 +14,14 @@ use serde::de::{DeserializeSeed, Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Number;
 
-/// The most members. What is more than a handful of figures and labels belongs into a field of its own.
+/// Largest number of members. More than a few numbers and labels need a field of their own.
 pub(super) const MEMBERS_MAX: usize = 32;
-/// The most bytes of the whole as JSON: a session is listed with its metadata, and there are many of them.
+/// Largest size as JSON, in bytes: lists return many sessions with their metadata.
 pub(super) const BYTES_MAX: usize = 4 * 1024;
 
-/// A flat object: at most 32 members, keys of 1 … 64 printable ASCII characters that do not begin with `$`, values
-/// text, number or boolean, 4 KiB of JSON in all. Stored members with another key are left out: they are older than the
-/// rule.
+/// A flat object of at most 32 members and 4 KiB of JSON. Keys have 1 … 64 printable ASCII characters and do not begin
+/// with `$`. Values are texts, numbers or booleans. Results omit stored members with other keys, which are older than
+/// this rule.
 ///
 /// ```json
 /// {"packetLoss": 0.4, "latency": 80, "device": "laptop", "muted": false}
@@ -36,17 +36,17 @@ pub struct Metadata(BTreeMap<String, MetadataValue>);
 pub enum MetadataValue {
     /// A text.
     Text(String),
-    /// A number: a double, written as an integer where it is a small one.
+    /// A number: a double, written as an integer if it is a small integer.
     Number(Number),
     /// True or false.
     Bool(bool),
 }
 
 impl Metadata {
-    /// The metadata of these members.
+    /// Creates metadata of these members.
     ///
     /// # Errors
-    /// A key comes twice, or the whole is out of bounds.
+    /// A key occurs twice, or a bound is exceeded.
     pub fn new(members: impl IntoIterator<Item = (String, MetadataValue)>) -> Result<Self, Invalid> {
         let mut metadata = Self::default();
         for (key, value) in members {
@@ -55,12 +55,12 @@ impl Metadata {
         metadata.checked()
     }
 
-    /// The value under a key.
+    /// Returns the value of a key.
     pub fn get(&self, key: &str) -> Option<&MetadataValue> {
         self.0.get(key)
     }
 
-    /// The number under a key, if it is one.
+    /// Returns the value of a key if it is a number.
     pub fn number(&self, key: &str) -> Option<f64> {
         match self.0.get(key)? {
             MetadataValue::Number(number) => number.as_f64(),
@@ -68,7 +68,7 @@ impl Metadata {
         }
     }
 
-    /// The text under a key, if it is one.
+    /// Returns the value of a key if it is a text.
     pub fn text(&self, key: &str) -> Option<&str> {
         match self.0.get(key)? {
             MetadataValue::Text(text) => Some(text),
@@ -76,20 +76,20 @@ impl Metadata {
         }
     }
 
-    /// The members, by key.
+    /// Returns the members, ordered by key.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &MetadataValue)> {
         self.0.iter().map(|(key, value)| (key.as_str(), value))
     }
 
-    /// Whether there are no members.
+    /// Returns true if there are no members.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// These members with those of `newer` over them, key by key.
+    /// Returns these members, replaced by those of `newer` with the same key.
     ///
     /// # Errors
-    /// Each is within the bounds, and both together are not.
+    /// Both together exceed a bound.
     pub fn merged(mut self, newer: Self) -> Result<Self, Invalid> {
         self.0.extend(newer.0);
         self.checked()
@@ -146,7 +146,7 @@ impl<'de> Deserialize<'de> for Metadata {
     }
 }
 
-/// Reads one value.
+/// Deserializes one value.
 struct Flat;
 
 impl<'de> DeserializeSeed<'de> for Flat {

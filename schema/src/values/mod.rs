@@ -1,4 +1,4 @@
-//! Value types: each one rule, with its message, its JSON schema and its stored form.
+//! Value types. Each has one rule with its message, its JSON schema and its stored form.
 
 mod email;
 mod insights;

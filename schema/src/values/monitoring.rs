@@ -1,8 +1,8 @@
-//! What subscriptions and measurements are asked by.
+//! Arguments of subscriptions and measurements.
 
 use convoke::value;
 
-/// The resource that somebody follows, by its id: 1 … 128 characters.
+/// The id of a resource to subscribe to: 1 … 128 characters.
 ///
 /// ```json
 /// "meeting_01jgfjs5r2a4n8w7k0q3d6m9vt"
@@ -10,7 +10,7 @@ use convoke::value;
 #[value(text, min = 1, max = 128)]
 pub struct ResourceId(String);
 
-/// The kind of a resource: 1 … 64 characters. Unknown ones are no mistake of form.
+/// The kind of a resource: 1 … 64 characters. An unknown kind is well-formed.
 ///
 /// ```json
 /// "meetingNotes"
@@ -18,7 +18,7 @@ pub struct ResourceId(String);
 #[value(text, min = 1, max = 64)]
 pub struct ResourceType(String);
 
-/// A function by its path, with `/` or `:` before its name, or by its name alone: 1 … 256 characters.
+/// A function: its path, with `/` or `:` before its name, or its name alone; 1 … 256 characters.
 ///
 /// ```json
 /// "meetings/lifecycle/createMeeting"
@@ -26,22 +26,22 @@ pub struct ResourceType(String);
 #[value(text, min = 1, max = 256)]
 pub struct FunctionName(String);
 
-/// How much time one point of a series covers, in milliseconds: a second to a day.
+/// The interval of one point of a series in milliseconds: one second to one day.
 #[value(integer, min = 1_000, max = 86_400_000)]
 pub struct BucketSize(i64);
 
-/// A minute.
+/// Returns one minute.
 impl Default for BucketSize {
     fn default() -> Self {
         Self(60_000)
     }
 }
 
-/// How far a series goes back, in milliseconds: a second to a week.
+/// The length of a series in milliseconds: one second to one week.
 #[value(integer, min = 1_000, max = 604_800_000)]
 pub struct TimeWindow(i64);
 
-/// An hour.
+/// Returns one hour.
 impl Default for TimeWindow {
     fn default() -> Self {
         Self(3_600_000)

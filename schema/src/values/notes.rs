@@ -1,42 +1,42 @@
-//! Notes: one edit, as it is sent and as it is logged, and what belongs to the offline queue.
+//! Notes: operations as clients send them and as the log holds them, and types of the offline queue.
 //!
-//! When an edit is valid and how two pass each other are rules of the notes, not of these types.
+//! The functions of the notes decide if an operation is valid and how two operations are transformed.
 
 use convoke::value;
 
 use super::numbers::Natural;
 use super::tokens::ClientToken;
 
-/// What an edit does.
+/// The kind of an operation.
 #[value(name = "OperationType")]
 pub enum OperationType {
-    /// Puts `content` at `position`.
+    /// Inserts `content` at `position`.
     Insert,
-    /// Takes `length` units away from `position` on.
+    /// Deletes `length` units from `position` on.
     Delete,
-    /// Changes nothing: a cursor, or what is left of a delete whose text was gone.
+    /// Changes nothing: a cursor, or the rest of a delete whose text no longer exists.
     Retain,
 }
 
-/// An edit as a client sends it; what its type does not need is ignored.
+/// An operation as a client sends it. Members that its type does not need are ignored.
 ///
 /// ```json
 /// {"type": "insert", "position": 4, "content": "XY"}
 /// ```
 #[value(name = "NoteEditInput")]
 pub struct NoteEditInput {
-    /// What it does.
+    /// The kind of the operation.
     #[value(rename = "type")]
     pub kind: OperationType,
-    /// Where, in UTF-16 code units from the beginning of the text.
+    /// The position in UTF-16 code units from the start of the text.
     pub position: Natural,
-    /// The text that an insert puts there: 1 … 100,000 units.
+    /// The text of an insert: 1 … 100,000 units.
     pub content: Option<String>,
-    /// How many units a delete takes away (at least 1) or a retain speaks of.
+    /// The number of units of a delete (at least 1) or of a retain.
     pub length: Option<Natural>,
 }
 
-/// An edit as it stands in the log: always all four.
+/// An operation as the log holds it, with all four members.
 ///
 /// ```json
 /// {"type": "insert", "position": 4, "content": "XY", "length": 2}
@@ -44,48 +44,48 @@ pub struct NoteEditInput {
 #[value(name = "NoteEdit")]
 #[derive(Eq)]
 pub struct NoteEdit {
-    /// What it does.
+    /// The kind of the operation.
     #[value(rename = "type")]
     pub kind: OperationType,
-    /// Where, in UTF-16 code units from the beginning of the text.
+    /// The position in UTF-16 code units from the start of the text.
     pub position: i64,
-    /// The text that it inserts; `""` unless it inserts.
+    /// The text of an insert; `""` for other operations.
     pub content: String,
-    /// How many UTF-16 code units it inserts, takes away, or speaks of.
+    /// The number of UTF-16 code units of the operation.
     pub length: i64,
 }
 
-/// By what an author's repeated operation is known: the client's id of it, or `<clientId>/<id>` if it was queued
-/// offline. The two never collide: a [`ClientToken`] has no `/`.
+/// The key that identifies an author's retried operation: the client's id, or `<clientId>/<id>` if it was queued
+/// offline. The two never conflict, because a [`ClientToken`] contains no `/`.
 #[value(text, min = 1, max = 257, pattern = "^[A-Za-z0-9._:@-]+(/[A-Za-z0-9._:@-]+)?$")]
 pub struct OperationId(String);
 
 impl OperationId {
-    /// That of an operation applied at once.
+    /// Returns the key of an operation that is applied immediately.
     pub fn online(id: ClientToken) -> Self {
         Self(id.into_string())
     }
 
-    /// That of an operation out of a client's queue.
+    /// Returns the key of an operation from a client's queue.
     pub fn offline(client: &ClientToken, id: &ClientToken) -> Self {
         Self(format!("{client}/{id}"))
     }
 }
 
-/// Where an operation of the offline queue is.
+/// The state of an operation in the offline queue.
 #[value(name = "OfflineStatus")]
 pub enum OfflineStatus {
-    /// Waits for the drain.
+    /// Waiting for a drain.
     Pending,
-    /// Is being applied. Seen by nobody: taking and applying are one transaction.
+    /// Being applied. No other transaction sees this state.
     Syncing,
-    /// Is in the log.
+    /// Added to the log.
     Synced,
-    /// Was refused, with the reason.
+    /// Rejected, with a reason.
     Failed,
 }
 
-/// Why notes are rolled back, at most 500 characters; for the audit.
+/// The reason for a rollback of notes, at most 500 characters, for the audit.
 ///
 /// ```json
 /// "Pasted the wrong text"

@@ -1,8 +1,8 @@
-//! Numbers that no single feature owns.
+//! Numbers that several features use.
 
 use convoke::value;
 
-/// A whole number that is not negative: a position, a length, a sequence, a version, a count.
+/// An integer of at least 0: a position, length, sequence, version or count.
 ///
 /// ```json
 /// 1
@@ -12,13 +12,13 @@ use convoke::value;
 pub struct Natural(i64);
 
 impl Natural {
-    /// The number as a size.
+    /// Returns the number as a `usize`.
     pub fn size(self) -> usize {
         usize::try_from(self.0).unwrap_or(usize::MAX)
     }
 }
 
-/// How sure a recognizer or generator is: 0 … 1.
+/// The confidence of a recognizer or generator: 0 … 1.
 ///
 /// ```json
 /// 0.98
@@ -26,7 +26,7 @@ impl Natural {
 #[value(number, min = 0.0, max = 1.0)]
 pub struct Confidence(f64);
 
-/// How well something fits: 0 … 1.
+/// A score: 0 … 1.
 ///
 /// ```json
 /// 0.75
@@ -35,14 +35,14 @@ pub struct Confidence(f64);
 pub struct Score(f64);
 
 impl Confidence {
-    /// The nearest confidence: what a computation leaves a rounding error outside is pulled in; no number counts as 0.
+    /// Returns the nearest confidence, so that a rounding error is no error. NaN becomes 0.
     pub fn clamped(value: f64) -> Self {
         Self(clamped(value))
     }
 }
 
 impl Score {
-    /// The nearest score: what a computation leaves a rounding error outside is pulled in; no number counts as 0.
+    /// Returns the nearest score, so that a rounding error is no error. NaN becomes 0.
     pub fn clamped(value: f64) -> Self {
         Self(clamped(value))
     }
@@ -52,7 +52,7 @@ fn clamped(value: f64) -> f64 {
     if value.is_nan() { 0.0 } else { value.clamp(0.0, 1.0) }
 }
 
-/// Stars for a match: 1 … 5.
+/// The rating of a match in stars: 1 … 5.
 ///
 /// ```json
 /// 5

@@ -1,6 +1,6 @@
-//! How much of a list is asked for.
+//! The requested part of a list.
 //!
-//! The cursor is the store's; what a page may weigh is the runtime's limit.
+//! The store defines the cursor, and a limit of the runtime bounds the size of a page.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use convoke::wire::{Invalid, integer};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// How many rows of a list at most: 1 … `MAX`, and `DEFAULT` where none is asked for.
+/// The largest number of rows of a list: 1 … `MAX`, `DEFAULT` if absent.
 ///
 /// ```
 /// # use schema::Limit;
@@ -21,10 +21,10 @@ use serde::{Deserialize, Deserializer, Serialize};
 pub struct Limit<const DEFAULT: i64, const MAX: i64>(i64);
 
 impl<const DEFAULT: i64, const MAX: i64> Limit<DEFAULT, MAX> {
-    /// This many rows.
+    /// Creates a limit of this many rows.
     ///
     /// # Errors
-    /// It is less than 1 or more than `MAX`.
+    /// The number is less than 1 or more than `MAX`.
     pub fn new(rows: i64) -> Result<Self, Invalid> {
         if (1..=MAX).contains(&rows) {
             Ok(Self(rows))
@@ -33,7 +33,7 @@ impl<const DEFAULT: i64, const MAX: i64> Limit<DEFAULT, MAX> {
         }
     }
 
-    /// The number of rows.
+    /// Returns the number of rows.
     pub fn get(self) -> usize {
         usize::try_from(self.0).unwrap_or(usize::MAX)
     }
@@ -69,13 +69,13 @@ impl<const DEFAULT: i64, const MAX: i64> JsonSchema for Limit<DEFAULT, MAX> {
     }
 }
 
-/// How many rows of a list are passed over.
+/// The number of rows of a list to skip.
 #[value(integer, min = 0, max = 100_000)]
 #[derive(Default)]
 pub struct Offset(i64);
 
 impl Offset {
-    /// The number of rows.
+    /// Returns the number of rows.
     pub fn rows(self) -> usize {
         usize::try_from(self.0).unwrap_or(0)
     }

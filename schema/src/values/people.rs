@@ -1,4 +1,4 @@
-//! What people tell about themselves.
+//! Profiles of users.
 
 use std::collections::HashSet;
 
@@ -6,7 +6,7 @@ use convoke::value;
 use icu_properties::props::{DefaultIgnorableCodePoint, GeneralCategory};
 use icu_properties::{CodePointMapData, CodePointSetData};
 
-/// The name that others see, trimmed, 1 … 100 characters, at least one of them visible.
+/// The name that other users see: trimmed, 1 … 100 characters, at least one of them visible.
 ///
 /// ```json
 /// "Ada"
@@ -18,8 +18,8 @@ fn visible_name(name: String) -> Result<String, String> {
     if name.chars().any(is_visible) { Ok(name) } else { Err("Display name cannot be empty".to_owned()) }
 }
 
-/// Whether a character leaves something to see by itself: white space, control and format characters do not, nor do
-/// the others that Unicode has renderers ignore (fillers, variation selectors).
+/// Returns true if a character is visible by itself. White space, control and format characters are not, nor are the
+/// other characters that Unicode tells renderers to ignore (fillers, variation selectors).
 fn is_visible(c: char) -> bool {
     let category = CodePointMapData::<GeneralCategory>::new().get(c);
     !c.is_whitespace()
@@ -27,7 +27,7 @@ fn is_visible(c: char) -> bool {
         && !CodePointSetData::new::<DefaultIgnorableCodePoint>().contains(c)
 }
 
-/// What somebody writes about themselves, at most 1000 characters, as they wrote it; `""` clears it.
+/// A biography of at most 1000 characters, stored unchanged; `""` clears it.
 ///
 /// ```json
 /// "I like engines."
@@ -35,7 +35,7 @@ fn is_visible(c: char) -> bool {
 #[value(text, max = 1000, too_long = "Bio cannot exceed 1000 characters")]
 pub struct Bio(String);
 
-/// A bio as onboarding asks for it: trimmed, 1 … 1000 characters.
+/// A biography in onboarding: trimmed, 1 … 1000 characters.
 ///
 /// ```json
 /// "I like engines."
@@ -49,15 +49,15 @@ impl From<OnboardingBio> for Bio {
     }
 }
 
-/// What somebody wants to reach, at most 2000 characters.
+/// The goals of a user, at most 2000 characters.
 ///
 /// ```json
-/// "To find somebody to build with."
+/// "To find a co-founder."
 /// ```
 #[value(text, max = 2000)]
 pub struct Goals(String);
 
-/// What somebody has done so far, in words or years, at most 1000 characters.
+/// The experience of a user, in words or years, at most 1000 characters.
 ///
 /// ```json
 /// "Ten years of mathematics"
@@ -65,7 +65,7 @@ pub struct Goals(String);
 #[value(text, max = 1000)]
 pub struct Experience(String);
 
-/// A line of a profile (field of work, job title, company), trimmed, 1 … 120 characters.
+/// A line of a profile (field of work, job title, company): trimmed, 1 … 120 characters.
 ///
 /// ```json
 /// "Mathematics"
@@ -73,7 +73,7 @@ pub struct Experience(String);
 #[value(text, trim, min = 1, max = 120)]
 pub struct ShortText(String);
 
-/// A language that somebody speaks, by any name, trimmed, 1 … 50 characters.
+/// A language that a user speaks, by any name: trimmed, 1 … 50 characters.
 ///
 /// ```json
 /// "English"
@@ -81,13 +81,13 @@ pub struct ShortText(String);
 #[value(text, trim, min = 1, max = 50)]
 pub struct LanguageName(String);
 
-/// The languages in their order, each once without regard to case; the first spelling stays.
+/// Returns the languages in their order without duplicates, ignoring case. The first spelling stays.
 pub fn distinct_languages(languages: impl IntoIterator<Item = LanguageName>) -> Vec<LanguageName> {
     let mut seen = HashSet::new();
     languages.into_iter().filter(|language| seen.insert(language.to_lowercase())).collect()
 }
 
-/// Age in years, 13 … 120.
+/// The age in years: 13 … 120.
 ///
 /// ```json
 /// 36
@@ -95,16 +95,16 @@ pub fn distinct_languages(languages: impl IntoIterator<Item = LanguageName>) -> 
 #[value(integer, min = 13, max = 120)]
 pub struct Age(i64);
 
-/// Gender, as far as somebody wants to tell.
+/// The gender.
 #[value(name = "Gender")]
 pub enum Gender {
-    /// A man.
+    /// Male.
     Male,
-    /// A woman.
+    /// Female.
     Female,
-    /// Neither, or both.
+    /// Non-binary.
     NonBinary,
-    /// No answer.
+    /// Not stated.
     PreferNotToSay,
 }
 

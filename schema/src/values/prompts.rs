@@ -1,24 +1,24 @@
-//! Prompts: when they are for, and what happened to them.
+//! Prompts: their phase, and the feedback on them.
 
 use convoke::value;
 
-/// When a prompt is for.
+/// The phase of a prompt.
 #[value(name = "PromptKind")]
 pub enum PromptKind {
-    /// Before the call: how to begin.
+    /// Before the call: conversation starters.
     PreCall,
-    /// During the call: how to go on.
+    /// During the call: ways to continue.
     InCall,
 }
 
-/// What its reader did with a prompt.
+/// The reader's feedback on a prompt.
 #[value(name = "PromptFeedback")]
 pub enum PromptFeedback {
-    /// Said it.
+    /// Used.
     Used,
-    /// Does not want to see it again.
+    /// Dismissed.
     Dismissed,
-    /// Liked it.
+    /// Liked.
     Upvoted,
 }
 

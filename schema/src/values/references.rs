@@ -1,13 +1,13 @@
-//! Texts that mean a user.
+//! Texts that identify a user.
 
 use convoke::{Id, value};
 
 use crate::tables::User;
 
-/// A user, by id or by the `sub` of their token: a client that never saw an id knows that one.
+/// A user's id, or the `sub` of a user's token, which a client knows without an id.
 ///
-/// Whether it names anybody is for a function to find out: the id of a row first, else the subject of a user of the
-/// caller's own issuer (a provider's subjects may themselves look like ids).
+/// A function resolves it: first as the id of a row, then as a subject of the caller's issuer. The subjects of a provider
+/// can look like ids.
 ///
 /// ```json
 /// "user_01jgfjs5r2a4n8w7k0q3d6m9vt"
@@ -16,12 +16,12 @@ use crate::tables::User;
 pub struct UserRef(String);
 
 impl UserRef {
-    /// The id that this text is, if it has the form of one.
+    /// Returns the text as an id, if it has the form of an id.
     pub fn id(&self) -> Option<Id<User>> {
         self.0.parse().ok()
     }
 
-    /// The text as a subject of the caller's issuer.
+    /// Returns the text as a subject of the caller's issuer.
     pub fn subject(&self) -> &str {
         &self.0
     }
@@ -33,22 +33,22 @@ impl From<Id<User>> for UserRef {
     }
 }
 
-/// Who did something that is audited: a user's id, `deploy-key:<name>`, or `system` for what happens by the clock.
+/// The actor of an audited change: a user's id, `deploy-key:<name>`, or `system` for scheduled work.
 #[value(text, min = 1, max = 255)]
 pub struct Actor(String);
 
 impl Actor {
-    /// A user.
+    /// Returns the actor of a user.
     pub fn user(id: Id<User>) -> Self {
         Self(id.to_string())
     }
 
-    /// A deploy key that acts as nobody.
+    /// Returns the actor of a deploy key that acts as no user.
     pub fn deploy_key(name: &str) -> Self {
         Self(format!("deploy-key:{name}"))
     }
 
-    /// The runtime itself: work that was scheduled.
+    /// Returns the actor of scheduled work.
     pub fn system() -> Self {
         Self("system".to_owned())
     }

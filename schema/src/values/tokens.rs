@@ -1,10 +1,10 @@
-//! Texts that identify something without saying anything: tokens of a client's choice, and digests.
+//! Opaque identifiers: tokens that clients choose, and digests.
 
 use convoke::value;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-/// A name that a client gives to a session, a subscription, itself or an operation: 1 … 128 of `[A-Za-z0-9._:@-]`.
+/// An id that a client chooses for a session, a subscription, itself or an operation: 1 … 128 of `[A-Za-z0-9._:@-]`.
 ///
 /// ```json
 /// "tab-1"
@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 #[value(text, min = 1, max = 128, pattern = "^[A-Za-z0-9._:@-]+$")]
 pub struct ClientToken(String);
 
-/// Names one attempt: the same key and the same arguments give the stored result, with nothing done again.
+/// An idempotency key: a call with the same key and the same arguments returns the stored result and has no effect.
 ///
 /// ```json
 /// "5f0c8a52-1f0e-4c0a-9a51-6f1e2b7d3c44"
@@ -28,15 +28,15 @@ fn printable(text: String) -> Result<String, String> {
     }
 }
 
-/// SHA-256 of some content, in 64 hex digits: tells whether two things are the same without keeping either.
+/// The SHA-256 of content, as 64 hex digits. It compares content without storing it.
 #[value(text, pattern = "^[0-9a-f]{64}$")]
 pub struct Fingerprint(String);
 
 impl Fingerprint {
-    /// The fingerprint of a value's canonical JSON (members by name), so that the order of members does not matter.
+    /// Returns the fingerprint of a value's canonical JSON. Members are ordered by name, so their order does not matter.
     ///
     /// # Panics
-    /// The value has maps whose keys are no texts; those have no JSON.
+    /// The value has a map whose keys are not texts, which has no JSON form.
     pub fn of(value: &impl Serialize) -> Self {
         let value = serde_json::to_value(value).expect("what is fingerprinted has a JSON form");
         let mut text = String::new();
@@ -108,7 +108,7 @@ mod tests {
         }
         assert_eq!(
             Fingerprint::of(&json!("")).as_str(),
-            // SHA-256 of two quotation marks.
+            // The SHA-256 of two quotation marks.
             "12ae32cb1ec02d01eda3581b127c1fee3b0dc53572ed6baf239721a03d82e126"
         );
         assert_eq!(Fingerprint::new(Fingerprint::of(&one).as_str()).unwrap(), Fingerprint::of(&one));

@@ -2,7 +2,7 @@
 
 use convoke::value;
 
-/// What was said, trimmed, 1 … 10,000 characters.
+/// The text of a chunk: trimmed, 1 … 10,000 characters.
 ///
 /// ```json
 /// "Good morning."
@@ -10,8 +10,8 @@ use convoke::value;
 #[value(text, trim, min = 1, max = 10_000)]
 pub struct ChunkText(String);
 
-/// A language by its BCP 47 tag, in the case that RFC 5646 §2.1.1 recommends (`en-US`, `zh-Hant-TW`). A code of ISO 639-2
-/// is taken as its two letters (`deu` and `ger` as `de`); `und` is a language that nobody named.
+/// A BCP 47 language tag, in the case that RFC 5646 §2.1.1 recommends (`en-US`, `zh-Hant-TW`). A three-letter code of
+/// ISO 639-2 becomes its two-letter code (`deu` and `ger` become `de`). `und` is an unknown language.
 ///
 /// ```json
 /// "en"
@@ -19,7 +19,7 @@ pub struct ChunkText(String);
 #[value(text, min = 2, max = 35, check = language_tag, expected = "a BCP 47 language tag such as en or pt-BR")]
 pub struct LanguageTag(String);
 
-/// Unknown: RFC 5646 §4.1 has `und` for it.
+/// Returns `und`, the tag for an unknown language (RFC 5646 §4.1).
 impl Default for LanguageTag {
     fn default() -> Self {
         Self(UNKNOWN.to_owned())
@@ -27,7 +27,7 @@ impl Default for LanguageTag {
 }
 
 impl LanguageTag {
-    /// Whether it names a language.
+    /// Returns true unless the language is unknown.
     pub fn is_known(&self) -> bool {
         self.0.split('-').next() != Some(UNKNOWN)
     }
@@ -39,7 +39,7 @@ fn language_tag(text: String) -> Result<String, String> {
     let parts: Vec<&str> = text.split('-').collect();
     let alphanumeric = |part: &&str| (1..=8).contains(&part.len()) && part.bytes().all(|b| b.is_ascii_alphanumeric());
     let language = parts[0];
-    // `x-…` is private, `i-…` was registered before the present form: both need something behind them.
+    // `x-…` is private and `i-…` is an older registration. Both need a subtag.
     let begins = match language.len() {
         1 => parts.len() > 1 && ["x", "i"].contains(&language.to_ascii_lowercase().as_str()),
         len => (2..=8).contains(&len) && language.bytes().all(|b| b.is_ascii_alphabetic()),
@@ -51,8 +51,8 @@ fn language_tag(text: String) -> Result<String, String> {
     }
 }
 
-/// Lower case, but regions (two letters) in upper case and scripts (four letters) with a capital, unless they follow a
-/// singleton.
+/// Returns the tag in lower case, except regions (two letters) in upper case and scripts (four letters) with a capital.
+/// After a singleton all subtags are in lower case.
 fn in_recommended_case(parts: &[&str]) -> String {
     let mut after_singleton = false;
     let mut tag = String::new();
@@ -78,12 +78,12 @@ fn in_recommended_case(parts: &[&str]) -> String {
     tag
 }
 
-/// The two letters (ISO 639-1) of a language by its three (ISO 639-2, both kinds), where it has two.
+/// Returns the two-letter code (ISO 639-1) for a three-letter code (ISO 639-2 T or B), if there is one.
 fn two_letters(code: &str) -> Option<&'static str> {
     ISO_639_2.split(' ').find_map(|pair| pair.strip_prefix(code).filter(|letters| letters.len() == 2))
 }
 
-/// Three letters and then two, of every language that has both.
+/// The three-letter and the two-letter code of each language that has both.
 const ISO_639_2: &str = "\
     aaraa abkab afraf akaak albsq amham araar argan armhy asmas avaav aveae aymay azeaz bakba bambm baqeu belbe \
     benbn bisbi bodbo bosbs brebr bulbg burmy catca cescs chach chece chizh chucu chvcv corkw cosco crecr cymcy \

@@ -1,9 +1,9 @@
-//! Addresses of the web.
+//! Web addresses.
 
 use convoke::value;
 use url::Url;
 
-/// An absolute address with the scheme http or https, at most 2048 characters; kept as it was written.
+/// An absolute URL with the scheme http or https, at most 2048 characters, stored unchanged.
 ///
 /// ```json
 /// "https://www.linkedin.com/in/ada"
@@ -11,7 +11,7 @@ use url::Url;
 #[value(text, max = 2048, check = absolute)]
 pub struct HttpUrl(String);
 
-/// An [`HttpUrl`], or `""` for none.
+/// An [`HttpUrl`], or `""` for no URL.
 ///
 /// ```json
 /// "https://www.linkedin.com/in/ada"
@@ -20,7 +20,7 @@ pub struct HttpUrl(String);
 pub struct UrlOrEmpty(String);
 
 impl UrlOrEmpty {
-    /// The address, if there is one.
+    /// Returns the URL, if there is one.
     pub fn into_url(self) -> Option<HttpUrl> {
         (!self.0.is_empty()).then_some(HttpUrl(self.0))
     }
@@ -35,7 +35,7 @@ fn absolute_or_empty(text: String) -> Result<String, String> {
 }
 
 fn is_absolute(text: &str) -> bool {
-    // The parser forgives what browsers forgive (`http:host`, tabs, white space around); a stored address is exact.
+    // The parser accepts sloppy forms as browsers do (`http:host`, tabs, surrounding white space). A stored URL is exact.
     let (scheme, rest) = text.split_once(':').unwrap_or_default();
     (scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https"))
         && rest.starts_with("//")

@@ -1,4 +1,4 @@
-//! The schema as text, so that every change of a table shows in the review of a change.
+//! The schema as text, so that a review shows every change of a table.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use convoke::store::{Condition, IndexDef, TableDef};
 use schema::TABLES;
 
-/// Set to accept the schema as it is now.
+/// Environment variable that accepts the current schema.
 const BLESS: &str = "CONVOKE_BLESS";
 
 fn describe(table: &TableDef) -> String {
@@ -48,14 +48,14 @@ fn describe_index(table: &TableDef, index: &IndexDef) -> String {
 }
 
 #[test]
-fn the_schema_is_the_one_that_was_reviewed() {
+fn schema_equals_the_reviewed_one() {
     let now: String = TABLES.iter().map(|table| describe(table) + "\n").collect();
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/schema.txt");
     if std::env::var_os(BLESS).is_some() {
         std::fs::write(&file, &now).unwrap();
     }
     let reviewed = std::fs::read_to_string(&file).unwrap_or_default();
-    assert_eq!(now, reviewed, "the schema changed; if it is meant to, `.ci/renew` writes the file anew");
+    assert_eq!(now, reviewed, "the schema changed; if it is meant to, `.ci/renew` renews the file");
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn names_and_prefixes_are_unique() {
 #[test]
 fn every_table_of_the_schema_is_in_the_list() {
     let submitted = convoke::__private::inventory::iter::<convoke::store::SubmittedTable>();
-    // The runtime's own tables begin with an underscore.
+    // The names of the runtime's own tables begin with an underscore.
     let mut registered: Vec<_> =
         submitted.into_iter().map(|table| table.0.name).filter(|name| !name.starts_with('_')).collect();
     let mut listed: Vec<_> = TABLES.iter().map(|table| table.name).collect();

@@ -1,6 +1,6 @@
-//! The schema as a whole: what the tables look like to the database and to clients, and what stands at its door.
+//! The complete schema: the tables as the database and clients see them, and the errors of values.
 
-// The tests call functions, whose attributes speak of the whole of it.
+// The attributes of the functions in these tests need the complete runtime under the name `convoke`.
 extern crate whole as convoke;
 
 mod golden;

@@ -1,4 +1,4 @@
-//! What a client reads when a value does not fit: the sentence, and the path of the argument.
+//! Errors for invalid values: the message, and the path of the argument.
 
 use convoke::prelude::*;
 use convoke::testing::{Reply, TestApp};
@@ -6,7 +6,7 @@ use convoke::{args, query};
 use schema::*;
 use serde_json::{Value, json};
 
-/// One argument of many kinds each.
+/// One argument of each kind.
 #[args]
 pub(crate) struct AcceptValues {
     pub age: Option<Age>,
@@ -28,7 +28,7 @@ pub(crate) struct AcceptValues {
     pub at: Option<Millis>,
 }
 
-/// Answers with what it understood.
+/// Returns the decoded arguments.
 #[query]
 pub(crate) fn accept_values(_ctx: &QueryCtx, args: AcceptValues) -> Result<AcceptValues> {
     Ok(args)
@@ -39,7 +39,7 @@ fn call(app: &TestApp, args: Value) -> Reply {
 }
 
 #[test]
-fn a_refusal_says_what_was_expected_and_what_came_and_where() {
+fn error_names_the_expected_and_the_actual_value_and_the_path() {
     let app = TestApp::new();
     for (args, field, message) in [
         (json!({"age": 7}), "age", "age: must be an integer between 13 and 120 (got 7)"),
@@ -118,7 +118,7 @@ fn a_refusal_says_what_was_expected_and_what_came_and_where() {
 }
 
 #[test]
-fn an_id_of_another_table_is_refused_with_the_field() {
+fn id_of_another_table_is_rejected_with_the_field() {
     let app = TestApp::new();
     for id in ["user_00000000000000000000000001", "meeting_1", "", "meeting_8zzzzzzzzzzzzzzzzzzzzzzzzz"] {
         let reply = call(&app, json!({"meeting": id}));
@@ -127,7 +127,7 @@ fn an_id_of_another_table_is_refused_with_the_field() {
 }
 
 #[test]
-fn what_fits_comes_back_in_its_normal_form_and_null_is_absent() {
+fn valid_value_returns_in_normal_form_and_null_is_absent() {
     let app = TestApp::new();
     let reply = call(
         &app,

@@ -1,4 +1,4 @@
-//! What the tables' indexes promise, held by a real database.
+//! Guarantees of the tables' indexes, on a real database.
 
 use convoke::prelude::*;
 use convoke::testing::TestApp;
@@ -6,14 +6,14 @@ use convoke::{args, mutation};
 use schema::*;
 use serde_json::json;
 
-/// Whom an entry is for, and where it is.
+/// The user and the state of an entry.
 #[args]
 pub(crate) struct QueueUp {
     pub user: Id<User>,
     pub status: QueueStatus,
 }
 
-/// Inserts a queue entry without looking.
+/// Inserts a queue entry without a check.
 #[mutation]
 pub(crate) fn queue_up(ctx: &mut MutationCtx, args: QueueUp) -> Result<Id<QueueEntry>> {
     let entry = QueueEntry {
@@ -33,14 +33,14 @@ pub(crate) fn queue_up(ctx: &mut MutationCtx, args: QueueUp) -> Result<Id<QueueE
     Ok(ctx.db_mut().insert(entry)?)
 }
 
-/// Which operation is logged where.
+/// The sequence and the id of an operation.
 #[args]
 pub(crate) struct LogOperation {
     pub sequence: Natural,
     pub operation_id: Option<ClientToken>,
 }
 
-/// Logs an operation without looking.
+/// Logs an operation without a check.
 #[mutation]
 pub(crate) fn log_operation(ctx: &mut MutationCtx, args: LogOperation) -> Result<()> {
     let operation = NoteEdit { kind: OperationType::Insert, position: 0, content: "x".to_owned(), length: 1 };
@@ -63,7 +63,7 @@ pub(crate) fn log_operation(ctx: &mut MutationCtx, args: LogOperation) -> Result
 }
 
 #[test]
-fn a_user_waits_once_and_may_have_any_number_of_finished_entries() {
+fn user_has_one_waiting_entry_and_any_number_of_finished_ones() {
     let app = TestApp::new();
     let queue = |user: u128, status: &str| {
         app.nobody().call("store/queueUp", json!({"user": Id::<User>::from_bits(user), "status": status}))
@@ -79,7 +79,7 @@ fn a_user_waits_once_and_may_have_any_number_of_finished_entries() {
 }
 
 #[test]
-fn an_operation_id_is_taken_once_and_operations_without_one_never_collide() {
+fn operation_id_is_unique_and_operations_without_one_never_conflict() {
     let app = TestApp::new();
     let log = |sequence: i64, id: Option<&str>| {
         app.nobody().call("store/logOperation", json!({"sequence": sequence, "operationId": id}))
@@ -94,7 +94,7 @@ fn an_operation_id_is_taken_once_and_operations_without_one_never_collide() {
 }
 
 #[test]
-fn a_row_comes_back_from_the_database_as_it_went_in() {
+fn row_is_read_as_it_was_written() {
     let app = TestApp::new();
     let user = Id::<User>::from_bits(7);
     app.nobody().call("store/queueUp", json!({"user": user, "status": "waiting"})).value();

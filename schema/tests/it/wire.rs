@@ -1,4 +1,4 @@
-//! How rows and values look to a client.
+//! The JSON form of rows and values.
 
 use convoke::store::Table;
 use convoke::{Id, Millis};
@@ -20,7 +20,7 @@ fn participant() -> Participant {
 }
 
 #[test]
-fn a_row_is_camel_case_and_leaves_out_what_is_absent() {
+fn row_is_camel_case_and_omits_absent_members() {
     assert_eq!(
         serde_json::to_value(participant()).unwrap(),
         json!({
@@ -41,7 +41,7 @@ fn a_row_has_a_value_for_every_field() {
 }
 
 #[test]
-fn bounds_stand_in_the_json_schema() {
+fn json_schema_has_the_bounds() {
     let schema = schema_for!(Age);
     assert_eq!((schema.get("minimum"), schema.get("maximum")), (Some(&json!(13)), Some(&json!(120))));
     let schema = schema_for!(DisplayName);
@@ -57,7 +57,7 @@ fn bounds_stand_in_the_json_schema() {
 }
 
 #[test]
-fn every_type_with_a_rule_describes_itself() {
+fn every_type_with_a_rule_has_a_description() {
     for schema in [schema_for!(UserRef), schema_for!(ClientToken), schema_for!(HttpUrl), schema_for!(LanguageTag)] {
         assert!(schema.get("description").is_some_and(|doc| doc.as_str().is_some_and(|doc| doc.len() > 10)));
     }

@@ -1,8 +1,7 @@
-//! A sparse logistic regression: the penalty of a weight is its square and its absolute value (an elastic net), by
-//! coordinate descent over the clues.
+//! A logistic regression with a penalty on the square of each weight, by coordinate descent over the clues.
 //!
-//! The absolute value leaves most weights zero, so that the model is small. The step of a clue is bounded by a region of
-//! trust, so that the descent always converges. The same lessons give the same weights.
+//! A trust region bounds the step of each clue, so that the descent always converges. The same lessons give the same
+//! weights.
 
 /// Rounds over the clues.
 const ROUNDS: usize = 25;
@@ -13,15 +12,6 @@ const STEP_MIN: f64 = 0.01;
 /// The steepest that the logistic curve bends.
 const BEND_MAX: f64 = 0.25;
 
-/// How a column of weights is learned.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Settings {
-    /// How much a lesson counts against the penalties.
-    pub(crate) trust: f64,
-    /// How much the absolute value of a weight costs; half its square costs one.
-    pub(crate) thrift: f64,
-}
-
 /// How far a clue is learned.
 struct Clue {
     weight: f64,
@@ -31,9 +21,9 @@ struct Clue {
     step: f64,
 }
 
-/// The weight of each clue, by the lessons that have it, and by what the lessons tell.
-pub(crate) fn weights(having: &[Vec<u32>], tells: &[bool], settings: Settings) -> Vec<f64> {
-    let Settings { trust, thrift } = settings;
+/// The weight of each clue, by the lessons that have it, and by what the lessons tell. `trust` is how much a lesson counts
+/// against the penalty.
+pub(crate) fn weights(having: &[Vec<u32>], tells: &[bool], trust: f64) -> Vec<f64> {
     let mut clues: Vec<Clue> = having.iter().map(|_| Clue { weight: 0.0, reach: 1.0, step: 1.0 }).collect();
     let mut sums = vec![0.0_f64; tells.len()];
     let mut likelihoods = vec![0.5_f64; tells.len()];
@@ -51,7 +41,7 @@ pub(crate) fn weights(having: &[Vec<u32>], tells: &[bool], settings: Settings) -
                 slope += trust * (likelihood - f64::from(u8::from(tells[lesson])));
                 bend += trust * (likelihood * (1.0 - likelihood) * more).min(BEND_MAX);
             }
-            let step = clue.weight - thrifty(bend * clue.weight - slope, thrift) / bend;
+            let step = slope / bend;
             clue.step = step.clamp(-clue.reach, clue.reach);
             clue.reach = (2.0 * clue.step.abs()).max(clue.reach / 2.0);
             if clue.step == 0.0 {
@@ -66,9 +56,4 @@ pub(crate) fn weights(having: &[Vec<u32>], tells: &[bool], settings: Settings) -
         }
     }
     clues.into_iter().map(|clue| clue.weight).collect()
-}
-
-/// A value brought so much nearer to zero, and no farther.
-fn thrifty(value: f64, thrift: f64) -> f64 {
-    value.signum() * (value.abs() - thrift).max(0.0)
 }

@@ -72,7 +72,7 @@ impl Listener<'_> {
             }
         }
         for ((draft, telling), is_told) in self.drafts.iter().zip(firm).zip(is_told) {
-            if let Some(telling) = telling.filter(|_| !is_told && match crate::decisions::XD.load(std::sync::atomic::Ordering::Relaxed) { 0 => true, 1 => false, 2 => likelihoods.len() <= FEW_SENTENCES, _ => likelihoods.len() > FEW_SENTENCES}) {
+            if let Some(telling) = telling.filter(|_| !is_told) {
                 let settled = Settled { index: draft.settled, telling, margin: 0.0 };
                 let item = self.item(settled, Some(draft), about(items.len()), &mut told);
                 items.extend(item.map(|item| (settled.index, item)));

@@ -6,8 +6,8 @@
 //! before and speaks next, whether they ask, call somebody by name, agree or give thanks; where in its turn and in the
 //! meeting it stands.
 
-use super::tellings::Hints;
 use super::teller::{Teller, step};
+use super::tellings::Hints;
 use crate::commitments::clauses::is_question;
 use crate::languages::classes::{Class, Classes};
 use crate::languages::meanings::{Meaning, Pronoun};

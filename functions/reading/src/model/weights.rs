@@ -79,8 +79,11 @@ macro_rules! table {
     };
 }
 
-static LEARNED: LazyLock<Learned> =
-    LazyLock::new(|| Learned { tellings: table!("tellings"), referents: table!("referents"), topics: table!("topics") });
+static LEARNED: LazyLock<Learned> = LazyLock::new(|| Learned {
+    tellings: table!("tellings"),
+    referents: table!("referents"),
+    topics: table!("topics"),
+});
 
 impl Learned {
     /// The weights that are part of the program.

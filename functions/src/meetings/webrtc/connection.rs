@@ -2,13 +2,13 @@
 //! routers and firewalls.
 
 use convoke::prelude::*;
-use convoke::{args, query, value};
-use schema::{Meeting, User, VideoProvider};
+use convoke::value;
+use schema::{User, VideoProvider};
 
 use super::keys;
 use super::settings::{Stun, TURN_SECRET, Turn};
 use super::turn::{self, turn_credentials};
-use crate::access;
+use crate::access::Membership;
 use crate::meetings::creation::Features;
 use crate::meetings::provider::LiveKit;
 
@@ -50,10 +50,10 @@ pub struct IceServer {
 /// How the caller connects to a meeting.
 ///
 /// # Errors
-/// `FORBIDDEN`: they have no place in it; `PROVIDER_ERROR`: its media server is not configured any more.
-pub async fn info(ctx: &ActionCtx, meeting_id: Id<Meeting>) -> Result<ConnectionInfo> {
-    let way = ctx.run::<way>(WayTo { meeting_id }).await?;
-    let server_url = match way.video_provider {
+/// `PROVIDER_ERROR`: its media server is not configured any more.
+pub fn info(ctx: &ActionCtx, membership: &Membership) -> Result<ConnectionInfo> {
+    let Membership { user, meeting, .. } = membership;
+    let server_url = match meeting.video_provider {
         VideoProvider::WebRtc => None,
         VideoProvider::LiveKit => {
             let settings = ctx.settings::<LiveKit>();
@@ -62,12 +62,12 @@ pub async fn info(ctx: &ActionCtx, meeting_id: Id<Meeting>) -> Result<Connection
     };
     let now_s = ctx.now().get() / 1_000;
     Ok(ConnectionInfo {
-        video_provider: way.video_provider,
-        room_id: way.room_id,
+        video_provider: meeting.video_provider,
+        room_id: meeting.room_id.clone(),
         server_url,
-        ice_servers: ice_servers(ctx, way.user_id, now_s, way.is_over)?,
+        ice_servers: ice_servers(ctx, user.id(), now_s, meeting.state.is_final())?,
         expires_at: Millis((now_s + turn::VALID_S) * 1_000),
-        features: way.features,
+        features: Features::of(meeting),
     })
 }
 
@@ -84,36 +84,4 @@ fn ice_servers(ctx: &ActionCtx, user: Id<User>, now_s: i64, is_over: bool) -> Re
         servers.push(IceServer { urls: relays, username: Some(made.username), credential: Some(made.credential) });
     }
     Ok(servers)
-}
-
-/// What [`way`] takes.
-#[args]
-pub struct WayTo {
-    pub meeting_id: Id<Meeting>,
-}
-
-/// What of a meeting tells how to connect to it.
-#[value]
-pub struct Way {
-    pub user_id: Id<User>,
-    pub video_provider: VideoProvider,
-    pub room_id: String,
-    pub is_over: bool,
-    pub features: Features,
-}
-
-/// The part of connection info that is read from the database.
-///
-/// # Errors
-/// `FORBIDDEN`: the caller has no place in the meeting.
-#[query(internal)]
-pub fn way(ctx: &QueryCtx, args: WayTo) -> Result<Way> {
-    let membership = access::participant(ctx, args.meeting_id)?;
-    Ok(Way {
-        user_id: membership.user.id(),
-        video_provider: membership.meeting.video_provider,
-        room_id: membership.meeting.room_id.clone(),
-        is_over: membership.meeting.state.is_final(),
-        features: Features::of(&membership.meeting),
-    })
 }

@@ -4,9 +4,8 @@ use convoke::prelude::*;
 use convoke::{args, mutation};
 use schema::{ClientToken, MediaSession, Meeting, Metadata, SessionState};
 
-use super::session::{self, Report};
-use crate::meetings::sessions;
-use crate::{access, audit};
+use super::session::{self, Report, ReportedSession};
+use crate::audit;
 
 /// What [`update_session_state`] takes.
 ///
@@ -34,11 +33,15 @@ pub struct UpdateSessionState {
 /// - `CONFLICT`: "Session ID is already in use" by somebody else.
 /// - `FAILED_PRECONDITION`: "Session is closed", "Meeting is not currently active", "Meeting is full", "Too many open
 ///   sessions".
-#[mutation]
-pub fn update_session_state(ctx: &mut MutationCtx, args: UpdateSessionState) -> Result<Id<MediaSession>> {
-    let membership = access::participant(ctx, args.meeting_id)?;
+#[mutation(rights = session::reported_session(args.meeting_id, &args.session_id, args.state))]
+pub fn update_session_state(
+    ctx: &mut MutationCtx,
+    reported: ReportedSession,
+    args: UpdateSessionState,
+) -> Result<Id<MediaSession>> {
+    let ReportedSession { membership, session } = reported;
     let user = membership.user.clone();
-    let session = match sessions::find(ctx, args.meeting_id, &args.session_id)? {
+    let session = match session {
         Some(foreign) if foreign.user_id != user.id() => session::close_foreign(ctx, &membership, foreign, args.state)?,
         own => {
             let report = Report { state: args.state, metadata: args.metadata };

@@ -52,9 +52,10 @@ pub struct AccessGrant {
 /// - `FAILED_PRECONDITION`: "Cannot generate token for inactive meeting", "Meeting is full", "Too many open sessions".
 /// - `CONFLICT`: "Session ID is already in use" by somebody else.
 /// - `PROVIDER_ERROR`: the media server of the meeting is not configured any more.
-#[action(rate = "tokens")]
+#[action(rate = "tokens", rights = access::participant(args.meeting_id))]
 pub async fn generate_participant_access_token(
     ctx: &ActionCtx,
+    _: Membership,
     args: GenerateParticipantAccessToken,
 ) -> Result<AccessGrant> {
     let participant_id = match args.session_id {
@@ -112,14 +113,13 @@ pub struct Admitted {
     pub recording_enabled: bool,
 }
 
-/// The part of [`generate_participant_access_token`] that is a transaction: checks, begins the meeting, and makes the
-/// session.
+/// The part of [`generate_participant_access_token`] that is a transaction: begins the meeting, and makes the session.
+/// Its rights are checked again, since the caller may have lost them since the action began.
 ///
 /// # Errors
 /// As there.
-#[mutation(internal)]
-pub fn admit(ctx: &mut MutationCtx, args: Admit) -> Result<Admitted> {
-    let mut membership = access::participant(ctx, args.meeting_id)?;
+#[mutation(internal, rights = access::participant(args.meeting_id))]
+pub fn admit(ctx: &mut MutationCtx, mut membership: Membership, args: Admit) -> Result<Admitted> {
     membership.meeting = going_on(ctx, &membership)?;
     presence::require_room(ctx, &membership)?;
     session::open(ctx, &membership, &args.session_id)?;

@@ -7,7 +7,8 @@
 use convoke::prelude::*;
 use schema::limits::Quotas;
 use schema::{
-    ClientToken, ConnectionQuality, Details, MediaSession, MeetingState, Metadata, Presence, Role, SessionState,
+    ClientToken, ConnectionQuality, Details, MediaSession, Meeting, MeetingState, Metadata, Presence, Role,
+    SessionState,
 };
 
 use super::media_server;
@@ -17,13 +18,50 @@ use crate::audit;
 use crate::meetings::presence::{moves, register};
 use crate::meetings::{sessions, state};
 
+/// A session of the caller's.
+pub struct OwnSession {
+    /// The caller's place in the meeting.
+    pub membership: Membership,
+    /// The row.
+    pub session: Doc<MediaSession>,
+}
+
 /// The caller's own session of this id.
 ///
 /// # Errors
-/// `NOT_FOUND` "Media session not found", also for somebody else's.
-pub fn own(ctx: &impl Read, membership: &Membership, session_id: &ClientToken) -> Result<Doc<MediaSession>> {
-    let session = sessions::find(ctx, membership.meeting.id(), session_id)?;
-    session.filter(|session| session.user_id == membership.user.id()).ok_or_else(not_found)
+/// Those of [`access::participant`]; `NOT_FOUND` "Media session not found", also for another user's.
+pub fn own_session(ctx: &impl Read, meeting: Id<Meeting>, session_id: &ClientToken) -> Result<OwnSession> {
+    let membership = access::participant(ctx, meeting)?;
+    let session = sessions::find(ctx, meeting, session_id)?;
+    let session = session.filter(|session| session.user_id == membership.user.id()).ok_or_else(not_found)?;
+    Ok(OwnSession { membership, session })
+}
+
+/// A session that the caller reports on.
+pub struct ReportedSession {
+    /// The caller's place in the meeting.
+    pub membership: Membership,
+    /// The row; none for a new session.
+    pub session: Option<Doc<MediaSession>>,
+}
+
+/// The session of this id that the caller moves `to` a state. Only a host closes another user's.
+///
+/// # Errors
+/// Those of [`access::participant`]; `FORBIDDEN` "Requires host role".
+pub fn reported_session(
+    ctx: &impl Read,
+    meeting: Id<Meeting>,
+    session_id: &ClientToken,
+    to: SessionState,
+) -> Result<ReportedSession> {
+    let membership = access::participant(ctx, meeting)?;
+    let session = sessions::find(ctx, meeting, session_id)?;
+    let is_foreign = session.as_ref().is_some_and(|session| session.user_id != membership.user.id());
+    if is_foreign && to == SessionState::Closed {
+        access::require_host(&membership)?;
+    }
+    Ok(ReportedSession { membership, session })
 }
 
 /// Starts an attempt: the caller's session of this id is connecting now, whether it is new, was closed or had failed.
@@ -111,10 +149,10 @@ pub struct Report {
     pub metadata: Option<Metadata>,
 }
 
-/// Closes somebody else's session, which only a host may.
+/// Closes another user's session, as a host: see [`reported_session`].
 ///
 /// # Errors
-/// `CONFLICT` "Session ID is already in use" for any other move; `FORBIDDEN` "Requires host role".
+/// `CONFLICT` "Session ID is already in use" for any other move.
 pub fn close_foreign(
     ctx: &mut MutationCtx,
     membership: &Membership,
@@ -124,7 +162,6 @@ pub fn close_foreign(
     if to != SessionState::Closed {
         return Err(in_use());
     }
-    access::require_host(membership)?;
     if session.state == SessionState::Closed {
         return Ok(session);
     }

@@ -8,7 +8,7 @@ use schema::{
     Signal, SignalKind, SignalPayload, User, UserRef,
 };
 
-use super::session;
+use super::session::{self, OwnSession};
 use crate::access::{self, Membership};
 use crate::audit;
 use crate::meetings::lifecycle::OneMeeting;
@@ -53,9 +53,8 @@ pub struct ListedSession {
 ///
 /// # Errors
 /// `FORBIDDEN`: the caller has no place in it.
-#[query]
-pub fn get_active_sessions(ctx: &QueryCtx, args: OneMeeting) -> Result<Vec<ListedSession>> {
-    let membership = access::participant(ctx, args.meeting_id)?;
+#[query(rights = access::participant(args.meeting_id))]
+pub fn get_active_sessions(ctx: &QueryCtx, membership: Membership, _: OneMeeting) -> Result<Vec<ListedSession>> {
     let open = sessions::open(ctx, membership.meeting.id())?;
     let mut users: Vec<Id<User>> = open.iter().map(|session| session.user_id).collect();
     users.sort_unstable();
@@ -108,9 +107,8 @@ pub struct SessionCreated {
 /// - `FORBIDDEN`: the caller has no place in the meeting.
 /// - `CONFLICT`: "Session ID is already in use" by somebody else.
 /// - `FAILED_PRECONDITION`: "Meeting is not currently active", "Meeting is full", "Too many open sessions".
-#[mutation]
-pub fn create_session(ctx: &mut MutationCtx, args: OneSession) -> Result<SessionCreated> {
-    let membership = access::participant(ctx, args.meeting_id)?;
+#[mutation(rights = access::participant(args.meeting_id))]
+pub fn create_session(ctx: &mut MutationCtx, membership: Membership, args: OneSession) -> Result<SessionCreated> {
     state::require_active(&membership.meeting)?;
     presence::require_room(ctx, &membership)?;
     let session = session::open(ctx, &membership, &args.session_id)?;
@@ -123,12 +121,10 @@ pub fn create_session(ctx: &mut MutationCtx, args: OneSession) -> Result<Session
 /// # Errors
 /// - `FORBIDDEN`: the caller has no place in the meeting.
 /// - `NOT_FOUND`: "Media session not found", also for somebody else's.
-#[mutation]
-pub fn close_session(ctx: &mut MutationCtx, args: OneSession) -> Result<()> {
-    let membership = access::participant(ctx, args.meeting_id)?;
-    let session = session::own(ctx, &membership, &args.session_id)?;
-    session::close(ctx, session)?;
-    audit::by_key(ctx, &membership.user)
+#[mutation(rights = session::own_session(args.meeting_id, &args.session_id))]
+pub fn close_session(ctx: &mut MutationCtx, own: OwnSession, _: OneSession) -> Result<()> {
+    session::close(ctx, own.session)?;
+    audit::by_key(ctx, &own.membership.user)
 }
 
 /// What [`send_signal`] takes.
@@ -170,10 +166,9 @@ pub struct SignalSent {
 /// - `NOT_FOUND`: "Media session not found"; "Participant not found in meeting".
 /// - `FAILED_PRECONDITION`: "Session is closed"; too many recipients; too many signals that the recipient has not
 ///   acknowledged.
-#[mutation]
-pub fn send_signal(ctx: &mut MutationCtx, args: SendSignal) -> Result<SignalSent> {
-    let membership = access::participant(ctx, args.meeting_id)?;
-    let session = session::own(ctx, &membership, &args.session_id)?;
+#[mutation(rights = session::own_session(args.meeting_id, &args.session_id))]
+pub fn send_signal(ctx: &mut MutationCtx, own: OwnSession, args: SendSignal) -> Result<SignalSent> {
+    let OwnSession { membership, session } = own;
     if !session.state.is_open() {
         return Err(session::closed());
     }
@@ -261,9 +256,8 @@ pub struct ListedSignal {
 ///
 /// # Errors
 /// `FORBIDDEN`: the caller has no place in the meeting.
-#[query]
-pub fn list_signals(ctx: &QueryCtx, args: ListSignals) -> Result<Vec<ListedSignal>> {
-    let membership = access::participant(ctx, args.meeting_id)?;
+#[query(rights = access::participant(args.meeting_id))]
+pub fn list_signals(ctx: &QueryCtx, membership: Membership, args: ListSignals) -> Result<Vec<ListedSignal>> {
     let own = ctx.db().query(Signal::by_recipient).eq(membership.user.id()).eq(membership.meeting.id());
     let page = own.page(None, args.limit.get())?;
     let listed = |signal: Doc<Signal>| {
@@ -305,9 +299,12 @@ pub struct SignalsAcknowledged {
 ///
 /// # Errors
 /// `UNAUTHENTICATED`: nobody calls.
-#[mutation]
-pub fn acknowledge_signals(ctx: &mut MutationCtx, args: AcknowledgeSignals) -> Result<SignalsAcknowledged> {
-    let user = access::user(ctx)?;
+#[mutation(rights = access::user)]
+pub fn acknowledge_signals(
+    ctx: &mut MutationCtx,
+    user: Doc<User>,
+    args: AcknowledgeSignals,
+) -> Result<SignalsAcknowledged> {
     let mut acknowledged = 0;
     for signal in ctx.db().get_many(&args.signal_ids)?.into_iter().flatten() {
         if signal.to_user_id == user.id() && ctx.db_mut().delete(signal.id())? {

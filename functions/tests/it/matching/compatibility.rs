@@ -4,7 +4,10 @@ use convoke::Code;
 use convoke::testing::TestApp;
 use serde_json::json;
 
+use crate::rights::Call;
 use crate::support::{admin, id_of, member, onboarding, with};
+
+inventory::submit!(Call::new(CALCULATE, |ids| json!({"user1Id": ids.participant, "user2Id": ids.host})));
 
 const CALCULATE: &str = "matching/scoring/calculateCompatibilityScore";
 

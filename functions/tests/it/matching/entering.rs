@@ -1,12 +1,21 @@
 //! `enterMatchingQueue`, `cancelQueueEntry`, `getQueueStatus`, and the end of an entry's time.
 
 use convoke::Code;
-use convoke::testing::TestApp;
+use convoke::testing::{START, TestApp};
 use schema::{AuditEntry, QueueEntry, QueueStatus};
 use serde_json::{Value, json};
 
 use super::{HOUR_MS, SECOND, assert_matches_consistent, enter, history, place};
+use crate::rights::Call;
 use crate::support::id_of;
+
+inventory::submit!(Call::new("matching/queue/cancelQueueEntry", |_| json!({})).after(
+    "matching/index/enterMatchingQueue",
+    |_| {
+        let wishes = json!({"interests": [], "roles": []});
+        json!({"availableFrom": START.get(), "availableTo": START.get() + HOUR_MS, "constraints": wishes})
+    }
+));
 
 const DAY_MS: i64 = 24 * HOUR_MS;
 

@@ -5,7 +5,29 @@ use convoke::testing::{TestApp, TestCaller};
 use schema::{AuditEntry, MediaSession, Meeting, Participant, SessionState};
 use serde_json::{Value, json};
 
-use crate::support::{assert_consistent, id_of, listed, meeting, scheduled, system};
+use crate::rights::{Call, Ids};
+use crate::support::{assert_consistent, id_of, listed, meeting, scheduled, system, with};
+
+fn in_meeting(ids: &Ids) -> Value {
+    json!({"meetingId": ids.meeting})
+}
+
+fn in_planned(ids: &Ids) -> Value {
+    json!({"meetingId": ids.planned})
+}
+
+inventory::submit!(Call::new("meetings/lifecycle/startMeeting", in_planned));
+inventory::submit!(Call::new("meetings/lifecycle/cancelMeeting", in_planned));
+inventory::submit!(Call::new("meetings/lifecycle/leaveMeeting", in_meeting));
+inventory::submit!(Call::new("meetings/lifecycle/leaveMeeting", in_planned));
+inventory::submit!(Call::new("meetings/lifecycle/updateMeeting", |ids| with(
+    in_meeting(ids),
+    json!({"title": "Another"})
+)));
+inventory::submit!(Call::new("meetings/lifecycle/updateMeeting", |ids| with(
+    in_planned(ids),
+    json!({"title": "Another"})
+)));
 
 fn act(caller: &TestCaller<'_>, verb: &str, id: &str) -> convoke::testing::Reply {
     caller.call(&format!("meetings/lifecycle/{verb}Meeting"), json!({"meetingId": id}))
@@ -144,9 +166,7 @@ fn a_meeting_is_edited_field_by_field() {
     let app = TestApp::new();
     let ada = app.user("ada");
     let id = scheduled(&app, &ada, &[]);
-    let update = |args: Value| {
-        ada.call("meetings/lifecycle/updateMeeting", crate::support::with(json!({"meetingId": id}), args))
-    };
+    let update = |args: Value| ada.call("meetings/lifecycle/updateMeeting", with(json!({"meetingId": id}), args));
     let later = app.now().get() + 7_200_000;
     assert_eq!(update(json!({"title": "New", "description": "D", "scheduledAt": later})).value(), &Value::Null);
     update(json!({"duration": 5, "recordingEnabled": true, "transcriptionEnabled": false, "maxParticipants": 4}))

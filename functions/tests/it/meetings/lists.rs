@@ -3,7 +3,11 @@
 use convoke::testing::TestApp;
 use serde_json::{Value, json};
 
+use crate::rights::Call;
 use crate::support::{id_of, listed, meeting, scheduled, system};
+
+inventory::submit!(Call::new("meetings/queries/getMeeting", |ids| json!({"meetingId": ids.meeting})));
+inventory::submit!(Call::new("meetings/queries/getMeeting", |ids| json!({"meetingId": ids.planned})));
 
 const LIST: &str = "meetings/queries/listMeetingParticipants";
 const MINE: &str = "meetings/queries/listUserMeetings";

@@ -5,7 +5,15 @@ use convoke::testing::{Reply, TestApp, TestCaller};
 use schema::{AuditEntry, Invitation, MediaSession, OfflineOperation, OfflineStatus, Participant, SessionState};
 use serde_json::{Value, json};
 
+use crate::rights::Call;
 use crate::support::{assert_consistent, id_of, listed, meeting, scheduled, system, with};
+
+inventory::submit!(Call::new("meetings/lifecycle/addParticipant", |ids| {
+    json!({"meetingId": ids.meeting, "userId": ids.stranger})
+}));
+inventory::submit!(Call::new("meetings/lifecycle/addParticipant", |ids| {
+    json!({"meetingId": ids.meeting, "email": "somebody@example.com"})
+}));
 
 fn add(caller: &TestCaller<'_>, id: &str, who: Value) -> Reply {
     caller.call("meetings/lifecycle/addParticipant", with(json!({"meetingId": id}), who))

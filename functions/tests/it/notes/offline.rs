@@ -8,7 +8,15 @@ use schema::{NoteOperation, OfflineChain, OfflineOperation, OfflineStatus};
 use serde_json::{Value, json};
 
 use super::room::{Room, delete, insert, offline, retain, unlimited};
+use crate::rights::{self, Call};
 use crate::support::with;
+
+inventory::submit!(Call::new("notes/offline/queueOfflineOperations", |ids| {
+    json!({
+        "meetingId": ids.meeting, "clientId": ids.client,
+        "operations": [rights::offline(&ids.client, "offline-2", &ids.participant)],
+    })
+}));
 
 const SECOND: Duration = Duration::from_secs(1);
 

@@ -8,7 +8,11 @@ use schema::Prompt;
 use serde_json::json;
 
 use super::{GENERATE, IN_CALL, PRE_CALL, contents, generate, join, say};
+use crate::rights::Call;
 use crate::support::{id_of, meeting, scheduled};
+
+inventory::submit!(Call::new(GENERATE, |ids| json!({"meetingId": ids.meeting, "kind": "pre-call"})));
+inventory::submit!(Call::new(GENERATE, |ids| json!({"meetingId": ids.meeting, "kind": "in-call"})));
 
 #[test]
 fn the_caller_makes_his_own_of_what_was_said_last() {

@@ -8,19 +8,13 @@ use convoke::registry::Registered;
 use convoke::testing::{Reply, TestApp, TestCaller};
 use serde_json::json;
 
-use super::fixture::{Fixture, Ids, Who};
-use super::rows::{Cell, Row, rows};
+use super::calls::{Call, Product, products};
+use super::fixture::{Fixture, Who};
+use super::rows::{Cell, RIGHTS, Row, rows};
 
 /// The functions of the product: those of the tests are left out.
 pub(super) fn functions(app: &TestApp) -> impl Iterator<Item = &Registered> {
     app.runtime().registry().all().filter(|function| function.def.module.starts_with("functions::"))
-}
-
-fn is_reachable(function: &Registered) -> bool {
-    match function.def.visibility {
-        Visibility::Public | Visibility::Admin => true,
-        Visibility::Internal => false,
-    }
 }
 
 /// The rows, with the ids of this fixture.
@@ -41,15 +35,23 @@ fn ask(caller: &TestCaller<'_>, row: &Row) -> Reply {
 }
 
 #[test]
-fn every_function_of_the_product_has_its_row_and_every_row_its_function() {
-    let app = TestApp::new();
-    let registered: BTreeSet<&str> =
-        functions(&app).filter(|function| is_reachable(function)).map(|function| &*function.path).collect();
-    let listed: BTreeSet<&str> = rows(&Ids::default()).iter().map(|row| row.path).collect();
-    let without_row: Vec<_> = registered.difference(&listed).collect();
-    assert!(without_row.is_empty(), "no row says who may call these; add them to rights/rows.rs: {without_row:#?}");
-    let gone: Vec<_> = listed.difference(&registered).collect();
-    assert!(gone.is_empty(), "rows of functions that are not there: {gone:#?}");
+fn every_function_of_the_product_declares_rights_that_the_table_knows() {
+    let known: BTreeSet<&str> = RIGHTS.iter().map(|(name, _)| *name).collect();
+    let unknown = |product: &&Product| product.rights.is_none_or(|rights| !known.contains(rights));
+    let unknown: Vec<_> = products().iter().filter(unknown).map(|product| (&product.path, product.rights)).collect();
+    assert!(unknown.is_empty(), "declare `rights = …`, and say in rights/rows.rs what new ones mean: {unknown:#?}");
+    let declared: BTreeSet<&str> = products().iter().filter_map(|product| product.rights).collect();
+    let unused: Vec<_> = known.difference(&declared).collect();
+    assert!(unused.is_empty(), "no function declares these rights: {unused:?}");
+}
+
+#[test]
+fn every_submitted_call_names_a_function_of_the_product() {
+    let lost: Vec<&str> = inventory::iter::<Call>()
+        .map(|call| call.path)
+        .filter(|path| products().iter().all(|product| product.path != *path))
+        .collect();
+    assert!(lost.is_empty(), "{lost:#?}");
 }
 
 #[test]
@@ -125,7 +127,8 @@ fn a_deploy_key_that_acts_as_a_user_is_answered_as_that_user() {
 #[test]
 fn functions_for_inside_are_not_there_for_anybody_outside() {
     let fixture = Fixture::new();
-    let inside: Vec<&Registered> = functions(&fixture.app).filter(|function| !is_reachable(function)).collect();
+    let inside: Vec<&Registered> =
+        functions(&fixture.app).filter(|function| !function.is_callable_from_outside()).collect();
     assert!(inside.len() > 5, "the jobs are among them");
     for function in inside {
         for who in Who::ALL {

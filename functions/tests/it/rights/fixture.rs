@@ -52,7 +52,7 @@ impl Who {
 
 /// What a call can name. Where not said otherwise, it is the participant's.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Ids {
+pub(crate) struct Ids {
     /// The meeting that goes on.
     pub meeting: String,
     /// The meeting that is planned.
@@ -193,7 +193,7 @@ impl Fixture {
 }
 
 /// An operation of an offline client, by this author as the client says.
-pub(super) fn offline(client: &str, id: &str, author: &str) -> Value {
+pub(crate) fn offline(client: &str, id: &str, author: &str) -> Value {
     json!({
         "id": id, "clientId": client, "authorId": author, "attempts": 0, "position": 0, "queuedAt": 0, "sequence": 1,
         "timestamp": 0, "status": "pending", "type": "insert", "content": "Then. ",

@@ -1,4 +1,5 @@
-//! The functions as text, so that every change of what can be called shows in the review of a change.
+//! The functions with their rights as text, so that every change of what can be called, and by which callers, shows in the
+//! review of a change.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -16,7 +17,8 @@ fn the_functions_are_those_that_were_reviewed() {
     let mut now = String::new();
     for function in functions(&app) {
         let (kind, visibility) = (function.kind().as_str(), function.def.visibility.as_str());
-        let _ = writeln!(now, "{kind:8}  {visibility:8}  {}", function.path);
+        let rights = function.def.rights.unwrap_or("-");
+        let _ = writeln!(now, "{kind:8}  {visibility:8}  {rights:18}  {}", function.path);
     }
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/manifest.txt");
     if std::env::var_os(BLESS).is_some() {

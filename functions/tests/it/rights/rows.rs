@@ -1,9 +1,10 @@
-//! The table: what every kind of caller is answered by every function, with arguments that are right.
+//! The table: what every kind of caller is answered by every function, with arguments that are right. It follows from
+//! the rights that each function declares; only what a right means is written here.
 
 use serde_json::{Value, json};
 
-use super::fixture::{Ids, Who, offline};
-use crate::support::{onboarding, with};
+use super::calls::{Call, Product, name_things, products};
+use super::fixture::{Ids, Who};
 
 /// What a caller is answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,185 +98,48 @@ const fn own_in_meeting(absent: Cell) -> Cells {
     [Login, NoPlace, Yes, absent, NoPlace, absent, NoPlace, NoPlace, ActAs]
 }
 
-fn row(path: &'static str, cells: Cells, args: Value) -> Row {
-    Row { path, args, cells, before: None }
-}
+/// The answers that each right means.
+pub(super) const RIGHTS: [(&str, Cells); 19] = [
+    ("user", USERS),
+    ("user_or_key", USERS_AND_KEYS),
+    ("participant", PLACED),
+    ("batch_participant", PLACED),
+    ("host", HOSTS),
+    ("admin", ALL_ADMINS),
+    ("administered", ADMINS),
+    ("administered_pair", ADMINS),
+    ("administered_place", ADMINS),
+    ("deploy_key", KEYS),
+    ("profile_owner", OWNER_AND_ADMINS),
+    ("acquaintance", ACQUAINTED),
+    ("recorder", SPEAKER),
+    ("batch_recorder", SPEAKER),
+    ("own_session", SESSION),
+    ("reported_session", SESSION_OR_HOST),
+    ("own_insight", INSIGHT),
+    ("own_prompt", PROMPT),
+    ("matched", MATCH),
+];
 
 /// All rows, for the things of one fixture.
 pub(super) fn rows(ids: &Ids) -> Vec<Row> {
-    let mut rows = people(ids);
-    rows.extend(meetings(ids));
-    rows.extend(media(ids));
-    rows.extend(notes(ids));
-    rows.extend(texts(ids));
-    rows.extend(matching(ids));
-    rows.extend(figures(ids));
-    rows
+    products().iter().flat_map(|product| rows_of(product, ids)).collect()
 }
 
-fn people(ids: &Ids) -> Vec<Row> {
-    let user = json!({"userId": ids.participant});
-    let entry = json!({"key": "bee-keeping", "label": "Bee keeping", "category": "personal"});
-    vec![
-        row("users/mutations/saveOnboarding", USERS, onboarding()),
-        row("users/mutations/updateLastSeen", USERS, json!({})),
-        row("users/mutations/updateUserProfile", OWNER_AND_ADMINS, with(user.clone(), json!({"bio": "x"}))),
-        row(
-            "users/mutations/updateUserInterests",
-            OWNER_AND_ADMINS,
-            with(user.clone(), json!({"interests": ["chess"]})),
-        ),
-        row("users/mutations/deactivateUser", ADMINS, user.clone()),
-        row("users/mutations/reactivateUser", ADMINS, user.clone()),
-        row("users/queries/getCurrentUser", USERS, json!({})),
-        row("users/queries/getOnboardingState", USERS, json!({})),
-        row("profiles/queries/getCurrentUserProfile", USERS, json!({})),
-        row("profiles/queries/getPublicProfile", ACQUAINTED, user),
-        row("interests/queries/listCatalog", USERS, json!({})),
-        row("interests/queries/getUserInterests", USERS, json!({})),
-        row("interests/mutations/upsertCatalogEntry", KEYS, entry),
-        row("interests/mutations/removeCatalogEntry", KEYS, json!({"key": "chess"})),
-        row("interests/migrations/labelInterests", KEYS, json!({})),
-        row("interests/migrations/rekeyInterests", KEYS, json!({})),
-        row("users/migrations/normalizeEmails", KEYS, json!({})),
-        row("meetings/migrations/normalizeInvitations", KEYS, json!({})),
-    ]
-}
-
-fn meetings(ids: &Ids) -> Vec<Row> {
-    let (meeting, planned) = (json!({"meetingId": ids.meeting}), json!({"meetingId": ids.planned}));
-    let user = with(meeting.clone(), json!({"userId": ids.participant}));
-    let stranger = with(meeting.clone(), json!({"userId": ids.stranger}));
-    let address = with(meeting.clone(), json!({"email": "somebody@example.com"}));
-    let joined = with(meeting.clone(), json!({"presence": "joined"}));
-    vec![
-        row("meetings/lifecycle/createMeeting", USERS, json!({"title": "Planning"})),
-        row("meetings/lifecycle/startMeeting", HOSTS, planned.clone()),
-        row("meetings/lifecycle/endMeeting", HOSTS, meeting.clone()),
-        row("meetings/lifecycle/cancelMeeting", HOSTS, planned.clone()),
-        row("meetings/lifecycle/joinMeeting", PLACED, meeting.clone()),
-        row("meetings/lifecycle/leaveMeeting", PLACED, meeting.clone()),
-        row("meetings/lifecycle/leaveMeeting", PLACED, planned.clone()),
-        row("meetings/lifecycle/updateMeeting", HOSTS, with(meeting.clone(), json!({"title": "Another"}))),
-        row("meetings/lifecycle/updateMeeting", HOSTS, with(planned.clone(), json!({"title": "Another"}))),
-        row("meetings/lifecycle/addParticipant", HOSTS, stranger),
-        row("meetings/lifecycle/addParticipant", HOSTS, address),
-        row("meetings/lifecycle/removeParticipant", HOSTS, user.clone()),
-        row("meetings/lifecycle/updateParticipantRole", HOSTS, with(user.clone(), json!({"newRole": "host"}))),
-        row("meetings/lifecycle/getMeetingConnectionInfo", PLACED, meeting.clone()),
-        row("meetings/admin/assignHost", ADMINS, user),
-        row("meetings/queries/listMeetingParticipants", PLACED, meeting.clone()),
-        row("meetings/queries/listPresence", PLACED, meeting.clone()),
-        row("meetings/queries/getMeeting", PLACED, meeting.clone()),
-        row("meetings/queries/getMeeting", PLACED, planned),
-        row("meetings/queries/listUserMeetings", USERS, json!({})),
-        row("realtime/batchedOperations/batchUpdatePresence", PLACED, joined),
-    ]
-}
-
-fn media(ids: &Ids) -> Vec<Row> {
-    let meeting = json!({"meetingId": ids.meeting});
-    let own = with(meeting.clone(), json!({"sessionId": ids.session}));
-    let fresh = with(meeting.clone(), json!({"sessionId": "fresh"}));
-    let signal = with(own.clone(), json!({"kind": "ice", "payload": {"candidate": ""}}));
-    vec![
-        row("meetings/webrtc/rooms/generateParticipantAccessToken", PLACED, meeting.clone()),
-        row("meetings/webrtc/index/updateSessionState", PLACED, with(fresh.clone(), json!({"state": "connected"}))),
-        row("meetings/webrtc/index/updateSessionState", SESSION_OR_HOST, with(own.clone(), json!({"state": "closed"}))),
-        row("meetings/webrtc/signaling/getActiveSessions", PLACED, meeting.clone()),
-        row("meetings/webrtc/signaling/createSession", PLACED, fresh),
-        row("meetings/webrtc/signaling/closeSession", SESSION, own),
-        row("meetings/webrtc/signaling/sendSignal", SESSION, signal),
-        row("meetings/webrtc/signaling/listSignals", PLACED, meeting),
-        row("meetings/webrtc/signaling/acknowledgeSignals", USERS, json!({"signalIds": [ids.signal]})),
-    ]
-}
-
-fn notes(ids: &Ids) -> Vec<Row> {
-    let meeting = json!({"meetingId": ids.meeting});
-    let client = with(meeting.clone(), json!({"clientId": ids.client}));
-    let edit = json!({"type": "insert", "position": 0, "content": "x"});
-    let queued = json!({"operations": [offline(&ids.client, "offline-2", &ids.participant)]});
-    vec![
-        row(
-            "notes/index/applyNoteOperation",
-            PLACED,
-            with(meeting.clone(), json!({"clientSequence": 1, "operation": edit})),
-        ),
-        row(
-            "notes/index/batchApplyNoteOperations",
-            PLACED,
-            with(meeting.clone(), json!({"operations": [{"operation": edit}]})),
-        ),
-        row("notes/index/rollbackToSequence", HOSTS, with(meeting.clone(), json!({"targetSequence": 0}))),
-        row("notes/queries/getMeetingNotes", PLACED, meeting.clone()),
-        row("notes/queries/listNoteOperations", PLACED, meeting),
-        row("notes/offline/queueOfflineOperations", PLACED, with(client.clone(), queued)),
-        row("notes/offline/syncOfflineOperations", PLACED, client.clone()),
-        row("notes/offline/clearSyncedOperations", PLACED, client.clone()),
-        row("notes/offline/getOfflineQueueStatus", PLACED, client.clone()),
-        row("notes/offline/retryFailedOperations", PLACED, client),
-    ]
-}
-
-fn texts(ids: &Ids) -> Vec<Row> {
-    let meeting = json!({"meetingId": ids.meeting});
-    let said = json!({"text": "Good morning.", "confidence": 1, "startTime": 1, "endTime": 2});
-    let named = with(said.clone(), json!({"speakerId": ids.participant}));
-    let chunks = |chunk: &Value| with(meeting.clone(), json!({"chunks": [chunk]}));
-    let mut rows = vec![
-        row("transcripts/ingestion/ingestTranscriptChunk", SPEAKER, with(meeting.clone(), named.clone())),
-        row("transcripts/ingestion/ingestTranscriptChunks", SPEAKER, chunks(&named)),
-        row("transcripts/ingestion/getTranscriptStats", PLACED, meeting.clone()),
-        row("transcripts/queries/listTranscriptChunks", PLACED, meeting.clone()),
-        row("insights/index/generateInsights", PLACED, meeting.clone()),
-        row("insights/queries/getMeetingInsights", PLACED, meeting.clone()),
-        row("insights/queries/listUserInsights", USERS, json!({})),
-        row("insights/mutations/deleteInsight", INSIGHT, json!({"insightId": ids.insight})),
-        row("prompts/queries/getPreCallPrompts", PLACED, meeting.clone()),
-        row("prompts/queries/getInCallPrompts", PLACED, meeting.clone()),
-        row("prompts/mutations/recordPromptFeedback", PROMPT, json!({"promptId": ids.prompt, "feedback": "used"})),
-    ];
-    for kind in ["pre-call", "in-call"] {
-        rows.push(row("prompts/generation/generatePrompts", PLACED, with(meeting.clone(), json!({"kind": kind}))));
+fn rows_of(product: &'static Product, ids: &Ids) -> Vec<Row> {
+    let row = |rights: Option<&str>, args, before| {
+        let (_, cells) = RIGHTS.iter().find(|(name, _)| Some(*name) == rights)?;
+        Some(Row { path: &product.path, args, cells: *cells, before })
+    };
+    let submitted = Call::of(&product.path).filter_map(|call| {
+        let before = call.before.map(|(path, args)| (path, args(ids)));
+        row(call.rights.or(product.rights), (call.args)(ids), before)
+    });
+    let mut rows: Vec<Row> = submitted.collect();
+    if rows.is_empty() {
+        let mut args = product.examples.last().cloned().unwrap_or_else(|| json!({}));
+        name_things(&mut args, &json!({}), ids);
+        rows.extend(row(product.rights, args, None));
     }
     rows
-}
-
-fn matching(ids: &Ids) -> Vec<Row> {
-    let matched = json!({"matchId": ids.matched});
-    let pair = json!({"user1Id": ids.participant, "user2Id": ids.host});
-    let enter = json!({
-        "availableFrom": START_MS, "availableTo": START_MS + 3_600_000, "constraints": {"interests": [], "roles": []},
-    });
-    let queue = "matching/index/enterMatchingQueue";
-    vec![
-        row(queue, USERS, enter.clone()),
-        Row { before: Some((queue, enter)), ..row("matching/queue/cancelQueueEntry", USERS, json!({})) },
-        row("matching/queue/getQueueStatus", USERS, json!({})),
-        row("matching/queries/getMatch", MATCH, matched.clone()),
-        row("matching/analytics/getMatchHistory", USERS, json!({})),
-        row("matching/analytics/getMatchingStats", USERS, json!({})),
-        row("matching/analytics/submitMatchFeedback", MATCH, with(matched.clone(), json!({"outcome": "completed"}))),
-        row("matching/lifecycle/createMatchMeeting", MATCH, matched),
-        row("matching/engine/runMatchingCycle", KEYS, json!({})),
-        row("matching/scoring/calculateCompatibilityScore", ADMINS, pair),
-    ]
-}
-
-/// When a test begins, ms.
-const START_MS: i64 = convoke::testing::START.get();
-
-fn figures(ids: &Ids) -> Vec<Row> {
-    let subscription = json!({"subscriptionId": ids.subscription});
-    let lease = json!({"lastValidated": START_MS, "resourceId": ids.meeting, "resourceType": "notes"});
-    vec![
-        // Who has no place is told so in the result.
-        row("realtime/subscriptions/validateSubscription", USERS, with(lease, subscription.clone())),
-        row("realtime/subscriptions/terminateSubscription", USERS, subscription.clone()),
-        row("monitoring/performanceQueries/getPerformanceTrends", USERS_AND_KEYS, json!({})),
-        row("monitoring/performanceQueries/getFunctionBreakdown", USERS_AND_KEYS, json!({})),
-        row("monitoring/performanceQueries/getSubscriptionMetrics", USERS_AND_KEYS, subscription),
-        row("system/audit/listAuditEntries", ALL_ADMINS, json!({})),
-    ]
 }

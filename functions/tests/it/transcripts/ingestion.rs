@@ -11,7 +11,16 @@ use schema::{AuditEntry, TranscriptChunk, TranscriptStats};
 use serde_json::{Value, json};
 
 use super::{INGEST, INGEST_ALL, chunk, figures, list, of};
+use crate::rights::{Call, Ids};
 use crate::support::{cases, id_of, meeting, with};
+
+/// Speech of the participant's.
+fn said(ids: &Ids) -> Value {
+    with(chunk(1, "Good morning."), json!({"speakerId": ids.participant}))
+}
+
+inventory::submit!(Call::new(INGEST, |ids| of(&ids.meeting, said(ids))));
+inventory::submit!(Call::new(INGEST_ALL, |ids| of(&ids.meeting, json!({"chunks": [said(ids)]}))));
 
 #[test]
 fn a_chunk_gets_the_next_sequence_and_the_bucket_of_its_beginning() {

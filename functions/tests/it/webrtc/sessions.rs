@@ -10,7 +10,22 @@ use serde_json::{Value, json};
 use super::{
     CLOSE, CREATE, active, cancel, end, only_meeting, open, promote, report, report_with, session_call, states,
 };
-use crate::support::{assert_consistent, create, id_of, listed, meeting, scheduled};
+use crate::rights::{Call, Ids};
+use crate::support::{assert_consistent, create, id_of, listed, meeting, scheduled, with};
+
+fn fresh(ids: &Ids) -> Value {
+    json!({"meetingId": ids.meeting, "sessionId": "fresh"})
+}
+
+inventory::submit!(Call::new(CREATE, fresh));
+inventory::submit!(Call::new("meetings/webrtc/index/updateSessionState", |ids| {
+    json!({"meetingId": ids.meeting, "sessionId": ids.session, "state": "closed"})
+}));
+// Nobody has this session yet.
+inventory::submit!(
+    Call::new("meetings/webrtc/index/updateSessionState", |ids| with(fresh(ids), json!({"state": "connected"})))
+        .answered_as("participant")
+);
 
 const STATES: [&str; 5] = ["connecting", "connected", "disconnected", "failed", "closed"];
 

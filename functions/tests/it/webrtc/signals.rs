@@ -8,7 +8,10 @@ use schema::Signal;
 use serde_json::{Value, json};
 
 use super::{end, remove, report};
+use crate::rights::Call;
 use crate::support::{id_of, meeting, with};
+
+inventory::submit!(Call::new("meetings/webrtc/signaling/acknowledgeSignals", |ids| json!({"signalIds": [ids.signal]})));
 
 const SEND: &str = "meetings/webrtc/signaling/sendSignal";
 

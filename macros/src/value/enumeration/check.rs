@@ -1,4 +1,4 @@
-//! Everything that can be wrong with an enum that is one of a list of texts, found at once.
+//! All checks of an enum without fields, in one pass.
 
 use proc_macro2::TokenStream;
 use syn::{Ident, ItemEnum, LitStr, Visibility};
@@ -11,9 +11,9 @@ use crate::names::Spelling;
 pub(super) struct Enumeration {
     /// Its name.
     pub name: Ident,
-    /// Its name in clients and in OpenAPI, if the author gives one.
+    /// Its name in clients and in OpenAPI, if the author sets it.
     pub shown_as: Option<LitStr>,
-    /// Who sees it.
+    /// Visibility.
     pub vis: Visibility,
     /// Its doc comment.
     pub doc: String,
@@ -31,11 +31,11 @@ pub(super) struct Variant {
     pub doc: String,
 }
 
-/// Checks an enum and takes our attributes out of it.
+/// Checks an enum, and removes our attributes from it.
 pub(super) fn check(options: TokenStream, written: &mut ItemEnum, errors: &mut Errors) -> Option<Enumeration> {
     let Options { spelling, shown_as } = self::options(options, errors);
     if written.variants.is_empty() {
-        errors.at(&written.ident, "an enum with #[value] has at least one variant: no text could be read as it");
+        errors.at(&written.ident, "an enum with #[value] has at least one variant: otherwise no text is valid");
     }
     let mut variants: Vec<Variant> = Vec::new();
     for variant in &mut written.variants {
@@ -64,16 +64,14 @@ fn options(tokens: TokenStream, errors: &mut Errors) -> Options {
         match choice.name.to_string().as_str() {
             "rename_all" => options.spelling = spelling(&choice, errors),
             "name" => options.shown_as = attributes::type_name(&choice, errors),
-            "tag" => {
-                errors.at(&choice.name, "`tag` names the member that says which variant it is; this enum is a text")
-            }
+            "tag" => errors.at(&choice.name, "`tag` names the member that selects the variant; this enum is a text"),
             _ => attributes::unknown(&choice, &["rename_all", "name"], errors),
         }
     }
     options
 }
 
-/// The spelling that `rename_all` names.
+/// Returns the spelling that `rename_all` names.
 pub(in crate::value) fn spelling(choice: &Choice, errors: &mut Errors) -> Spelling {
     let Some(text) = choice.text(errors) else { return Spelling::Kebab };
     Spelling::named(&text.value()).unwrap_or_else(|message| {
@@ -94,7 +92,7 @@ pub(in crate::value) fn same_text<'a>(
     }
 }
 
-/// The text of a variant on the wire; takes our attribute out of the variant.
+/// Returns the text of a variant on the wire, and removes our attribute from the variant.
 pub(in crate::value) fn text(spelling: Spelling, variant: &mut syn::Variant, errors: &mut Errors) -> String {
     let mut text = spelling.of(&variant.ident);
     for own in attributes::take(&mut variant.attrs, "value") {
@@ -110,7 +108,7 @@ pub(in crate::value) fn text(spelling: Spelling, variant: &mut syn::Variant, err
         }
     }
     if let Some(cfg) = attributes::cfgs(&variant.attrs).first() {
-        errors.at(cfg, "a variant is there in every build or in none: the wire form may not depend on it");
+        errors.at(cfg, "a variant exists in every build or in none: the wire form must not depend on `cfg`");
     }
     if text.is_empty() {
         errors.at(&variant.ident, "the variant needs a text on the wire");

@@ -1,4 +1,4 @@
-//! Writes what makes an enum one of a list of texts: on the wire, in a column, and in Rust.
+//! Generates the code of an enum that is one of a list of texts: on the wire, in a column, and in Rust.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
@@ -7,7 +7,7 @@ use super::check::Enumeration;
 use crate::attributes;
 use crate::object::schema::{self, TypeName};
 
-/// All implementations.
+/// Returns all implementations.
 pub(super) fn expand(value: &Enumeration) -> TokenStream {
     let rust = rust(value);
     let wire = wire(value);
@@ -24,10 +24,10 @@ fn rust(value: &Enumeration) -> TokenStream {
         const __NAMES: &[&::core::primitive::str] = &[#(#texts),*];
 
         impl #name {
-            /// Every value, in the order of their declaration.
+            /// All values, in the order of their declaration.
             #vis const ALL: &'static [Self] = &[#(Self::#variants),*];
 
-            /// The text that stands for it on the wire and in the database.
+            /// Returns its text on the wire and in the database.
             #vis const fn as_str(self) -> &'static ::core::primitive::str {
                 match self {
                     #(Self::#variants => #texts,)*

@@ -10,7 +10,7 @@ use syn::ItemEnum;
 use crate::attributes;
 use crate::errors::{Errors, beside};
 
-/// The enum, and behind it what makes it a value.
+/// Returns the enum, followed by the code of a value.
 pub(super) fn expand(options: TokenStream, mut written: ItemEnum) -> TokenStream {
     let mut errors = Errors::default();
     let checked = check::check(options, &mut written, &mut errors);

@@ -1,4 +1,4 @@
-//! Everything that can be wrong with a struct around one value, found at once.
+//! All checks of a struct with one unnamed field, in one pass.
 
 use proc_macro2::TokenStream;
 use syn::{Expr, ExprLit, Fields, Ident, ItemStruct, Lit, LitStr, Path, Type, Visibility};
@@ -8,21 +8,21 @@ use crate::attributes::{self, Choice};
 use crate::errors::Errors;
 use crate::types;
 
-/// A struct around one value, without mistakes.
+/// A struct with one unnamed field, without mistakes.
 pub(super) struct Newtype {
     /// Its name.
     pub name: Ident,
-    /// Who sees it.
+    /// Visibility.
     pub vis: Visibility,
     /// Its doc comment.
     pub doc: String,
-    /// What it is around.
+    /// Type of the field.
     pub inner: Type,
     /// Its rule.
     pub rule: Rule,
 }
 
-/// Checks a struct around one value.
+/// Checks a struct with one unnamed field.
 pub(super) fn check(options: TokenStream, written: &ItemStruct, errors: &mut Errors) -> Option<Newtype> {
     if !written.generics.params.is_empty() {
         errors.at(&written.generics.params, "a struct with #[value] takes no parameters");
@@ -47,7 +47,7 @@ pub(super) fn check(options: TokenStream, written: &ItemStruct, errors: &mut Err
     })
 }
 
-/// The kind that the type tells, and the option repeats.
+/// Returns the kind that the type implies and the option repeats.
 fn kind(choices: &[Choice], ty: &Type, errors: &mut Errors) -> Option<Kind> {
     let name = types::last_name(ty).map(ToString::to_string).unwrap_or_default();
     let found = Kind::ALL.iter().find(|(_, _, types)| types.contains(&name.as_str()));
@@ -117,7 +117,7 @@ fn number_rule(kind: Kind, choices: &[Choice], errors: &mut Errors) -> NumberRul
     rule
 }
 
-/// Refuses bounds that no value lies between, where both are written as numbers.
+/// Rejects bounds without a value between them, if both are numbers.
 fn bounds(min: Option<&Expr>, max: Option<&Expr>, errors: &mut Errors) {
     if let (Some(least), Some(greatest)) = (min.and_then(literal), max.and_then(literal))
         && least > greatest
@@ -135,14 +135,14 @@ fn literal(expression: &Expr) -> Option<f64> {
     }
 }
 
-/// Refuses a sentence that can never be said.
+/// Rejects a message without its bound: it would never be used.
 fn without_bound(sentence: Option<&LitStr>, name: &str, bound: Option<&Expr>, bound_name: &str, errors: &mut Errors) {
     if let (Some(sentence), None) = (sentence, bound) {
-        errors.at(sentence, format!("`{name}` is never said without `{bound_name} = …`"));
+        errors.at(sentence, format!("`{name}` has no effect without `{bound_name} = …`"));
     }
 }
 
-/// A pattern that compiles: what the runtime would do once the first value comes is done now.
+/// Checks that a pattern compiles. Otherwise the runtime would fail at the first value.
 fn regular(pattern: LitStr, errors: &mut Errors) -> Option<LitStr> {
     match regex_lite::Regex::new(&pattern.value()) {
         Ok(_) => Some(pattern),

@@ -1,4 +1,4 @@
-//! Writes what makes a struct around one value a value: checked construction, wire form, column.
+//! Generates the code of a value with one unnamed field: checked construction, wire form, column.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
@@ -10,7 +10,7 @@ use crate::attributes;
 use crate::object::schema;
 use crate::types;
 
-/// All implementations.
+/// Returns all implementations.
 pub(super) fn expand(value: &Newtype) -> TokenStream {
     let rule = match &value.rule {
         Rule::Text(rule) => text_rule(rule),
@@ -27,7 +27,7 @@ pub(super) fn expand(value: &Newtype) -> TokenStream {
     quote!(#rule #rust #wire #column #literals)
 }
 
-/// `static __RULE: TextRule = …;`
+/// Returns `static __RULE: TextRule = …;`.
 fn text_rule(rule: &TextRule) -> TokenStream {
     let trim = rule.trim.then(|| quote!(trim: true,));
     let min = rule.min.iter().map(|min| quote!(chars_min: #min,));
@@ -54,7 +54,7 @@ fn text_rule(rule: &TextRule) -> TokenStream {
     }
 }
 
-/// `static __RULE: IntegerRule = …;`, whose bounds end where the type's do.
+/// Returns `static __RULE: IntegerRule = …;`. Its bounds lie within those of the type.
 fn number_rule(name: &str, integer: Option<&syn::Type>, rule: &NumberRule) -> TokenStream {
     let name = Ident::new(name, Span::call_site());
     let min = rule.min.iter().map(|min| quote!(min: #min,));
@@ -88,10 +88,10 @@ fn text(value: &Newtype) -> TokenStream {
     let Newtype { name, vis, .. } = value;
     quote_spanned! {Span::mixed_site()=>
         impl #name {
-            /// The value, if `text` obeys its rule.
+            /// Creates the value, if `text` follows its rule.
             ///
             /// # Errors
-            /// Why it does not.
+            /// The rule that `text` breaks.
             #vis fn new(
                 text: impl ::core::convert::AsRef<::core::primitive::str>
                     + ::core::convert::Into<::std::string::String>,
@@ -99,12 +99,12 @@ fn text(value: &Newtype) -> TokenStream {
                 __RULE.apply(text).map(Self)
             }
 
-            /// The text.
+            /// Returns the text.
             #vis fn as_str(&self) -> &::core::primitive::str {
                 &self.0
             }
 
-            /// The text, handed over.
+            /// Converts it into the text.
             #vis fn into_string(self) -> ::std::string::String {
                 self.0
             }
@@ -161,15 +161,15 @@ fn number(value: &Newtype) -> TokenStream {
     };
     quote_spanned! {Span::mixed_site()=>
         impl #name {
-            /// The value, if `number` obeys its rule.
+            /// Creates the value, if `number` follows its rule.
             ///
             /// # Errors
-            /// Why it does not.
+            /// The rule that `number` breaks.
             #vis fn new(number: #inner) -> ::core::result::Result<Self, ::convoke::__private::Invalid> {
                 #apply
             }
 
-            /// The number.
+            /// Returns the number.
             #vis const fn get(self) -> #inner {
                 self.0
             }
@@ -191,7 +191,7 @@ fn number(value: &Newtype) -> TokenStream {
     }
 }
 
-/// What a default written as a literal becomes.
+/// Returns the conversion of a default that is a literal.
 fn literals(value: &Newtype) -> TokenStream {
     let Newtype { name, inner, .. } = value;
     let of = |literal: TokenStream, made: TokenStream| {
@@ -232,7 +232,7 @@ fn wire(value: &Newtype) -> TokenStream {
         Kind::Integer if is_i64(inner) => quote_spanned! {Span::mixed_site()=>
             ::convoke::__private::integer(deserializer, &__RULE).map(Self)
         },
-        // The rule ends where the type does, so the number fits.
+        // The rule lies within the type, so the number fits.
         Kind::Integer => quote_spanned! {Span::mixed_site()=>
             ::convoke::__private::integer(deserializer, &__RULE).map(|number| Self(number as #inner))
         },
@@ -275,7 +275,7 @@ fn wire(value: &Newtype) -> TokenStream {
     }
 }
 
-/// The column. A stored value is taken as it is: a rule that was tightened since judges what comes in, not what is there.
+/// Returns the column. A stored value is not checked: a rule that was tightened later applies to new values only.
 fn column(value: &Newtype) -> TokenStream {
     let unlisted = attributes::unlisted();
     let Newtype { name, inner, .. } = value;

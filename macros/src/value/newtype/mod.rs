@@ -1,4 +1,4 @@
-//! `#[value]` on a struct around one text or number: its rule.
+//! `#[value]` on a struct with one unnamed field of text or number: its rule.
 
 mod check;
 mod expand;
@@ -13,7 +13,7 @@ use crate::errors::{Errors, beside};
 
 use rule::Kind;
 
-/// The struct, and behind it what makes it a value.
+/// Returns the struct, followed by the code of a value.
 pub(super) fn expand(options: TokenStream, written: ItemStruct) -> TokenStream {
     let mut errors = Errors::default();
     let checked = check::check(options, &written, &mut errors);

@@ -1,27 +1,27 @@
-//! The rule of a value, as its attribute says it.
+//! The rule of a value, from its attribute.
 
 use syn::{Expr, LitStr, Path};
 
-/// What a value is on the wire.
+/// The wire form of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// A text.
     Text,
-    /// A whole number.
+    /// An integer.
     Integer,
     /// A double.
     Number,
 }
 
 impl Kind {
-    /// Each kind by the option that names it and the types it may be around.
+    /// Each kind with the option that names it and its Rust types.
     pub(super) const ALL: [(Kind, &'static str, &'static [&'static str]); 3] = [
         (Kind::Text, "text", &["String"]),
         (Kind::Integer, "integer", &["i64", "i32", "u32"]),
         (Kind::Number, "number", &["f64"]),
     ];
 
-    /// The option that names it.
+    /// Returns the option that names it.
     pub(super) fn option(self) -> &'static str {
         match self {
             Kind::Text => "text",
@@ -33,16 +33,16 @@ impl Kind {
 
 /// A rule.
 pub(super) enum Rule {
-    /// Of a text.
+    /// The rule of a text.
     Text(TextRule),
-    /// Of a whole number.
+    /// The rule of an integer.
     Integer(NumberRule),
-    /// Of a double.
+    /// The rule of a double.
     Number(NumberRule),
 }
 
 impl Rule {
-    /// What it is a rule for.
+    /// Returns the kind of values with this rule.
     pub(super) fn kind(&self) -> Kind {
         match self {
             Rule::Text(_) => Kind::Text,

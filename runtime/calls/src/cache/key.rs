@@ -1,7 +1,7 @@
-//! What is asked: which function, with which arguments, in which format, and, where a run asked for it, by whom.
+//! Cache keys: the function, the arguments, the format, and the caller if the run used it.
 //!
-//! Arguments are compared as they were sent: two spellings of the same ones are two questions. To bring them into one form
-//! would cost more than a run of most queries.
+//! Arguments are compared as sent: two spellings of the same arguments are two keys. A canonical form would cost more
+//! than a run of most queries.
 
 use std::hash::{Hash, RandomState};
 use std::sync::Arc;
@@ -13,25 +13,25 @@ use crate::codec::decode::Body;
 use crate::registry::Registered;
 use convoke_core::identity::{Caller, Identity};
 
-/// Hashes with a secret of this process, so that nobody can choose what falls together.
+/// Hashes with a secret of this process, so that clients cannot choose keys that collide.
 pub(super) type Hasher = RandomState;
 
-/// A question.
+/// A request for a result.
 #[derive(Clone, Copy)]
-pub(crate) struct Asked<'a> {
+pub(crate) struct CacheRequest<'a> {
     pub(super) function: &'a Registered,
     form: Form,
     text: &'a str,
 }
 
-/// What a question's text is.
+/// The form of the arguments' text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Form {
     Envelope,
     Args(Format),
 }
 
-impl<'a> Asked<'a> {
+impl<'a> CacheRequest<'a> {
     pub(super) fn new(function: &'a Registered, args: Body<'a>) -> Self {
         let (form, text) = match args {
             Body::Envelope(body) => (Form::Envelope, body),
@@ -44,13 +44,13 @@ impl<'a> Asked<'a> {
         self.text.len()
     }
 
-    /// The question as asked by somebody, or by anybody.
+    /// Returns the key for one caller, or for all callers.
     pub(super) fn by(&self, caller: Option<&'a Caller>) -> KeyRef<'a> {
         KeyRef { function: self.function.place(), form: self.form, text: self.text, caller }
     }
 }
 
-/// A question as results are found by it.
+/// The borrowed form of a [`Key`], for lookups.
 pub(super) struct KeyRef<'a> {
     function: usize,
     form: Form,
@@ -58,7 +58,7 @@ pub(super) struct KeyRef<'a> {
     caller: Option<&'a Caller>,
 }
 
-/// The same, kept.
+/// The key of a cached result.
 #[derive(Debug, Clone)]
 pub(super) struct Key {
     function: usize,
@@ -85,7 +85,7 @@ impl KeyRef<'_> {
 
 impl Hash for KeyRef<'_> {
     fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
-        // The form is left out, and so is most of a caller: whether it is they is compared in full. Each part costs.
+        // The form and most parts of a caller are not hashed: equality compares them in full, and each part costs time.
         (self.function, self.text).hash(state);
         let Some(caller) = self.caller else { return };
         let part = caller.identity().map(|identity| (identity.subject.as_str(), identity.issued_at));
@@ -124,7 +124,7 @@ impl Equivalent<Key> for KeyRef<'_> {
     }
 }
 
-/// Whether a function cannot tell two callers apart: the same kind, with the same claims, scopes and name.
+/// Returns true if a function cannot distinguish two callers: the same kind, with the same claims, scopes and name.
 fn is_same(one: &Caller, other: &Caller) -> bool {
     let are_equal = |one: &Arc<Identity>, other: &Arc<Identity>| Arc::ptr_eq(one, other) || one == other;
     match (one, other) {
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn callers_are_the_same_only_if_nothing_tells_them_apart() {
+    fn callers_are_equal_only_if_a_function_cannot_distinguish_them() {
         let all = || {
             [
                 Caller::Nobody,

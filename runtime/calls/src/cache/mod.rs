@@ -1,13 +1,12 @@
-//! The results of queries, kept until a commit touches what they rest on.
+//! The cache of query results. A commit that changes the read set of a result invalidates it.
 //!
-//! A query without inputs that no commit announces gives the same result until something that it read is changed. From
-//! the second time on that the same is asked, its result is kept with the set of what it read; it is given again only if
-//! no commit since, nor one that is being made, has touched that set ([`Commits::stands`]). Nobody has to find what a
-//! commit touches: each result is looked at when it is asked for, so a mutation pays nothing for results that nobody asks
-//! for any more.
+//! A query whose inputs are all announced by commits returns the same result until its reads change. From the second
+//! request on, the cache stores the result with its read set. It returns the result only if no later commit, including
+//! a commit in progress, has changed the read set ([`Commits::stands`]). The check is made at each lookup, so a
+//! mutation does no work for results that are not requested again.
 //!
-//! Whoever is given a kept result has passed every check of a call but those of the function's body, and the body has
-//! passed them for the same caller with the same claims, or never asked who calls.
+//! A call that receives a cached result has passed all checks except those of the function's body. The body has passed
+//! those for the same caller with the same claims, or it did not use the caller.
 
 mod key;
 
@@ -33,100 +32,101 @@ use convoke_core::error::Result;
 use convoke_core::identity::Caller;
 use convoke_core::limits::Limits;
 use convoke_store::{Admission, Commit, Commits, Nodes, ReadSet, Store};
-pub(crate) use key::Asked;
+pub(crate) use key::CacheRequest;
 use key::Key;
 
-/// Results and arguments that are longer are not kept.
+/// Longer results and arguments are not cached.
 const RESULT_BYTES_MAX: usize = 1024 * 1024;
 const ARGS_BYTES_MAX: usize = 8 * 1024;
-/// Questions that were asked lately and are remembered.
-const ASKED_LATELY: usize = 16 * 1_024;
-/// What an entry takes beside its bytes, about.
+/// Number of recent requests that are remembered.
+const RECENT_REQUESTS: usize = 16 * 1_024;
+/// Approximate bytes of an entry beside its result.
 const ENTRY_BYTES: usize = 512;
-/// What a range or an id of a read set takes, about.
+/// Approximate bytes of a range or an id of a read set.
 const READ_BYTES: usize = 64;
-/// Calls of a function whose runs are not recorded after one that could not be kept.
-const UNKEPT: u32 = 256;
+/// Number of calls of a function that are not recorded after an uncacheable run.
+const UNRECORDED_CALLS: u32 = 256;
 
-/// The kept results of a runtime.
+/// The result cache of a runtime.
 pub struct ResultCache {
-    /// None where the setting says so.
-    results: Option<Cache<Key, Arc<Kept>, Weight, key::Hasher, Evictions>>,
+    /// None if a setting disables the cache.
+    results: Option<Cache<Key, Arc<CachedResult>, Weight, key::Hasher, Evictions>>,
     admission: Admission,
     habits: PerFunction<Habits>,
-    /// Runs under way of which others wait for the result, by the hash of what is asked.
+    /// Running queries whose result other calls wait for, by the hash of the request.
     flights: Mutex<FxHashMap<u64, watch::Receiver<()>>>,
     hasher: key::Hasher,
     commits: Arc<Commits>,
     stats: Arc<CacheStats>,
 }
 
-/// What is counted of kept results.
+/// Counters of the result cache.
 #[derive(Debug, Default)]
 pub struct CacheStats {
-    /// Calls that were given a kept result.
+    /// Calls that received a cached result.
     pub hits: AtomicU64,
-    /// Calls of queries that might have been given one, and were run.
+    /// Calls of cacheable queries that ran.
     pub misses: AtomicU64,
-    /// Calls that waited for the run of another one.
+    /// Calls that waited for the run of another call.
     pub joined: AtomicU64,
-    /// Results that fell because a commit touched what they rest on.
+    /// Results that were evicted because a commit changed their read set.
     pub evicted_changed: AtomicU64,
-    /// Results that fell because there was no room for them.
+    /// Results that were evicted because the cache was full.
     pub evicted_size: AtomicU64,
 }
 
-/// What is known of a function's runs.
+/// Statistics of a function's runs.
 #[derive(Debug, Default)]
 struct Habits {
-    /// Its last run asked who calls.
-    asks_caller: AtomicBool,
-    /// A result of it was kept before: it is worth waiting for one.
-    is_kept: AtomicBool,
-    /// Calls that are not recorded, since its last run rested on what no commit announces.
-    unkept: AtomicU32,
+    /// True if its last run used the caller.
+    uses_caller: AtomicBool,
+    /// True if a result was cached before: then it is worth waiting for a run.
+    was_cached: AtomicBool,
+    /// Number of further calls that are not recorded, since the last run was uncacheable.
+    unrecorded: AtomicU32,
 }
 
-/// A kept result.
-pub(crate) struct Kept {
+/// A cached result.
+pub(crate) struct CachedResult {
     result: Bytes,
     log_lines: LogLines,
     charged: Charged,
     reads: ReadSet,
-    /// It is known to stand as of this commit, and at this moment of the commits.
+    /// The result is known to be valid at this commit and at this moment of the commits.
     commit: AtomicU64,
     moment: AtomicU64,
     commits: Arc<Commits>,
 }
 
-/// What the run charged to its caller's rate.
+/// The charges of the run to its caller's rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Charged {
     call: bool,
     beyond: u32,
 }
 
-/// What is to become of a run of a query.
+/// The plan for a run of a query.
 pub(crate) enum Plan<'a> {
-    /// Nothing.
+    /// Run it and do not cache the result.
     Run,
-    /// What it reads is recorded, and its result is kept if that is possible.
-    RunAndKeep(Keeping<'a>),
+    /// Record the reads, and cache the result if possible.
+    RunAndCache(PendingResult<'a>),
 }
 
-/// A run whose result is to be kept. Dropped, those who wait for it go on.
-pub(crate) struct Keeping<'a> {
+/// A run whose result may be cached. When it is dropped, the calls that wait for it continue.
+pub(crate) struct PendingResult<'a> {
     cache: &'a ResultCache,
-    asked: Asked<'a>,
+    request: CacheRequest<'a>,
     hash: u64,
-    /// The newest commit before its snapshot was opened.
+    /// The latest commit before the snapshot was opened.
     since: Commit,
-    /// Held by the run that others wait for.
+    /// Held by a run that other calls wait for.
     lead: Option<watch::Sender<()>>,
 }
 
 impl ResultCache {
-    /// For the functions of a runtime; where commits are made that this process learns of only later, nothing is kept.
+    /// Creates the cache for the functions of a runtime. It is disabled if other nodes make commits that this process
+    /// learns of only later.
     pub(crate) fn new(registry: &Registry, limits: &Limits, store: &Store) -> Self {
         let (commits, are_all_known) = (store.commits().clone(), matches!(store.nodes(), Nodes::Alone));
         let stats = Arc::<CacheStats>::default();
@@ -139,7 +139,7 @@ impl ResultCache {
         });
         Self {
             results,
-            admission: Admission::new(ASKED_LATELY),
+            admission: Admission::new(RECENT_REQUESTS),
             habits: registry.per_function(|_| Habits::default()),
             flights: Mutex::default(),
             hasher,
@@ -148,105 +148,109 @@ impl ResultCache {
         }
     }
 
-    /// What is counted.
+    /// Returns the counters.
     pub fn stats(&self) -> &CacheStats {
         &self.stats
     }
 
-    /// How many results are kept, and how many bytes they take.
+    /// Returns the number of cached results, and their bytes.
     pub fn size(&self) -> (usize, u64) {
         self.results.as_ref().map_or((0, 0), |results| (results.len(), results.weight()))
     }
 
-    /// What is asked, if its result may be kept.
-    pub(crate) fn asked<'a>(&self, function: &'a Registered, args: Body<'a>) -> Option<Asked<'a>> {
-        let is_kept = self.results.is_some() && function.kind() == Kind::Query && function.def.cache;
-        Some(Asked::new(function, args)).filter(|asked| is_kept && asked.len() <= ARGS_BYTES_MAX)
+    /// Returns the request for the cache, if its result may be cached.
+    pub(crate) fn request<'a>(&self, function: &'a Registered, args: Body<'a>) -> Option<CacheRequest<'a>> {
+        let is_cacheable = self.results.is_some() && function.kind() == Kind::Query && function.def.cache;
+        Some(CacheRequest::new(function, args)).filter(|request| is_cacheable && request.len() <= ARGS_BYTES_MAX)
     }
 
-    /// The kept result for a caller, if there is one that stands.
-    pub(crate) fn find(&self, asked: &Asked<'_>, caller: &Caller) -> Option<Arc<Kept>> {
+    /// Returns the cached result for a caller, if it is valid.
+    pub(crate) fn find(&self, request: &CacheRequest<'_>, caller: &Caller) -> Option<Arc<CachedResult>> {
         let results = self.results.as_ref()?;
-        let asks_caller = self.habits[asked.function].asks_caller.load(Relaxed);
-        let found = asked.by(asks_caller.then_some(caller));
-        let kept = results.get(&found)?;
-        if kept.stands() {
-            return Some(kept);
+        let uses_caller = self.habits[request.function].uses_caller.load(Relaxed);
+        let found = request.by(uses_caller.then_some(caller));
+        let cached = results.get(&found)?;
+        if cached.is_valid() {
+            return Some(cached);
         }
-        if results.remove_if(&found, |now| Arc::ptr_eq(now, &kept)).is_some() {
+        if results.remove_if(&found, |now| Arc::ptr_eq(now, &cached)).is_some() {
             self.stats.evicted_changed.fetch_add(1, Relaxed);
         }
         None
     }
 
-    /// Gives a kept result to a call: it is charged what the run was charged.
+    /// Returns a cached result to a call, and charges the call as the run was charged.
     ///
     /// # Errors
     /// `RATE_LIMITED`.
-    pub(crate) fn give(&self, kept: &Kept, call: &Call) -> Result<(Pieces, LogLines)> {
+    pub(crate) fn serve(&self, cached: &CachedResult, call: &Call) -> Result<(Pieces, LogLines)> {
         let charge = |cost| call.services.charge(&call.caller, call.def, cost);
-        if kept.charged.call {
+        if cached.charged.call {
             call.charges.ask_for_call(|| charge(1))?;
         }
-        if kept.charged.beyond > 0 {
-            call.charges.ask(kept.charged.beyond, charge)?;
+        if cached.charged.beyond > 0 {
+            call.charges.ask(cached.charged.beyond, charge)?;
         }
         self.stats.hits.fetch_add(1, Relaxed);
-        call.is_kept.store(true, Relaxed);
-        Ok((kept.result.clone().into(), kept.log_lines.clone()))
+        call.is_cached.store(true, Relaxed);
+        Ok((cached.result.clone().into(), cached.log_lines.clone()))
     }
 
-    /// What is to become of the run of a call that was given no kept result. One that asks for what is being run waits
-    /// for that run, and looks again.
-    pub(crate) async fn plan<'a>(&'a self, asked: Asked<'a>, caller: &Caller) -> Result<Plan<'a>, Arc<Kept>> {
+    /// Returns the plan after a cache miss. If another call runs the same query, waits for that run, and then looks
+    /// into the cache again.
+    pub(crate) async fn plan<'a>(
+        &'a self,
+        request: CacheRequest<'a>,
+        caller: &Caller,
+    ) -> Result<Plan<'a>, Arc<CachedResult>> {
         self.stats.misses.fetch_add(1, Relaxed);
-        let habits = &self.habits[asked.function];
-        let left = habits.unkept.load(Relaxed);
+        let habits = &self.habits[request.function];
+        let left = habits.unrecorded.load(Relaxed);
         if left > 0 {
-            habits.unkept.store(left - 1, Relaxed);
+            habits.unrecorded.store(left - 1, Relaxed);
             return Ok(Plan::Run);
         }
-        // Whoever asks it: they wait for one run, and find then whether it is for them.
-        let hash = self.hasher.hash_one(asked.by(None));
+        // Without the caller: the calls of all callers wait for one run, and then check if its result fits them.
+        let hash = self.hasher.hash_one(request.by(None));
         if !self.admission.is_second_sight(hash) {
             return Ok(Plan::Run);
         }
-        let keeping = |lead| Keeping { cache: self, asked, hash, since: self.commits.newest(), lead };
-        if !habits.is_kept.load(Relaxed) {
-            return Ok(Plan::RunAndKeep(keeping(None)));
+        let pending = |lead| PendingResult { cache: self, request, hash, since: self.commits.newest(), lead };
+        if !habits.was_cached.load(Relaxed) {
+            return Ok(Plan::RunAndCache(pending(None)));
         }
         let mut under_way = match self.flights.lock().entry(hash) {
             Entry::Occupied(flight) => flight.get().clone(),
             Entry::Vacant(place) => {
                 let (lead, flight) = watch::channel(());
                 place.insert(flight);
-                return Ok(Plan::RunAndKeep(keeping(Some(lead))));
+                return Ok(Plan::RunAndCache(pending(Some(lead))));
             }
         };
         self.stats.joined.fetch_add(1, Relaxed);
-        // It fails when the run has ended: nothing is ever sent.
+        // The receiver fails when the run has ended; no value is ever sent.
         let _ = under_way.changed().await;
-        // What is kept now is given only if it stands now: the run's snapshot was not older than this call.
-        self.find(&asked, caller).map_or_else(|| Ok(Plan::RunAndKeep(keeping(None))), Err)
+        // A result in the cache is returned only if it is valid now, so its snapshot is not older than this call.
+        self.find(&request, caller).map_or_else(|| Ok(Plan::RunAndCache(pending(None))), Err)
     }
 }
 
-impl Keeping<'_> {
-    /// Takes in what a run has come to, with all that it read and asked for.
-    pub(crate) fn keep(self, result: &Pieces, log_lines: &LogLines, reads: ReadSet, call: &Call) {
-        let (inputs, habits) = (call.inputs.noted(), &self.cache.habits[self.asked.function]);
-        let asks_caller = inputs.has(Inputs::CALLER);
-        if habits.asks_caller.load(Relaxed) != asks_caller {
-            habits.asks_caller.store(asks_caller, Relaxed);
+impl PendingResult<'_> {
+    /// Caches the result of a run, with its read set and inputs.
+    pub(crate) fn store(self, result: &Pieces, log_lines: &LogLines, reads: ReadSet, call: &Call) {
+        let (inputs, habits) = (call.inputs.used(), &self.cache.habits[self.request.function]);
+        let uses_caller = inputs.has(Inputs::CALLER);
+        if habits.uses_caller.load(Relaxed) != uses_caller {
+            habits.uses_caller.store(uses_caller, Relaxed);
         }
         if reads.is_unannounced || inputs.has(Inputs::UNANNOUNCED) || inputs.has(Inputs::MEMORY) {
-            habits.unkept.store(UNKEPT, Relaxed);
+            habits.unrecorded.store(UNRECORDED_CALLS, Relaxed);
             return;
         }
         let Some(results) = self.cache.results.as_ref().filter(|_| result.len() <= RESULT_BYTES_MAX) else { return };
         let commits = &self.cache.commits;
-        // Before it is asked whether it stands, so that no commit in between is told without its rows.
-        let kept = Kept {
+        // The tables are watched before the check, so that every commit in between is recorded with its rows.
+        let cached = CachedResult {
             result: Bytes::copy_from_slice(&result.joined()),
             log_lines: log_lines.clone(),
             charged: Charged { call: call.charges.is_call_paid(), beyond: call.charges.asked() },
@@ -255,15 +259,15 @@ impl Keeping<'_> {
             commits: commits.clone(),
             reads,
         };
-        kept.reads.tables.keys().for_each(|table| commits.watch(table));
-        if kept.stands() {
-            habits.is_kept.store(true, Relaxed);
-            results.insert(self.asked.by(asks_caller.then_some(&call.caller)).to_owned(), Arc::new(kept));
+        cached.reads.tables.keys().for_each(|table| commits.watch(table));
+        if cached.is_valid() {
+            habits.was_cached.store(true, Relaxed);
+            results.insert(self.request.by(uses_caller.then_some(&call.caller)).to_owned(), Arc::new(cached));
         }
     }
 }
 
-impl Drop for Keeping<'_> {
+impl Drop for PendingResult<'_> {
     fn drop(&mut self) {
         if self.lead.is_some() {
             self.cache.flights.lock().remove(&self.hash);
@@ -271,16 +275,16 @@ impl Drop for Keeping<'_> {
     }
 }
 
-impl Kept {
-    /// Whether nothing that it rests on has changed, or is about to.
-    pub(crate) fn stands(&self) -> bool {
+impl CachedResult {
+    /// Returns true if no commit has changed the read set, nor is about to.
+    pub(crate) fn is_valid(&self) -> bool {
         if self.moment.load(Relaxed) == self.commits.moment() {
             return true;
         }
         let Some((commit, moment)) = self.commits.stands(&self.reads, Commit(self.commit.load(Relaxed))) else {
             return false;
         };
-        // In this order: whoever reads the moment rests on the commit or an earlier one.
+        // In this order: a thread that reads the moment relies on this commit or an earlier one.
         self.commit.fetch_max(commit.0, Relaxed);
         self.moment.store(moment, Relaxed);
         true
@@ -291,30 +295,30 @@ impl Kept {
     }
 }
 
-impl Drop for Kept {
+impl Drop for CachedResult {
     fn drop(&mut self) {
         self.reads.tables.keys().for_each(|table| self.commits.unwatch(table));
     }
 }
 
-/// Bytes are what is bounded.
+/// Limits the cache by bytes.
 #[derive(Clone, Debug)]
 struct Weight;
 
-impl Weighter<Key, Arc<Kept>> for Weight {
-    fn weight(&self, key: &Key, kept: &Arc<Kept>) -> u64 {
-        (key.len() + kept.bytes()) as u64
+impl Weighter<Key, Arc<CachedResult>> for Weight {
+    fn weight(&self, key: &Key, cached: &Arc<CachedResult>) -> u64 {
+        (key.len() + cached.bytes()) as u64
     }
 }
 
-/// Counts what falls for want of room.
+/// Counts the evictions for lack of room.
 #[derive(Clone, Debug)]
 struct Evictions(Arc<CacheStats>);
 
-impl Lifecycle<Key, Arc<Kept>> for Evictions {
+impl Lifecycle<Key, Arc<CachedResult>> for Evictions {
     type RequestState = ();
 
-    fn on_evict(&self, (): &mut (), _key: Key, _kept: Arc<Kept>) {
+    fn on_evict(&self, (): &mut (), _key: Key, _kept: Arc<CachedResult>) {
         self.0.evicted_size.fetch_add(1, Relaxed);
     }
 }

@@ -1,8 +1,8 @@
-//! The way of a call, for HTTP, tests, schedules and other functions alike.
+//! The dispatch of a call, for HTTP, tests, schedules and other functions alike.
 //!
-//! Look up, decode the arguments, identify, check the rights, run, encode: `steps` writes the order down. An identity
-//! is taken in even if its first call has arguments that do not fit. What comes before (limits, route, envelope,
-//! credentials) is `http`'s and `auth`'s; who is answered how is `envelope`'s.
+//! Look up the function, decode the arguments, identify the caller, check the rights, run, encode: `steps` holds this
+//! order. An identity is recorded even if its first call has invalid arguments. Earlier steps (limits, route, envelope,
+//! credentials) belong to `http` and `auth`; `envelope` writes the response.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,10 +12,10 @@ use futures_util::future::BoxFuture;
 use tracing::dispatcher;
 
 use super::flow::flow_of;
-use super::idempotency::{Repeatable, Replayed, Sent};
+use super::idempotency::{Repeatable, RepeatableCall, Replayed};
 use super::provision::{self, IdentityCache, provision_identity};
 use super::timestamp;
-use crate::cache::{Kept, Plan, ResultCache};
+use crate::cache::{CachedResult, Plan, ResultCache};
 use crate::codec::decode::{self, Body, Envelope};
 use crate::codec::{Format, convex_json};
 use crate::context::MutationCtx;
@@ -32,18 +32,18 @@ use convoke_core::error::{Code, Error, Result};
 use convoke_core::identity::{Caller, DeployKeyCaller};
 use convoke_store::{Commit, Flow};
 
-/// How a call ended: the value as JSON in the call's format, or an error; and what the function logged.
+/// The end of a call: the value as JSON in the call's format, or an error; and the log lines of the function.
 #[derive(Debug)]
 pub struct Outcome {
     /// The value's JSON.
     pub result: Result<Pieces>,
     /// The lines.
     pub log_lines: LogLines,
-    /// Whether the value is that of an earlier call, which was sent again.
+    /// True if the value is that of an earlier call that the client sent again.
     pub is_replayed: bool,
 }
 
-/// Which function a request names, and where its arguments are.
+/// The function that a request names, and its arguments.
 pub enum Request<'a> {
     /// `/api/run/<path>`, with the envelope.
     Run {
@@ -64,18 +64,18 @@ pub enum Request<'a> {
         /// The whole body.
         body: &'a [u8],
     },
-    /// On a connection that is open already: what the body of the one before has, apart.
+    /// A message on an open connection: the members of the body above, as separate parts.
     Parts {
         /// The kind that the message names.
         kind: Kind,
         /// `module/path:function` or `module/path/function`.
         path: &'a str,
-        /// The arguments' JSON: an object. Strictly checked already.
+        /// The arguments' JSON: an object that is already validated.
         args: &'a str,
-        /// How values are written.
+        /// Format of values.
         format: Format,
     },
-    /// In process: the arguments alone.
+    /// A call from this process: the arguments alone.
     Args {
         /// `module/path/function`.
         path: &'a str,
@@ -85,7 +85,7 @@ pub enum Request<'a> {
 }
 
 impl Request<'_> {
-    /// What it names before its body is read.
+    /// Returns the path or route that it names before its body is read.
     fn asked(&self) -> &str {
         match self {
             Request::Run { path, .. } | Request::Args { path, .. } | Request::Parts { path, .. } => path,
@@ -95,17 +95,17 @@ impl Request<'_> {
     }
 }
 
-/// What a call asks of its function.
-struct Wanted<'a> {
+/// The request of a call to its function.
+struct FunctionRequest<'a> {
     args: Body<'a>,
     format: Format,
-    sent: Option<Sent>,
-    /// The commit on whose state a query is run, if it is not the newest one.
+    sent: Option<RepeatableCall>,
+    /// The commit at which a query runs, if it is not the latest one.
     as_of: Option<Commit>,
 }
 
-/// How a call of a function ended.
-pub(crate) struct Ended<'a> {
+/// The end of a call of a function.
+pub(crate) struct CallEnd<'a> {
     pub function: &'a Registered,
     pub by: By,
     pub key: Option<UsedKey<'a>>,
@@ -115,14 +115,14 @@ pub(crate) struct Ended<'a> {
     pub result_bytes: Option<usize>,
 }
 
-/// Takes calls to their functions, and shows each to the observers when it has ended.
+/// Dispatches calls to their functions, and reports each completed call to the observers.
 pub struct Dispatcher {
     services: Services,
     handlers: Handlers,
     observers: Observers,
     identities: IdentityCache,
     cache: ResultCache,
-    /// Whether this process has applied of the schema what a migration needs.
+    /// True if this process has applied the schema changes that a migration needs.
     is_expanded: AtomicBool,
 }
 
@@ -133,7 +133,7 @@ impl Dispatcher {
             cache: ResultCache::new(services.registry(), services.limits(), services.store()),
             services,
             observers,
-            identities: IdentityCache::new(provision::REMEMBERED_MAX),
+            identities: IdentityCache::new(provision::CACHED_MAX),
             is_expanded: AtomicBool::new(false),
         }
     }
@@ -150,15 +150,15 @@ impl Dispatcher {
         &self.handlers
     }
 
-    /// Runs a call of this process, such as a test's. Never panics, and ends in exactly one outcome; the format is the
-    /// request's.
+    /// Runs a call from this process, such as a test. Never panics, and returns exactly one outcome. The format is that
+    /// of the request.
     pub async fn call(&self, request: Request<'_>, caller: Caller, request_id: Arc<str>) -> (Outcome, Format) {
         let flow = flow_of(&caller, None);
         self.call_of(request, None, caller, flow, None, request_id).await
     }
 
-    /// As [`Dispatcher::call`], for a call from outside, whose `flow` its address may decide, which may be sent again, and
-    /// may use a key.
+    /// As [`Dispatcher::call`], for a call from outside: its address may select the `flow`, a client may send it again,
+    /// and it may use a key.
     pub async fn call_of(
         &self,
         request: Request<'_>,
@@ -178,8 +178,10 @@ impl Dispatcher {
             Ok((format, text)) => (
                 format,
                 self.look_up(&request, text, reach).and_then(|(function, args, as_of)| {
-                    let sent = repeatable.map(|repeatable| sent(repeatable, &function, args, &caller)).transpose()?;
-                    Ok((function, Wanted { args, format, sent, as_of }))
+                    let sent = repeatable
+                        .map(|repeatable| repeatable_call(repeatable, &function, args, &caller))
+                        .transpose()?;
+                    Ok((function, FunctionRequest { args, format, sent, as_of }))
                 }),
             ),
             Err(error) => (Format::Json, Err(error)),
@@ -207,7 +209,7 @@ impl Dispatcher {
             result = result.and_then(encode);
         }
         let log_lines = capture.take();
-        let ended = Ended {
+        let ended = CallEnd {
             function: &function,
             by: By::Caller,
             key,
@@ -220,11 +222,10 @@ impl Dispatcher {
         (Outcome { result, log_lines, is_replayed }, format)
     }
 
-    /// Shows the observers a call of a function that has ended now. What is returned is to be awaited before the call
-    /// is answered.
+    /// Reports a completed call of a function to the observers. Await the returned futures before the response.
     #[must_use]
-    pub(crate) fn completed(&self, call: &Call, ended: Ended<'_>, capture: &Capture) -> Vec<BoxFuture<'static, ()>> {
-        let Ended { function, by, key, error, log_lines, arguments, result_bytes } = ended;
+    pub(crate) fn completed(&self, call: &Call, ended: CallEnd<'_>, capture: &Capture) -> Vec<BoxFuture<'static, ()>> {
+        let CallEnd { function, by, key, error, log_lines, arguments, result_bytes } = ended;
         let clock = self.services.clock();
         let completed = CompletedCall {
             called: Called::Function(function),
@@ -236,7 +237,7 @@ impl Dispatcher {
             elapsed: clock.monotonic().saturating_sub(call.began),
             error,
             log_lines,
-            is_kept: call.is_kept.load(Ordering::Relaxed),
+            is_cached: call.is_cached.load(Ordering::Relaxed),
             arguments,
             result_bytes: result_bytes.map(|bytes| bytes as u64),
             rows_read: call.work.rows_read.load(Ordering::Relaxed),
@@ -246,9 +247,9 @@ impl Dispatcher {
         dispatcher::with_default(capture.operator(), || self.observers.completed(&completed))
     }
 
-    /// Shows the observers a request that was rejected before a function was found, by the layer before the calls.
+    /// Reports a request that the layer before the calls rejected, before a function was found.
     pub fn rejected(&self, rejection: Rejection<'_>, request_id: &Arc<str>, caller: &Caller, error: &Error) {
-        // Nobody waits here: only the use of a key is waited for, and there is none.
+        // Only the use of a key returns a future to await, and there is no key here.
         drop(self.observe_rejection(rejection, request_id, caller, None, error));
     }
 
@@ -270,7 +271,7 @@ impl Dispatcher {
             elapsed: Duration::ZERO,
             error: Some(error),
             log_lines: &LogLines::default(),
-            is_kept: false,
+            is_cached: false,
             arguments: None,
             result_bytes: None,
             rows_read: 0,
@@ -279,17 +280,17 @@ impl Dispatcher {
         })
     }
 
-    /// Checks a body strictly, once, and finds its format before anything runs.
+    /// Validates a body once, and finds its format before a function runs.
     fn read<'a>(&self, body: &'a [u8]) -> Result<(Format, &'a str)> {
         let text = decode::strict(body, self.services.limits().json_depth_max)?;
-        // A body that does not name a format is of plain JSON: the common case is one search of bytes.
+        // A body without a format is plain JSON: the common case is one search of bytes.
         if memchr::memmem::find(body, b"format").is_none() && memchr::memchr(b'\\', body).is_none() {
             return Ok((Format::Json, text));
         }
         Ok((Format::named(Envelope::read(text)?.format.as_deref())?, text))
     }
 
-    /// The function that a request names, its arguments in `text`, which is the request's, and the commit that it names.
+    /// Returns the function that a request names, its arguments as a part of `text`, and the commit that it names.
     fn look_up<'a>(
         &self,
         request: &Request<'a>,
@@ -318,7 +319,7 @@ impl Dispatcher {
         }
     }
 
-    /// The function that the envelope of a generic route names, its arguments, and its `ts`.
+    /// Returns the function that the envelope of a generic route names, its arguments, and its `ts`.
     fn look_up_of<'a>(
         &self,
         kind: Kind,
@@ -333,7 +334,7 @@ impl Dispatcher {
         Ok((self.find_of(kind, path, reach)?, Body::Args(envelope.args_or_array()?, format), envelope.ts))
     }
 
-    /// The function of this kind at a path in either notation.
+    /// Returns the function of this kind at a path in either notation.
     fn find_of(&self, kind: Kind, path: &str, reach: Reach) -> Result<Registered> {
         let function = self.find(&slashed(path), reach)?.clone();
         if function.kind() != kind {
@@ -344,8 +345,8 @@ impl Dispatcher {
         Ok(function)
     }
 
-    /// The function at a path, for a caller from outside: unless its key reaches internal functions, one of them is as
-    /// unknown as one that is not there.
+    /// Returns the function at a path, for a caller from outside. Without a key that reaches internal functions, an
+    /// internal function is reported as missing.
     fn find(&self, path: &str, reach: Reach) -> Result<&Registered> {
         let registry = self.services.registry();
         match registry.get(path) {
@@ -368,24 +369,25 @@ impl Dispatcher {
     async fn steps(
         &self,
         function: &Registered,
-        wanted: Wanted<'_>,
+        wanted: FunctionRequest<'_>,
         call: Arc<Call>,
         capture: &Capture,
     ) -> Result<Replayed> {
-        let Wanted { args, format, sent, as_of } = wanted;
-        let asked = if as_of.is_none() { self.cache.asked(function, args) } else { None };
-        if let Some(asked) = &asked
-            && let Some(kept) = self.cache.find(asked, &call.caller)
+        let FunctionRequest { args, format, sent, as_of } = wanted;
+        let cacheable = if as_of.is_none() { self.cache.request(function, args) } else { None };
+        if let Some(cacheable) = &cacheable
+            && let Some(cached) = self.cache.find(cacheable, &call.caller)
         {
-            // The arguments fitted before. Taking in an identity may change what the result rests on.
+            // The same arguments were valid before. Recording an identity may change the data that the result depends
+            // on.
             provision_identity(&self.identities, &self.handlers, &call).await?;
             require_rights(function, &call.caller)?;
-            if kept.stands() {
-                return self.kept(&kept, &call, capture).map(anew);
+            if cached.is_valid() {
+                return self.serve_cached(&cached, &call, capture).map(first_result);
             }
         }
         let prepared = match self.handlers.prepare(function, args) {
-            // What is no call at all shows nobody: the body names no arguments, or not as an object.
+            // A body without an object of arguments is not a call: its caller is not recorded.
             Err(error) if error.code().status() == 400 => return Err(error),
             prepared => prepared,
         };
@@ -402,21 +404,23 @@ impl Dispatcher {
                     out.finish()
                 };
                 if let Some(as_of) = as_of {
-                    return execute::query_as_of(call, capture, function, as_of, work).await.map(anew);
+                    return execute::query_as_of(call, capture, function, as_of, work).await.map(first_result);
                 }
-                let Some(asked) = asked else { return execute::query(call, capture, function, work).await.map(anew) };
-                let result = match self.cache.plan(asked, &call.caller).await {
-                    Err(kept) => self.kept(&kept, &call, &capture),
+                let Some(cacheable) = cacheable else {
+                    return execute::query(call, capture, function, work).await.map(first_result);
+                };
+                let result = match self.cache.plan(cacheable, &call.caller).await {
+                    Err(cached) => self.serve_cached(&cached, &call, &capture),
                     Ok(Plan::Run) => execute::query(call, capture, function, work).await,
-                    Ok(Plan::RunAndKeep(keeping)) => {
+                    Ok(Plan::RunAndCache(pending)) => {
                         let ran = execute::recorded_query(call.clone(), capture.clone(), function, work).await;
                         ran.map(|(result, reads)| {
-                            keeping.keep(&result, &capture.so_far(), reads, &call);
+                            pending.store(&result, &capture.so_far(), reads, &call);
                             result
                         })
                     }
                 };
-                result.map(anew)
+                result.map(first_result)
             }
             Prepared::Mutation(mutation) => {
                 if function.is_migration() {
@@ -428,14 +432,14 @@ impl Dispatcher {
                     mutation.run(ctx, &mut out)?;
                     let value = out.finish()?;
                     if format == Format::ConvexEncoded {
-                        // A result that the client cannot read is an error, and an error writes nothing.
+                        // A result that the client cannot read is an error, and an error rolls back the writes.
                         convex_json::require_encodable(&value.joined())?;
                     }
                     Ok(value)
                 };
                 let work = move |ctx: &mut MutationCtx| match &sent {
                     Some(sent) => ctx.once_sent(sent, &run),
-                    None => run(ctx).map(anew),
+                    None => run(ctx).map(first_result),
                 };
                 let done = execute::mutation(call.clone(), capture, function, work).await;
                 if done.is_ok() && function.def.visibility == Visibility::Admin {
@@ -447,20 +451,20 @@ impl Dispatcher {
                 let permit = self.services.action_permit()?;
                 let out = self.services.writer();
                 let done = execute::action(call, capture, permit, move |ctx| action.run(ctx, out)).await;
-                done.map(anew).map_err(begun)
+                done.map(first_result).map_err(started_error)
             }
         }
     }
 
-    /// Gives a call a kept result, as far as the store serves it.
-    fn kept(&self, kept: &Kept, call: &Call, capture: &Capture) -> Result<Pieces> {
+    /// Returns a cached result for a call, if the store may serve it.
+    fn serve_cached(&self, cached: &CachedResult, call: &Call, capture: &Capture) -> Result<Pieces> {
         self.services.store().may_read(execute::access(call))?;
-        let (result, log_lines) = self.cache.give(kept, call)?;
+        let (result, log_lines) = self.cache.serve(cached, call)?;
         capture.append(log_lines);
         Ok(result)
     }
 
-    /// The query at a path, for a caller from outside.
+    /// Returns the query at a path, for a caller from outside.
     pub(crate) fn query(&self, path: &str, caller: &Caller) -> Result<Registered> {
         let function = self.find(&slashed(path), Reach::of(caller.deploy_key()))?;
         match function.kind() {
@@ -472,14 +476,14 @@ impl Dispatcher {
         }
     }
 
-    /// Takes in the identity of a call whose function is run later, and checks its rights so far as they are not the
-    /// function's own.
+    /// Records the identity of a call whose function runs later, and checks the rights that the function does not check
+    /// itself.
     pub(crate) async fn admit(&self, function: &Registered, call: &Arc<Call>) -> Result<()> {
         provision_identity(&self.identities, &self.handlers, call).await?;
         require_rights(function, &call.caller)
     }
 
-    /// Runs a function that is named by its type, as `caller`: for tests and programs that embed the runtime.
+    /// Runs a function, named by its type, as `caller`: for tests and programs that embed the runtime.
     ///
     /// # Errors
     /// Those of the function and of the runtime.
@@ -499,7 +503,7 @@ impl Dispatcher {
         };
         let result = steps.await;
         let log_lines = capture.take();
-        let ended = Ended {
+        let ended = CallEnd {
             function: &function,
             by: By::Caller,
             key: None,
@@ -513,7 +517,7 @@ impl Dispatcher {
     }
 }
 
-/// Which functions a caller from outside reaches.
+/// The functions that a caller from outside can reach.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reach {
     Callable,
@@ -526,46 +530,52 @@ impl Reach {
     }
 }
 
-/// A path as functions are registered. The widespread clients divide a function from its module by a colon, and some of
-/// them name the module's file when they come again: `a/b:c`, `a/b.js:c`.
+/// Converts a path to the registered form. The Convex clients separate a function from its module by a colon, and some
+/// of them name the module's file when they reconnect: `a/b:c`, `a/b.js:c`.
 fn slashed(path: &str) -> String {
     path.replace(".js:", "/").replace(':', "/")
 }
 
-/// What was not sent before.
-fn anew(value: Pieces) -> Replayed {
+/// Returns the value of a first request.
+fn first_result(value: Pieces) -> Replayed {
     (value, false)
 }
 
-/// A call that may be sent again.
-fn sent(repeatable: Repeatable, function: &Registered, args: Body<'_>, caller: &Caller) -> Result<Sent> {
+/// Returns the record of a call that the client may send again.
+fn repeatable_call(
+    repeatable: Repeatable,
+    function: &Registered,
+    args: Body<'_>,
+    caller: &Caller,
+) -> Result<RepeatableCall> {
     if function.kind() != Kind::Mutation {
         let (path, kind) = (&function.path, function.kind().as_str());
         let message = format!("Only a mutation may carry an Idempotency-Key, and {path} is a {kind}");
         return Err(Error::new(Code::WrongFunctionKind, message));
     }
     repeatable.check(caller)?;
-    Sent::new(repeatable, args.json()?)
+    RepeatableCall::new(repeatable, args.json()?)
 }
 
-/// A 503 says that nothing was begun. What an action met with on its way is told as its own.
-fn begun(error: Error) -> Error {
+/// Converts the error of an action: a 503 says that nothing was started, so an error that occurs within the action
+/// becomes its own.
+fn started_error(error: Error) -> Error {
     match error.code() {
         Code::Overloaded | Code::NotReady => Error::unavailable(error.message().to_owned()).caused_by(error),
         _ => error,
     }
 }
 
-/// A text of the caller's as an error repeats it.
+/// Shortens a text of the caller for an error message.
 fn shortened(text: &str) -> &str {
     const REPEATED_BYTES_MAX: usize = 200;
     &text[..text.floor_char_boundary(REPEATED_BYTES_MAX)]
 }
 
-/// Lets only a deploy key or an identity with the role `admin` call what is for admins. It stands before the body, which
-/// is run for nobody else; what the caller's row says, and whose data it may touch, is the function's to check.
+/// Lets only a deploy key or an identity with the role `admin` call an admin function. The check comes before the body,
+/// which runs for no other caller. The function must check the caller's row, and which data the caller may access.
 ///
-/// A migration is the operator's alone: its first part changes the schema, whatever its body goes on to check.
+/// Only the operator may call a migration: its first part changes the schema, whatever its body checks later.
 fn require_rights(function: &Registered, caller: &Caller) -> Result<()> {
     match (function.def.visibility, caller) {
         (Visibility::Public | Visibility::Internal, _) => Ok(()),

@@ -1,4 +1,4 @@
-//! The envelope every body of `/api/*` is.
+//! The envelope of every response body under `/api/*`.
 
 use bytes::Bytes;
 use serde::Serialize;
@@ -9,7 +9,7 @@ use crate::logs::LogLines;
 use convoke_core::answer::pieces::Pieces;
 use convoke_core::error::{Code, Error};
 
-/// When a success carries `logLines`; an error always does.
+/// The responses that carry `logLines`. An error always does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LogLinesOn {
@@ -23,7 +23,7 @@ pub enum LogLinesOn {
 /// `{"status":"success","value":…,"errorMessage":"","errorData":{}}` or
 /// `{"status":"error","errorMessage":"…","errorData":{"code":…},"logLines":[…]}`, and its HTTP status.
 ///
-/// The value is in the call's format already.
+/// The value is already in the call's format.
 pub fn write(outcome: Outcome, format: Format, log_lines: LogLinesOn) -> (u16, Pieces) {
     match outcome.result.and_then(|value| of_value(value, &outcome.log_lines, log_lines)) {
         Ok(body) => (200, body),
@@ -37,10 +37,10 @@ pub fn write(outcome: Outcome, format: Format, log_lines: LogLinesOn) -> (u16, P
     }
 }
 
-/// An error with its data in the values of the widespread convention.
+/// Returns an error whose data is in Convex's value format.
 ///
-/// Clients of that convention throw the data alone, so it also has the sentence, as `message`, unless the function set a
-/// `message` of its own.
+/// Convex clients throw the data alone, so the data also has the message, as `message`, unless the function set that
+/// member itself.
 pub fn encoded_error(error: Error) -> Error {
     let error = match error.data().contains_key(MESSAGE) {
         true => error,
@@ -52,15 +52,15 @@ pub fn encoded_error(error: Error) -> Error {
     error.with_data(convex_json::encode_members)
 }
 
-/// The body of a success with this JSON, without lines.
+/// Returns the body of a success with this JSON, without log lines.
 pub fn success(value: Bytes) -> Pieces {
     Pieces::from(value).between(HEAD, [TAIL, b"}"].concat())
 }
 
-/// The same, written to bytes of the caller's.
+/// Writes the same body to a buffer of the caller.
 ///
 /// # Errors
-/// A value that is no JSON.
+/// The value has no JSON form.
 pub fn write_success(body: &mut Vec<u8>, value: &impl Serialize) -> serde_json::Result<()> {
     body.extend_from_slice(HEAD);
     serde_json::to_writer(&mut *body, value)?;
@@ -84,7 +84,7 @@ fn of_value(value: Pieces, lines: &LogLines, log_lines: LogLinesOn) -> Result<Pi
     Ok(value.between(HEAD, tail))
 }
 
-/// The body of an error.
+/// Returns the body of an error.
 pub fn failure(error: &Error, lines: &LogLines) -> Vec<u8> {
     #[derive(Serialize)]
     #[serde(rename_all = "camelCase")]

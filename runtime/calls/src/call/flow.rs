@@ -1,4 +1,4 @@
-//! Whose share of the readers and of the writer a call takes.
+//! The flow of a call: the share of the readers and of the writer that it uses.
 
 use std::net::IpAddr;
 
@@ -8,8 +8,8 @@ use convoke_core::error::Result;
 use convoke_core::identity::Caller;
 use convoke_store::Flow;
 
-/// The flow of a call: its identity's; without one the deploy key's, or that of `address`, which is the client's as
-/// limits count it; else the system's.
+/// Returns the flow of a call: that of its identity, else of its deploy key, else of `address`, which is the client's
+/// address as limits count it, else of the system.
 pub fn flow_of(caller: &Caller, address: Option<IpAddr>) -> Flow {
     match (caller.identity(), caller, address) {
         (Some(identity), _, _) => Flow::of(("identity", &identity.issuer, &identity.subject)),
@@ -20,11 +20,11 @@ pub fn flow_of(caller: &Caller, address: Option<IpAddr>) -> Flow {
 }
 
 impl Services {
-    /// Whether one more call of this kind and `flow` would find room now. It reserves nothing: by the time the call
-    /// comes, there may be none.
+    /// Checks if there is room for one more call of this kind and `flow` now. It reserves nothing: there may be no room
+    /// when the call comes.
     ///
     /// # Errors
-    /// `OVERLOADED`, as the call would be answered.
+    /// `OVERLOADED`, as for the call.
     pub fn room(&self, kind: Kind, flow: Flow) -> Result<()> {
         match kind {
             Kind::Query => Ok(self.store().room_to_read(flow)?),

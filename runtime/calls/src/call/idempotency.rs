@@ -1,9 +1,9 @@
-//! Idempotency keys: the same call sent twice has its effect once, and the same answer.
+//! Idempotency keys: a call that is sent twice has its effect once, and both responses are equal.
 //!
-//! A key stands in the arguments, where its function looks after it ([`MutationCtx::once`]), or beside them, where its
-//! transport does ([`Repeatable`]). The scope of a key is (caller, function, key). The result is stored in the mutation's
-//! own transaction, so only committed successes are remembered, and two first uses at once are one execution: the writer
-//! runs one after the other.
+//! A key is part of the arguments, where the function handles it ([`MutationCtx::once`]), or beside them, where the
+//! transport does ([`Repeatable`]). The scope of a key is (caller, function, key). The mutation's own transaction
+//! stores the result, so only committed successes are recorded. Two concurrent first uses are one execution, because
+//! the writer runs them one after the other.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -22,16 +22,16 @@ use convoke_core::clock::Millis;
 use convoke_core::error::{Code, Error, Result};
 use convoke_core::identity::Caller;
 
-/// How long a result is remembered.
+/// Retention of a result.
 pub const REMEMBERED: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
-/// Bytes of a result that are kept for a key beside the arguments; of a longer one only that there was one.
+/// Maximum bytes of a stored result for a key beside the arguments. For a longer result, only its existence is stored.
 pub const KEPT_BYTES_MAX: usize = 64 * 1024;
 
-/// Characters of a key in an `Idempotency-Key` field.
+/// Maximum characters of a key in an `Idempotency-Key` field.
 pub const KEY_CHARS_MAX: usize = 255;
 
-/// Characters that a key of nobody has at least: all who call without an identity share their keys.
+/// Minimum characters of a key without an identity: all callers without an identity share their keys.
 pub const KEY_OF_NOBODY_CHARS_MIN: usize = 16;
 
 /// A result that was committed under a key.
@@ -39,24 +39,24 @@ pub const KEY_OF_NOBODY_CHARS_MIN: usize = 16;
 #[index(by_key(caller, function, key), unique)]
 #[index(by_time(stored_at))]
 pub struct StoredResult {
-    /// `issuer|subject`, `deploy-key:<name>`, or nothing.
+    /// `issuer|subject`, `deploy-key:<name>`, or empty.
     pub caller: String,
-    /// The function's path; before it `header:` if the key stood beside the arguments, or instead of it `session:` and
-    /// the session's id.
+    /// The function's path. With the prefix `header:` if the key was beside the arguments; for a session, `session:`
+    /// and the session's id instead.
     pub function: String,
     /// The key, as the client chose it.
     pub key: String,
-    /// A digest of the arguments without the key; of a session's request that of its caller before it.
+    /// A digest of the arguments without the key. For a session's request, a digest of its caller comes first.
     pub arguments: String,
-    /// The result's JSON; nothing if that was too long.
+    /// The result's JSON; empty if it was too long.
     pub value: String,
-    /// When it was committed.
+    /// Time of the commit.
     pub stored_at: Millis,
 }
 
 impl MutationCtx {
-    /// Runs `work` unless this caller used `key` for this function before; then returns what it returned then.
-    /// Without a key it always runs. `args` are compared as canonical JSON without their `idempotencyKey`.
+    /// Runs `work`, unless this caller used `key` for this function before; then returns the stored result. Without a
+    /// key, `work` always runs. `args` are compared as canonical JSON without their `idempotencyKey`.
     ///
     /// # Errors
     /// `IDEMPOTENCY_KEY_REUSED` if the key was used with other arguments; those of `work`.
@@ -94,34 +94,34 @@ impl MutationCtx {
     }
 }
 
-/// What tells a mutation that is sent again from a second one, beside its arguments.
+/// The identification of a mutation that a client sends again, beside its arguments.
 #[derive(Clone, Debug)]
 pub enum Repeatable {
     /// An `Idempotency-Key`.
     Key(Arc<str>),
-    /// A request of a session: unique by itself, whoever sends it.
+    /// A request of a session: unique by itself, for any caller.
     Request {
         /// The client's id of the session.
         session: Arc<str>,
         /// The client's number of the request.
         number: u32,
-        /// Set before anybody can see what the mutation has written.
+        /// Set before the writes of the mutation are visible.
         has_written: Arc<AtomicBool>,
     },
 }
 
-/// A mutation that may be sent again: what it is, and what was asked.
-pub(crate) struct Sent {
+/// A mutation that may be sent again: its identification and its arguments.
+pub(crate) struct RepeatableCall {
     repeatable: Repeatable,
     /// The digest of the arguments.
     arguments: String,
 }
 
-/// A result, and whether it is the one of an earlier call.
+/// A result, and true if it is that of an earlier call.
 pub(crate) type Replayed = (Pieces, bool);
 
 impl Repeatable {
-    /// The key of an `Idempotency-Key` field.
+    /// Reads the key of an `Idempotency-Key` field.
     ///
     /// # Errors
     /// `BAD_REQUEST`.
@@ -134,7 +134,7 @@ impl Repeatable {
         })
     }
 
-    /// Whether this caller may use it.
+    /// Checks that this caller may use it.
     ///
     /// # Errors
     /// `BAD_REQUEST`.
@@ -142,8 +142,8 @@ impl Repeatable {
         match (self, caller) {
             (Self::Key(key), Caller::Nobody) if key.len() < KEY_OF_NOBODY_CHARS_MIN => {
                 let message = format!(
-                    "Without an identity an Idempotency-Key must have at least {KEY_OF_NOBODY_CHARS_MIN} characters: \
-                     a random one, since nobody else may have it"
+                    "Without an identity an Idempotency-Key must have at least {KEY_OF_NOBODY_CHARS_MIN} characters; \
+                     make it random, so that no other caller has the same key"
                 );
                 Err(Error::new(Code::BadRequest, message))
             }
@@ -152,24 +152,24 @@ impl Repeatable {
     }
 }
 
-impl Sent {
-    /// `args` are the arguments' JSON as sent.
+impl RepeatableCall {
+    /// Hashes the arguments: `args` is their JSON as sent.
     ///
     /// # Errors
-    /// `INVALID_ENVELOPE` if that is none.
+    /// `INVALID_ENVELOPE` if it is not JSON.
     pub(crate) fn new(repeatable: Repeatable, args: &str) -> Result<Self> {
         let args: Value = serde_json::from_str(args)
-            .map_err(|error| Error::new(Code::InvalidEnvelope, format!("args is no JSON: {error}")))?;
+            .map_err(|error| Error::new(Code::InvalidEnvelope, format!("args is not JSON: {error}")))?;
         Ok(Self { repeatable, arguments: hex::encode(Sha256::digest(args.to_string())) })
     }
 
-    /// The row that keeps its result, still without that.
+    /// Returns the row for its result, still without the result.
     fn row(&self, ctx: &MutationCtx) -> StoredResult {
         let (caller, path) = (named(ctx.caller()), ctx.root_path());
         let arguments = self.arguments.clone();
         let (caller, function, key, arguments) = match &self.repeatable {
             Repeatable::Key(key) => (caller, format!("header:{path}"), key.to_string(), arguments),
-            // Its place is the same for every caller and function: both belong to what was asked.
+            // The key of the row is the same for all callers and functions: both are part of the compared arguments.
             Repeatable::Request { session, number, .. } => {
                 let caller = hex::encode(Sha256::digest(caller));
                 let asked = format!("{caller} {}", hex::encode(Sha256::digest(format!("{path} {arguments}"))));
@@ -179,7 +179,7 @@ impl Sent {
         StoredResult { caller, function, key, arguments, value: String::new(), stored_at: ctx.now() }
     }
 
-    /// Why what was stored is not the answer to this.
+    /// Returns the reason why the stored result does not answer this request, if any.
     fn differs(&self, stored: &StoredResult, asked: &StoredResult) -> Option<Error> {
         if stored.arguments == asked.arguments {
             return None;
@@ -195,17 +195,17 @@ impl Sent {
 }
 
 impl MutationCtx {
-    /// Runs `work` unless it was sent before; then the answer is the one that it got then.
+    /// Runs `work`, unless it was sent before; then returns the stored response.
     ///
-    /// What checks rights, account and rate is the function itself. So it runs in either case; the second time what it
-    /// writes is undone, and of its errors only those count that its state has no part in.
+    /// The function itself checks rights, account and rate, so it runs in either case. On a repeat, its writes are
+    /// rolled back, and only those errors count that do not depend on the state it changed.
     ///
     /// # Errors
-    /// `IDEMPOTENCY_KEY_REUSED` or `CONFLICT` if it was used for something else or its answer was too long to be kept;
-    /// those of `work`.
+    /// `IDEMPOTENCY_KEY_REUSED` or `CONFLICT` if the key was used for another request, or if the response was too long
+    /// to store; those of `work`.
     pub(crate) fn once_sent(
         &mut self,
-        sent: &Sent,
+        sent: &RepeatableCall,
         work: impl FnOnce(&mut Self) -> Result<Pieces>,
     ) -> Result<Replayed> {
         let mut row = sent.row(self);
@@ -228,7 +228,7 @@ impl MutationCtx {
                     services.idempotent_replays().fetch_add(1, Relaxed);
                 });
                 if stored.value.is_empty() {
-                    let message = "This was done before, and its answer was too long to be kept";
+                    let message = "This request succeeded before, but its response was too long to be stored";
                     return Err(Error::conflict(message).with("reason", "ANSWER_NOT_KEPT"));
                 }
                 return Ok((Pieces::from(stored.value.clone()), true));
@@ -248,7 +248,8 @@ impl MutationCtx {
     }
 }
 
-/// Whether an error may come of what the first call changed: it says nothing of who may call.
+/// Returns true if an error may result from the changes of the first call. Such an error says nothing of the caller's
+/// rights.
 fn is_of_state(code: Code) -> bool {
     matches!(
         code,
@@ -261,7 +262,7 @@ fn is_of_state(code: Code) -> bool {
     )
 }
 
-/// A caller as their keys are kept.
+/// Returns the name of a caller in the stored rows.
 fn named(caller: &Caller) -> String {
     match caller.identity() {
         Some(identity) => identity.token_identifier(),
@@ -273,12 +274,12 @@ fn reused() -> Error {
     Error::new(Code::IdempotencyKeyReused, "The idempotency key was used before with other arguments")
 }
 
-/// The SHA-256 of the arguments' canonical JSON (members by name), without the key itself.
+/// Returns the SHA-256 of the arguments' canonical JSON (members by name), without the key itself.
 fn digest(args: &impl Serialize) -> Result<String> {
     let mut value = serde_json::to_value(args).map_err(Error::internal)?;
     if let Value::Object(members) = &mut value {
         members.remove("idempotencyKey");
     }
-    // serde_json's map is ordered by key, which makes the text canonical.
+    // The map of serde_json is ordered by key, which makes the text canonical.
     Ok(hex::encode(Sha256::digest(value.to_string())))
 }

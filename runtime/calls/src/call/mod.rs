@@ -1,7 +1,6 @@
 //! From a path and JSON arguments to an envelope.
 //!
-//! The order of a call's steps is written in `dispatch` and only there. Each step lives in a module of its own and
-//! cannot see the next.
+//! `dispatch` alone holds the order of a call's steps. Each step is a separate module and cannot see the next one.
 
 pub mod dispatch;
 pub mod envelope;

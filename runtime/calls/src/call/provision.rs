@@ -1,8 +1,9 @@
-//! What an application makes of an identity that it has not seen, and of new claims: before the call that brings them,
-//! in a transaction of its own.
+//! Provisioning: the application's hook runs for a new identity and for changed claims, in a separate transaction
+//! before the call that brings them.
 //!
-//! Memory first, then the table of identities seen, and only then the application's hook. The memory is written after
-//! the commit. If the store refuses writes, a known identity reads on; an unknown one is told to come again.
+//! The lookup goes to memory first, then to the table of known identities, and only then to the application's hook.
+//! Memory is written after the commit. While the store rejects writes, calls of a known identity continue; a new
+//! identity must try again later.
 
 use std::hash::{BuildHasher as _, Hash, RandomState};
 use std::sync::{Arc, OnceLock};
@@ -24,7 +25,7 @@ use convoke_core::error::{Code, Error, Result};
 use convoke_core::identity::{Caller, Identity};
 use convoke_store::Database;
 
-/// An identity that was seen, and the claims it had then.
+/// A known identity, and its claims.
 #[table(name = "_identities", prefix = "identity")]
 #[index(by_subject(issuer, subject), unique)]
 pub struct SeenIdentity {
@@ -34,41 +35,42 @@ pub struct SeenIdentity {
     pub subject: String,
     /// A digest of the claims that the hook reads.
     pub claims: String,
-    /// The `iat` of the token that brought them; an older token changes nothing.
+    /// The `iat` of the token with these claims. An older token changes nothing.
     pub issued_at: i64,
 }
 
-/// The claims of identities that were seen recently, by their token identifiers.
-pub(crate) type IdentityCache = Cache<String, Seen>;
+/// The claims of recent identities, by token identifier.
+pub(crate) type IdentityCache = Cache<String, SeenClaims>;
 
-/// The claims of an identity, as the database had them.
+/// The claims of an identity, as in the database.
 #[derive(Clone, Copy)]
-pub(crate) struct Seen {
-    /// Their [`fingerprint`]. None: they came with a newer token than those that this process has met.
+pub(crate) struct SeenClaims {
+    /// Their [`fingerprint`]. None: a token newer than those that this process has seen brought them.
     claims: Option<u64>,
-    /// The `iat` of the token that brought them.
+    /// The `iat` of the token with these claims.
     issued_at: i64,
-    /// The database's history ([`convoke_store::Commits::history`]): another one may lack the identity.
+    /// The database's history ([`convoke_store::Commits::history`]): another history may lack the identity.
     history: u64,
 }
 
-/// Identities remembered; one that fell out costs a read.
-pub(crate) const REMEMBERED_MAX: usize = 100_000;
+/// Maximum number of cached identities. An evicted one costs a read.
+pub(crate) const CACHED_MAX: usize = 100_000;
 
-/// Why the claims of a known identity may be taken in later: the store refuses writes, or the user has written too much.
+/// Errors after which changed claims of a known identity may be recorded later: the store rejects writes, or the user
+/// has written too much.
 const CAN_WAIT: [Code; 4] = [Code::NotReady, Code::Unavailable, Code::Overloaded, Code::RateLimited];
 
-/// Runs the hook if the caller's identity, or its claims, are new. What the hook logs is the operator's: it is no part
-/// of the call that happened to be the first.
+/// Runs the hook if the caller's identity or its claims are new. The log lines of the hook are visible to the operator
+/// only: they are not part of the call that triggered it.
 ///
 /// # Errors
-/// `NOT_READY` if the identity is new and the store refuses writes; else those of the hook.
+/// `NOT_READY` if the identity is new and the store rejects writes; else those of the hook.
 pub(crate) async fn provision_identity(
     identities: &IdentityCache,
     handlers: &Handlers,
     call: &Arc<Call>,
 ) -> Result<()> {
-    // An identity that a deploy key acts as has no claims of its own: it never changes what is stored.
+    // An identity that a deploy key acts as has no claims of its own, so it never changes the stored ones.
     let Caller::User(identity) = &call.caller else { return Ok(()) };
     let Some(hook) = call.services.registry().identity_hook() else { return Ok(()) };
     let key = identity.token_identifier();
@@ -77,9 +79,9 @@ pub(crate) async fn provision_identity(
     let history = call.services.store().commits().history();
     let known_at = match identities.get(&key).filter(|seen| seen.history == history) {
         Some(seen) if seen.claims == remembered => {
-            // From a newer token with the same claims on, those between the two are old too.
+            // If a newer token has the same claims, all tokens between the two are old too.
             if issued_at > seen.issued_at {
-                identities.insert(key, Seen { issued_at, ..seen });
+                identities.insert(key, SeenClaims { issued_at, ..seen });
             }
             return Ok(());
         }
@@ -87,12 +89,12 @@ pub(crate) async fn provision_identity(
         Some(seen) => seen.issued_at,
         None => 0,
     };
-    // On the heap, for those few: every call's future would be as large.
-    Box::pin(take_in(identities, handlers, call, identity, hook, known_at)).await
+    // Boxed, because few calls need it and every call's future would otherwise be as large.
+    Box::pin(record_identity(identities, handlers, call, identity, hook, known_at)).await
 }
 
-/// Runs the hook if the table does not know the identity with these claims either. A token of `known_at` was met.
-async fn take_in(
+/// Runs the hook, unless the table has the identity with these claims. `known_at` is the `iat` of a token seen before.
+async fn record_identity(
     identities: &IdentityCache,
     handlers: &Handlers,
     call: &Arc<Call>,
@@ -103,7 +105,7 @@ async fn take_in(
     let key = identity.token_identifier();
     let remembered = Some(fingerprint(identity));
     let issued_at = identity.issued_at.unwrap_or(0);
-    // Before anything is read.
+    // Before the first read.
     let history = call.services.store().commits().history();
     let hook = hook.clone();
     let capture = Capture::new(call.services.limits(), call.request_id.clone(), hook.path.clone());
@@ -121,16 +123,16 @@ async fn take_in(
     match &stored {
         Some((seen, at)) if *seen == claims => {
             let issued_at = issued_at.max(known_at).max(*at);
-            identities.insert(key, Seen { claims: remembered, issued_at, history });
+            identities.insert(key, SeenClaims { claims: remembered, issued_at, history });
             return Ok(());
         }
         Some((_, at)) if issued_at < *at => {
-            identities.insert(key, Seen { claims: None, issued_at: *at, history });
+            identities.insert(key, SeenClaims { claims: None, issued_at: *at, history });
             return Ok(());
         }
         Some(_) | None => {}
     }
-    // The hook takes the context alone: the identity is the context's.
+    // The hook takes the context alone, which has the identity.
     let Prepared::Mutation(prepared) = handlers.prepare(&hook, Body::Args("{}", Format::Json))? else {
         return Err(Error::internal("the identity hook is not a mutation"));
     };
@@ -142,7 +144,7 @@ async fn take_in(
     };
     let store = execute::mutation(call.clone(), capture, &hook, move |ctx| {
         match find(ctx.db())? {
-            // Another call of the same identity was first.
+            // Another call of the same identity was faster.
             Some((seen, at)) if seen == row.claims || row.issued_at < at => return Ok(()),
             Some(_) | None => {}
         }
@@ -156,14 +158,14 @@ async fn take_in(
         Ok(())
     });
     match store.await {
-        Ok(()) => identities.insert(key, Seen { claims: remembered, issued_at, history }),
+        Ok(()) => identities.insert(key, SeenClaims { claims: remembered, issued_at, history }),
         Err(error) if stored.is_some() && CAN_WAIT.contains(&error.code()) => {}
         Err(error) => return Err(error),
     }
     Ok(())
 }
 
-/// Whether an identity was seen before.
+/// Returns true if an identity is known.
 ///
 /// # Errors
 /// A failure of the store.
@@ -175,11 +177,11 @@ pub async fn is_known(database: &Database, issuer: &str, subject: &str) -> Resul
     known.await
 }
 
-/// Recorded users of an issuer among which a similar one is searched.
+/// Maximum number of recorded users of an issuer that a search for a similar subject compares.
 const COMPARED_MAX: usize = 1_000;
 
-/// The recorded subject of this issuer that an unknown one probably misspells. Subjects that differ in their digits
-/// alone are different users.
+/// Returns the recorded subject of this issuer that an unknown one probably misspells. Subjects that differ only in
+/// digits are different users.
 ///
 /// # Errors
 /// A failure of the store.
@@ -207,23 +209,24 @@ fn most_similar<'a>(subject: &str, known: impl Iterator<Item = &'a str>) -> Opti
     known.filter_map(distance).min().map(|(_, known)| known)
 }
 
-/// What an application keeps of an identity's claims.
-fn kept(identity: &Identity) -> impl Hash + serde::Serialize {
+/// Returns the claims that the application stores.
+fn stored_claims(identity: &Identity) -> impl Hash + serde::Serialize {
     let Identity { email, email_verified, name, picture, org_id, roles, .. } = identity;
     (email, email_verified, name, picture, org_id, roles)
 }
 
-/// A digest of the claims that are kept: what the table holds.
+/// Returns the digest of the stored claims, as in the table.
 fn digest(identity: &Identity) -> String {
-    let text = serde_json::to_vec(&kept(identity)).unwrap_or_default();
+    let text = serde_json::to_vec(&stored_claims(identity)).unwrap_or_default();
     hex::encode(Sha256::digest(text))
 }
 
-/// The same for the memory of one process: every call with a token makes one, and a digest would cost it microseconds.
+/// Returns a hash of the claims for the memory of one process. Every call with a token computes it, and a digest would
+/// take microseconds.
 fn fingerprint(identity: &Identity) -> u64 {
-    // One random state a process: who knows it could make claims that look like others.
+    // One random state per process: a client that knows it could make claims that collide.
     static STATE: OnceLock<RandomState> = OnceLock::new();
-    STATE.get_or_init(RandomState::new).hash_one(kept(identity))
+    STATE.get_or_init(RandomState::new).hash_one(stored_claims(identity))
 }
 
 #[cfg(test)]
@@ -231,7 +234,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn misspelled_subject_is_similar_and_another_name_or_number_is_not() {
+    fn misspelled_subject_is_similar_but_another_name_or_number_is_not() {
         let known = ["ada", "grace.hopper", "user_1"];
         for (subject, similar) in [
             ("adda", Some("ada")),

@@ -1,10 +1,10 @@
-//! The second transport, `convex_encoded_json`: values that plain JSON loses, as tagged objects.
+//! The second value format, `convex_encoded_json`: values that plain JSON loses, as tagged objects.
 //!
-//! Integers beyond 2^53 are `{"$integer": base64 of 8 bytes, little-endian}`, bytes `{"$bytes": base64}`, NaN,
-//! infinities and −0 `{"$float": base64 of 8 bytes}`; every other number is a float (`1.0`), in and out.
+//! Integers beyond 2^53 are `{"$integer": base64 of 8 bytes, little-endian}`, bytes are `{"$bytes": base64}`, and NaN,
+//! infinities and −0 are `{"$float": base64 of 8 bytes}`. Every other number is a float (`1.0`), in both directions.
 //!
-//! The clients of this format stop reading for good at an object with a key that they do not allow. No such object is
-//! ever sent: the call fails instead, and its error names the key.
+//! The clients of this format stop reading permanently at an object with a key that they do not allow. No such object
+//! is ever sent: the call fails instead, and its error names the key.
 
 use std::fmt;
 
@@ -21,20 +21,20 @@ use convoke_core::answer::writer::Writer;
 use convoke_core::error::{Error, Result};
 use convoke_core::wire::INTEGER_MAX;
 
-/// Plain JSON of encoded JSON.
+/// Converts encoded JSON to plain JSON.
 ///
 /// # Errors
-/// `INVALID_ARGUMENT` with the path of a tagged object that cannot be read.
+/// `INVALID_ARGUMENT` with the path of an unreadable tagged object.
 pub(crate) fn decode(json: &str) -> Result<String> {
     let value: Value = serde_json::from_str(json).map_err(Error::internal)?;
     Ok(plain(value, "")?.to_string())
 }
 
-/// Encoded JSON of plain JSON that our own functions wrote; `bytes` knows which of its texts are bytes.
+/// Converts plain JSON of our own functions to encoded JSON. `bytes` knows which of its strings are bytes.
 ///
 /// # Errors
-/// `FAILED_PRECONDITION` with the path of a key that clients cannot read; `INTERNAL` if it is not JSON, or larger than
-/// `out` takes; `OVERLOADED` where `out` finds no memory.
+/// `FAILED_PRECONDITION` with the path of a key that clients cannot read; `INTERNAL` if it is not JSON, or exceeds the
+/// limit of `out`; `OVERLOADED` if the memory budget of `out` is exhausted.
 pub(crate) fn encode(json: &[u8], bytes: Option<&BytesWithin>, mut out: Writer) -> Result<Pieces> {
     let value: Value = serde_json::from_slice(json).map_err(Error::internal)?;
     require_readable(&value, &Path::Root)?;
@@ -47,7 +47,7 @@ pub(crate) fn encode(json: &[u8], bytes: Option<&BytesWithin>, mut out: Writer) 
     out.finish()
 }
 
-/// Checks that plain JSON can be encoded: for a mutation, before it commits.
+/// Checks that plain JSON can be encoded: for a mutation, before its commit.
 ///
 /// # Errors
 /// As [`encode`].
@@ -55,8 +55,8 @@ pub(crate) fn require_encodable(json: &[u8]) -> Result<()> {
     require_readable(&serde_json::from_slice(json).map_err(Error::internal)?, &Path::Root)
 }
 
-/// Encoded JSON of an object that is one in itself: the data of an error. A member that clients cannot read is left out,
-/// so that they get the error.
+/// Encodes the members of an object that is not a result: the data of an error. It omits members that clients cannot
+/// read, so that clients still receive the error.
 pub(crate) fn encode_members(members: &Map<String, Value>) -> Map<String, Value> {
     let readable = |(key, value): &(&String, &Value)| {
         unreadable(key).is_none() && require_readable(value, &Path::Member(&Path::Root, key)).is_ok()
@@ -64,10 +64,11 @@ pub(crate) fn encode_members(members: &Map<String, Value>) -> Map<String, Value>
     members.iter().filter(readable).map(|(key, value)| (key.clone(), tagged(value.clone()))).collect()
 }
 
-/// The longest key that clients read, in characters.
+/// Maximum length of a key that clients read, in characters.
 const KEY_CHARS_MAX: usize = 1_024;
 
-/// Why clients cannot read an object with this key, if they cannot (`validateObjectField` of npm's `convex`).
+/// Returns the reason why clients cannot read an object with this key, if any (`validateObjectField` of npm's
+/// `convex`).
 fn unreadable(key: &str) -> Option<&'static str> {
     if key.starts_with('$') {
         Some("begins with $")
@@ -80,7 +81,7 @@ fn unreadable(key: &str) -> Option<&'static str> {
     }
 }
 
-/// A place in a value.
+/// The path to a part of a value.
 enum Path<'a> {
     Root,
     Item(&'a Path<'a>, usize),
@@ -123,14 +124,14 @@ fn unencodable(path: &Path<'_>, why: &str) -> Error {
     Error::failed_precondition(message).with("path", path)
 }
 
-/// Where bytes are in the result of a function: plain JSON has them as base64, like any text.
+/// The positions of bytes in the result of a function. Plain JSON has bytes as base64, like any string.
 pub(crate) struct BytesWithin {
     schema: Value,
     definitions: Map<String, Value>,
 }
 
 impl BytesWithin {
-    /// Of a function's result; nothing where there are none, which is most of them.
+    /// Returns the positions for a function's result, or `None` if there are no bytes, as for most functions.
     pub(crate) fn the_result_of(schema_of: fn(&mut SchemaGenerator) -> Schema) -> Option<Self> {
         let mut generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
         let schema = schema_of(&mut generator).to_value();
@@ -139,7 +140,7 @@ impl BytesWithin {
         has_bytes.then_some(Self { schema, definitions })
     }
 
-    /// The value with its bytes as tagged objects.
+    /// Converts the bytes in a value to tagged objects.
     fn tagged(&self, value: Value, schema: &Value) -> Value {
         let schema = described::behind(schema, &self.definitions, &value);
         match value {
@@ -170,7 +171,7 @@ fn is_bytes(schema: &Value) -> bool {
     schema.get("contentEncoding").is_some_and(|encoding| encoding == "base64")
 }
 
-/// Whether there are bytes in a schema.
+/// Returns true if there are bytes in a schema.
 fn is_somewhere(schema: &Value) -> bool {
     is_bytes(schema)
         || match schema {
@@ -204,7 +205,7 @@ fn plain(value: Value, path: &str) -> Result<Value> {
     }
 }
 
-/// A number without a tag is a float in this format, also one whose spelling is that of an integer beyond 2^53.
+/// Converts a number without a tag: it is a float in this format, even if it is written as an integer beyond 2^53.
 fn float_where_large(number: Number) -> Number {
     let is_small = number.as_i64().is_some_and(|integer| integer.unsigned_abs() <= INTEGER_MAX.unsigned_abs());
     let float = if is_small { None } else { number.as_f64().and_then(Number::from_f64) };
@@ -276,7 +277,7 @@ mod tests {
         assert_eq!(
             encode(b"-9223372036854775808", None).unwrap(),
             format!(r#"{{"$integer":"{min}"}}"#).as_bytes(),
-            "the least integer, which has no absolute value"
+            "the smallest integer, whose absolute value does not fit"
         );
         assert_eq!(encode(b"[9223372036854775807,1,-0.0,null]", None).unwrap(), {
             let zero = STANDARD.encode((-0.0f64).to_le_bytes());
@@ -285,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_are_tagged_where_the_schema_has_them_and_nowhere_else() {
+    fn bytes_are_tagged_only_where_the_schema_has_them() {
         use serde_json::json;
         let bytes = || json!({ "type": "string", "contentEncoding": "base64" });
         let item = json!({ "type": "object", "properties": { "a": bytes(), "b": { "type": "string" } } });
@@ -327,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_without_a_tag_comes_back_as_a_number() {
+    fn number_without_a_tag_round_trips_as_a_number() {
         for (sent, stored) in [
             ("9007199254740992", "9007199254740992.0"),
             ("-9223372036854775808", "-9.223372036854776e+18"),
@@ -342,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_clients_cannot_read_fails_with_its_path() {
+    fn key_that_clients_cannot_read_fails_with_its_path() {
         let long = "x".repeat(1_025);
         for (key, why) in [
             ("größe", "has a character that is not printable ASCII"),
@@ -364,14 +365,14 @@ mod tests {
     }
 
     #[test]
-    fn the_data_of_an_error_goes_without_what_clients_cannot_read() {
+    fn error_data_omits_members_that_clients_cannot_read() {
         let data = serde_json::json!({ "größe": 1, "deep": { "$x": 1 }, "field": "a", "count": 1 });
         let Value::Object(data) = data else { unreachable!("it is written as an object") };
         assert_eq!(Value::Object(encode_members(&data)), serde_json::json!({ "field": "a", "count": 1.0 }));
     }
 
     #[test]
-    fn a_damaged_tag_is_refused_with_its_path() {
+    fn damaged_tag_is_rejected_with_its_path() {
         let error = decode(r#"{"a":[{"$integer":"AQ=="}]}"#).unwrap_err();
         assert_eq!(error.field(), Some("a[0]"));
     }

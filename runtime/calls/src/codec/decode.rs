@@ -1,7 +1,7 @@
-//! From bytes to a function's arguments, and the sentence for what does not fit.
+//! Decoding of a function's arguments, and the message if they do not fit.
 //!
-//! A body is read twice: once strictly (syntax, duplicate keys, depth), which builds nothing, then straight into the
-//! arguments' type. Only a refusal costs more: it is decoded again with its path recorded.
+//! A body is read twice: first a strict validation (syntax, duplicate keys, depth), which builds nothing, then a direct
+//! decoding into the arguments' type. Only a rejected body costs more: it is decoded again to record the path.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -19,17 +19,17 @@ use super::excerpt::shortened;
 use convoke_core::error::{Code, Error, Result};
 use convoke_core::wire::union;
 
-/// What arguments are read from.
+/// The source of the arguments.
 #[derive(Clone, Copy)]
 pub(crate) enum Body<'a> {
-    /// A call's whole body: `{"args": {…}, "format": …}`. Strictly checked already.
+    /// A call's whole body, already validated: `{"args": {…}, "format": …}`.
     Envelope(&'a str),
-    /// The arguments alone. Strictly checked already.
+    /// The arguments alone, already validated.
     Args(&'a str, Format),
 }
 
 impl<'a> Body<'a> {
-    /// The arguments' JSON, as sent.
+    /// Returns the arguments' JSON, as sent.
     ///
     /// # Errors
     /// `INVALID_ENVELOPE`.
@@ -41,10 +41,10 @@ impl<'a> Body<'a> {
     }
 }
 
-/// How values are written in JSON.
+/// The format of values in JSON.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Format {
-    /// As they are.
+    /// Plain JSON.
     #[default]
     Json,
     /// `convex_encoded_json`: large integers, bytes and special floats as tagged objects.
@@ -52,7 +52,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// The format a request names.
+    /// Returns the format that a request names.
     ///
     /// # Errors
     /// `UNSUPPORTED_FORMAT`.
@@ -69,10 +69,10 @@ impl Format {
     }
 }
 
-/// Reads the arguments of a function.
+/// Decodes the arguments of a function.
 ///
 /// # Errors
-/// `INVALID_ENVELOPE`, `UNSUPPORTED_FORMAT`, or `INVALID_ARGUMENT` with the path of what does not fit.
+/// `INVALID_ENVELOPE`, `UNSUPPORTED_FORMAT`, or `INVALID_ARGUMENT` with the path of the mistake.
 pub(crate) fn args<A: DeserializeOwned>(body: Body<'_>) -> Result<A> {
     match body {
         Body::Args(json, format) => args_of(json, format),
@@ -80,7 +80,7 @@ pub(crate) fn args<A: DeserializeOwned>(body: Body<'_>) -> Result<A> {
             let mut reader = serde_json::Deserializer::from_str(body);
             match reader.deserialize_map(EnvelopeVisitor(PhantomData)) {
                 Ok(args) => Ok(args),
-                // Something does not fit, or the format is another one: look again, slowly.
+                // The arguments do not fit, or the format is another one: decode again, in the slow way.
                 Err(_) => {
                     let envelope = Envelope::read(body)?;
                     args_of(envelope.args()?, Format::named(envelope.format.as_deref())?)
@@ -100,7 +100,7 @@ fn args_of<A: DeserializeOwned>(json: &str, format: Format) -> Result<A> {
     }
 }
 
-/// The common case in one pass: an envelope of plain JSON whose arguments fit.
+/// Decodes the common case in one pass: an envelope of plain JSON whose arguments fit.
 struct EnvelopeVisitor<A>(PhantomData<A>);
 
 impl<'de, A: DeserializeOwned> Visitor<'de> for EnvelopeVisitor<A> {
@@ -138,20 +138,20 @@ enum EnvelopeKey {
     Other,
 }
 
-/// A call's body before its arguments are understood.
+/// A call's body before its arguments are decoded.
 pub(crate) struct Envelope<'a> {
     args: Option<&'a RawValue>,
     pub(crate) path: Option<String>,
     pub(crate) format: Option<String>,
-    /// The state that a query is to be run on, as `/api/query_ts` named it.
+    /// The commit at which a query runs, as `/api/query_ts` returned it.
     pub(crate) ts: Option<String>,
 }
 
 impl<'a> Envelope<'a> {
-    /// Reads an envelope of a strictly checked body.
+    /// Reads the envelope of a validated body.
     ///
     /// # Errors
-    /// `INVALID_ENVELOPE`, saying which part is of the wrong type.
+    /// `INVALID_ENVELOPE`; it names the part with the wrong type.
     pub(crate) fn read(body: &'a str) -> Result<Self> {
         #[derive(Deserialize)]
         struct Wire<'a> {
@@ -169,12 +169,12 @@ impl<'a> Envelope<'a> {
             _ => return Err(envelope("The body must be an object such as {\"args\": {}}")),
         };
         let (path, format) = (text("path", wire.path)?, text("format", wire.format)?);
-        // Another route's member is one that is not known.
+        // On other routes, this member is ignored like an unknown one.
         let ts = wire.ts.and_then(|ts| serde_json::from_str(ts.get()).ok());
         Ok(Self { args: wire.args, path, format, ts })
     }
 
-    /// The arguments' JSON: an object, or the one-element array around it that some clients send.
+    /// Returns the arguments' JSON, which must be an object.
     ///
     /// # Errors
     /// `INVALID_ENVELOPE`.
@@ -183,7 +183,7 @@ impl<'a> Envelope<'a> {
         if args.starts_with('{') { Ok(args) } else { Err(envelope("args must be an object of named arguments")) }
     }
 
-    /// As [`Envelope::args`]; also takes `[{…}]`, which the generic routes accept.
+    /// As [`Envelope::args`], and accepts `[{…}]` too, as the generic routes do.
     ///
     /// # Errors
     /// `INVALID_ENVELOPE`.
@@ -195,7 +195,7 @@ impl<'a> Envelope<'a> {
     }
 }
 
-/// Arguments as an object, or as the one-element array around it that some clients send.
+/// Returns the arguments' object: itself, or the item of the one-element array that some clients send.
 ///
 /// # Errors
 /// `INVALID_ENVELOPE`.
@@ -219,11 +219,11 @@ fn envelope(message: impl Into<std::borrow::Cow<'static, str>>) -> Error {
     Error::new(Code::InvalidEnvelope, message)
 }
 
-/// Why `json` is not an `A`, with the path of the first thing that does not fit.
+/// Returns the reason why `json` is not an `A`, with the path of the first mistake.
 fn refusal<A: DeserializeOwned>(json: &str) -> Error {
     let mut reader = serde_json::Deserializer::from_str(json);
     match serde_path_to_error::deserialize::<_, A>(&mut reader) {
-        Ok(_) => Error::internal("arguments were refused once and accepted the second time"),
+        Ok(_) => Error::internal("the arguments were rejected and then accepted"),
         Err(error) => {
             let path = shortened(&error.path().to_string());
             let error = error.inner();
@@ -234,7 +234,7 @@ fn refusal<A: DeserializeOwned>(json: &str) -> Error {
     }
 }
 
-/// Makes one of our sentences of serde's.
+/// Converts a message of serde to one of ours.
 fn sentence(path: &str, text: &str) -> Error {
     if let Some((within, text)) = union::at(text) {
         return sentence(&shortened(&join(path, within)), text);
@@ -264,7 +264,7 @@ fn sentence(path: &str, text: &str) -> Error {
             format!("{}must be {expected} (got {length} value{plural})", prefix(path)),
         );
     }
-    // A sentence of a value type: "must be …" is about the argument, anything else stands for itself.
+    // A message of a value type: "must be …" is about the argument, other messages are complete.
     let before = if text.starts_with("must be ") { prefix(path) } else { String::new() };
     Error::invalid_argument(path, format!("{before}{text}"))
 }
@@ -281,7 +281,7 @@ fn quoted<'a>(text: &'a str, start: &str) -> Option<&'a str> {
     text.strip_prefix(start)?.split('`').next()
 }
 
-/// serde's words for a value, as JSON would show it: "string \"x\"" is `"x"`, "integer `7`" is `7`.
+/// Converts serde's description of a value to JSON: "string \"x\"" is `"x"`, "integer `7`" is `7`.
 fn plain(came: &str) -> String {
     const CAME_CHARS_MAX: usize = 80;
     let came = match came {
@@ -302,16 +302,16 @@ fn plain(came: &str) -> String {
     short
 }
 
-/// Checks a body as JSON: its syntax, no key twice in one object, at most `depth_max` levels. Returns it as the text that it
-/// is then, of which each string need not be checked again.
+/// Validates a body as JSON: its syntax, no duplicate keys in an object, at most `depth_max` levels. Returns the body
+/// as text, so that its strings need no further UTF-8 validation.
 ///
 /// # Errors
-/// `INVALID_JSON`, saying where.
+/// `INVALID_JSON`; it says where.
 pub fn strict(body: &[u8], depth_max: usize) -> Result<&str> {
     let invalid = |message: String| Error::new(Code::InvalidJson, message);
     let checked = match std::str::from_utf8(body) {
         Ok(text) => check(serde_json::Deserializer::from_str(text), depth_max).map(|()| text),
-        // It is found again at its place in the JSON.
+        // The JSON parser finds the same mistake and reports its position.
         Err(error) => check(serde_json::Deserializer::from_slice(body), depth_max)
             .and_then(|()| Err(serde::de::Error::custom(error))),
     };
@@ -392,11 +392,11 @@ impl<'de> Visitor<'de> for Strict {
     }
 }
 
-/// A key, borrowed where it has no escapes (`Cow` alone would always copy).
+/// A key, borrowed if it has no escapes (`Cow` alone would always copy).
 #[derive(Deserialize)]
 struct Key<'a>(#[serde(borrow)] std::borrow::Cow<'a, str>);
 
-/// The keys of one object: compared one by one while they are few, by hash beyond.
+/// The keys of one object: few keys are compared one by one, more keys by hash.
 #[derive(Default)]
 struct Seen<'a> {
     few: SmallVec<[std::borrow::Cow<'a, str>; 4]>,
@@ -422,7 +422,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_strict_body_has_valid_syntax_no_duplicate_key_and_a_bounded_depth() {
+    fn strict_rejects_invalid_syntax_duplicate_keys_and_deep_nesting() {
         for good in [r#"{"args":{}}"#, "[1,2.5,-3e2,null,true,\"x\"]", r#"{"a":{"a":1},"b":[{"a":1}]}"#, " 1 "] {
             assert!(strict(good.as_bytes(), 64).is_ok(), "{good}");
         }

@@ -1,8 +1,8 @@
-//! Values beside the schema that describes them.
+//! Navigation of a schema beside the value that it describes.
 
 use serde_json::{Map, Value};
 
-/// The schema of a value behind a reference, behind "or null", and behind the tag of a variant.
+/// Returns the schema of a value, resolved through references, "or null", and the tag of a variant.
 pub(super) fn behind<'a>(mut schema: &'a Value, definitions: &'a Map<String, Value>, value: &Value) -> &'a Value {
     loop {
         let either = || ["anyOf", "oneOf"].iter().find_map(|key| schema.get(*key)?.as_array());
@@ -19,7 +19,7 @@ fn referred<'a>(schema: &Value, definitions: &'a Map<String, Value>) -> Option<&
     definitions.get(schema.get("$ref")?.as_str()?.strip_prefix("#/$defs/")?)
 }
 
-/// The schema of the variant that the tag of a value names.
+/// Returns the schema of the variant that the tag of a value names.
 fn variant<'a>(schema: &'a Value, value: &Value) -> Option<&'a Value> {
     let discriminator = schema.get("discriminator")?;
     let text = value.get(discriminator.get("propertyName")?.as_str()?)?.as_str()?;
@@ -27,13 +27,13 @@ fn variant<'a>(schema: &'a Value, value: &Value) -> Option<&'a Value> {
     schema.get("oneOf")?.as_array()?.iter().find(|variant| variant.get("$ref") == Some(target))
 }
 
-/// The schema of the item at a place of an array.
+/// Returns the schema of the item at an index of an array.
 pub(super) fn item(schema: &Value, place: usize) -> Option<&Value> {
     let places = schema.get("prefixItems").and_then(Value::as_array);
     places.and_then(|places| places.get(place)).or_else(|| schema.get("items"))
 }
 
-/// The schema of a member of an object.
+/// Returns the schema of a member of an object.
 pub(super) fn member<'a>(schema: &'a Value, name: &str) -> Option<&'a Value> {
     schema.get("properties").and_then(|members| members.get(name)).or_else(|| schema.get("additionalProperties"))
 }

@@ -1,6 +1,6 @@
-//! Results as JSON that every reader understands as it was meant: an integer beyond ±(2^53 − 1) is no double, and most
-//! readers would change it. It is a mistake of the function, unless the type of the result declares such integers by its
-//! bounds: then the clients know, and read it as what it is.
+//! Results as JSON that every client reads exactly. An integer beyond ±(2^53 − 1) is not a double, and most clients
+//! would change it. It is a mistake of the function, unless the bounds of the result's type declare such integers: then
+//! generated clients read it exactly.
 
 use std::cell::Cell;
 use std::io;
@@ -18,14 +18,14 @@ use convoke_core::wire::INTEGER_MAX;
 /// Writes a result.
 ///
 /// # Errors
-/// It cannot be written; it has an integer beyond ±(2^53 − 1) where its type does not declare one.
+/// The value cannot be written; or it has an integer beyond ±(2^53 − 1) that its type does not declare.
 pub(crate) fn write<T: Serialize + JsonSchema>(value: &T, out: impl io::Write) -> serde_json::Result<()> {
     let has_beyond = Cell::new(false);
     value.serialize(&mut serde_json::Serializer::with_formatter(out, Noting(&has_beyond)))?;
     if has_beyond.get() { require_declared(value) } else { Ok(()) }
 }
 
-/// Writes JSON without spaces, and notes an integer beyond ±(2^53 − 1).
+/// Writes JSON without spaces, and records an integer beyond ±(2^53 − 1).
 struct Noting<'a>(&'a Cell<bool>);
 
 impl Noting<'_> {
@@ -56,13 +56,13 @@ fn require_declared<T: Serialize + JsonSchema>(value: &T) -> serde_json::Result<
         None => Ok(()),
         Some((path, number)) => Err(serde_json::Error::custom(format!(
             "the result has {number}{}{path}, beyond ±(2^53 − 1): most clients would read another number; return it as a \
-             text, or as a #[value(integer, min = …, max = …)] whose bounds declare it",
+             string, or as a #[value(integer, min = …, max = …)] whose bounds declare it",
             if path.is_empty() { "" } else { " at " }
         ))),
     }
 }
 
-/// The first integer beyond ±(2^53 − 1) whose schema has no such bounds.
+/// Returns the first integer beyond ±(2^53 − 1) whose schema does not declare it by its bounds.
 fn undeclared(value: &Value, schema: &Value, definitions: &Map<String, Value>, path: &str) -> Option<(String, Number)> {
     let schema = described::behind(schema, definitions, value);
     match value {

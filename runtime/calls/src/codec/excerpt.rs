@@ -1,6 +1,6 @@
 //! Texts of the caller in error messages.
 
-/// Returns a name or path of the caller as an error repeats it: an error is small, however large the request is.
+/// Truncates a name or path of the caller for an error message: an error stays small for any request.
 pub(super) fn shortened(text: &str) -> String {
     const REPEATED_BYTES_MAX: usize = 200;
     match text.len() {

@@ -1,5 +1,4 @@
-//! From bytes to values, and back: the body of a call, the two ways in which values are written in JSON, and which
-//! arguments are secret.
+//! Conversion between bytes and values: the body of a call, the two value formats in JSON, and the secret arguments.
 
 pub(crate) mod convex_json;
 pub mod decode;

@@ -1,13 +1,13 @@
-//! Which arguments of a function are secret, by their schema and by their names.
+//! The secret arguments of a function, by their schema and by their names.
 
 use std::collections::HashSet;
 
 use serde_json::Value;
 
-/// Levels of a schema that are searched: types may contain themselves.
+/// Maximum depth of the search in a schema: types may contain themselves.
 const DEPTH_MAX: usize = 16;
 
-/// Names that mark a secret wherever they are part of a member's name, in lower case and without separators.
+/// Parts of a member's name that mark a secret, in lower case and without separators.
 const NAMES: [&str; 13] = [
     "password",
     "passwd",
@@ -29,7 +29,7 @@ const NAMES: [&str; 13] = [
 pub(crate) struct SecretFields(HashSet<String>);
 
 impl SecretFields {
-    /// Collects the members with `"writeOnly": true` or `"format": "password"`. The schema refers to no other one.
+    /// Collects the members with `"writeOnly": true` or `"format": "password"`. The schema must not contain references.
     pub(crate) fn of(schema: &Value) -> Self {
         let mut found = Self::default();
         found.collect("", schema, DEPTH_MAX);
@@ -57,19 +57,19 @@ impl SecretFields {
         }
     }
 
-    /// Returns whether the member `name` at `path` is secret.
+    /// Returns true if the member `name` at `path` is secret.
     pub(crate) fn has(&self, path: &str, name: &str) -> bool {
         let plain: String = name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();
         NAMES.iter().any(|part| plain.contains(part)) || self.0.contains(path)
     }
 }
 
-/// The path of a member.
+/// Returns the path of a member.
 pub(crate) fn member_of(path: &str, name: &str) -> String {
     if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
 }
 
-/// The path of an array's items.
+/// Returns the path of an array's items.
 pub(crate) fn item_of(path: &str) -> String {
     format!("{path}[]")
 }

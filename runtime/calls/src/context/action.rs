@@ -1,10 +1,10 @@
-//! The context of an action. How it runs other functions is the executors' ([`crate::execute`]).
+//! The context of an action. The executors run other functions from it ([`crate::execute`]).
 
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
-use super::shared::{Call, Context, Lease};
+use super::shared::{Call, Context, LeaseCheck};
 use crate::logs::Capture;
 #[cfg(feature = "outbound")]
 use crate::outbound::Http;
@@ -12,11 +12,11 @@ use crate::outbound::{Secret, SecretError};
 use crate::turns::{Turn, Turns};
 use convoke_core::clock::Millis;
 use convoke_core::error::{Error, Result};
-use convoke_core::priority::{Behind, stand_back};
+use convoke_core::priority::{Niceness, lower_priority};
 use convoke_store::{Db, DbMut};
 
-/// Works outside the database: waits, calls other services, and reaches the database through queries and mutations,
-/// each a transaction of its own.
+/// Works outside the database: it waits, calls other services, and accesses the database through queries and mutations.
+/// Each of those is a separate transaction.
 #[derive(Clone)]
 pub struct ActionCtx {
     pub(crate) call: Arc<Call>,
@@ -28,25 +28,25 @@ impl ActionCtx {
         Self { call, capture }
     }
 
-    /// What a query and a mutation have.
+    /// Exists on the contexts of queries and mutations only; here it gives a helpful compile error.
     #[doc(hidden)]
     pub fn db(&self) -> &Db
     where
         for<'a> &'a Self: HasDatabase,
     {
-        unreachable!("nothing fulfils the condition")
+        unreachable!("no type implements the bound")
     }
 
-    /// What a mutation has.
+    /// Exists on the context of a mutation only; here it gives a helpful compile error.
     #[doc(hidden)]
     pub fn db_mut(&self) -> &mut DbMut
     where
         for<'a> &'a Self: HasDatabase,
     {
-        unreachable!("nothing fulfils the condition")
+        unreachable!("no type implements the bound")
     }
 
-    /// Runs a future beside the action; what it logs is the action's.
+    /// Runs a future concurrently with the action. Its log lines belong to the action.
     pub fn spawn<T: Send + 'static>(
         &self,
         future: impl Future<Output = T> + Send + 'static,
@@ -54,7 +54,7 @@ impl ActionCtx {
         tokio::spawn(self.capture.around(future))
     }
 
-    /// Runs blocking work on a thread for it; what it logs is the action's.
+    /// Runs blocking work on a thread pool. Its log lines belong to the action.
     pub fn spawn_blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,
@@ -63,22 +63,22 @@ impl ActionCtx {
         tokio::task::spawn_blocking(move || capture.within(work))
     }
 
-    /// Runs work that keeps a core busy on a thread of its own, so that neither calls nor reads wait for it; what it logs
-    /// is the action's. It runs to its end also if nobody waits for it any more. How many run at once is for the caller
-    /// to bound.
+    /// Runs CPU-bound work on a new thread, so that it delays neither calls nor reads. Its log lines belong to the
+    /// action. It runs to its end even if the caller no longer waits. The caller must limit the number of concurrent
+    /// threads.
     ///
     /// # Errors
-    /// `INTERNAL` if there is no room for a thread.
+    /// `INTERNAL` if no thread can be started.
     ///
     /// # Panics
-    /// If the work does.
+    /// If the work panics.
     pub async fn work_on_thread<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
         let (done, result) = tokio::sync::oneshot::channel();
         let capture = self.capture.clone();
         let work = move || {
-            stand_back(Behind::Readers);
+            lower_priority(Niceness::BelowReaders);
             let worked = catch_unwind(AssertUnwindSafe(|| capture.within(work)));
-            // Who does not wait any more needs no result.
+            // A caller that no longer waits needs no result.
             drop(done.send(worked));
         };
         std::thread::Builder::new().name("convoke-work".to_owned()).spawn(work).map_err(Error::internal)?;
@@ -88,25 +88,25 @@ impl ActionCtx {
         }
     }
 
-    /// The HTTP client, for services outside.
+    /// Returns the HTTP client, for external services.
     ///
     /// # Errors
-    /// `INTERNAL` if the machine's TLS cannot be set up.
+    /// `INTERNAL` if TLS cannot be set up on this machine.
     #[cfg(feature = "outbound")]
     pub fn http(&self) -> Result<Http> {
         Ok(self.call.services.http()?.clone())
     }
 
-    /// A secret of the installation: the environment's `CONVOKE_SECRET_<NAME>`, or the file `secrets/<NAME>` of the
-    /// data folder with mode 0600. Read anew each time.
+    /// Returns a secret of the installation: the environment variable `CONVOKE_SECRET_<NAME>`, or the file
+    /// `secrets/<NAME>` of the data folder with mode 0600. Each call reads it again.
     ///
     /// # Errors
-    /// `INTERNAL` if it is set nowhere or cannot be read; the log says what to do.
+    /// `INTERNAL` if it is not set or cannot be read; the log says what to do.
     pub fn secret(&self, name: &str) -> Result<Secret> {
         Ok(self.call.services.secret(name)?)
     }
 
-    /// As [`ActionCtx::secret`], for one that need not be set.
+    /// As [`ActionCtx::secret`], for an optional secret.
     ///
     /// # Errors
     /// `INTERNAL` if it is set and cannot be read.
@@ -117,41 +117,41 @@ impl ActionCtx {
         }
     }
 
-    /// A secret that this installation makes for itself: as [`ActionCtx::secret`], and 32 random bytes (in base64url)
-    /// in its file if it is set nowhere. It stays the same from then on. Where several nodes serve one database, all of
-    /// them make the same one.
+    /// Returns a secret that the installation generates: as [`ActionCtx::secret`], but a missing secret is generated as
+    /// 32 random bytes (in base64url) and stored in its file. It does not change afterwards. If several nodes serve one
+    /// database, all of them derive the same secret.
     ///
     /// # Errors
-    /// `INTERNAL` if it can be neither read nor made.
+    /// `INTERNAL` if it can be neither read nor generated.
     pub fn own_secret(&self, name: &str) -> Result<Secret> {
         Ok(self.call.services.own_secret(name)?)
     }
 
-    /// What is done one at a time to one thing: by all nodes where several serve the database.
+    /// Returns the turns: they serialize work on a thing, over all nodes that serve the database.
     pub fn turns(&self) -> &Turns {
         self.call.services.turns()
     }
 
-    /// The same action, whose mutations are refused with `CONFLICT` from when another node has taken this turn over: one that
-    /// was not heard of for long loses it.
+    /// Returns the same action under a turn: its mutations are rejected with `CONFLICT` after another node has taken
+    /// the turn over. A node that is unreachable for long loses its turns.
     #[must_use]
     pub fn under(&self, turn: &Turn) -> Self {
         let Some(has_turn) = turn.fence() else { return self.clone() };
         let also = self.call.lease.clone();
-        let lease: Lease = Arc::new(move |db| {
+        let lease: LeaseCheck = Arc::new(move |db| {
             also.as_ref().map_or(Ok(()), |is_held| is_held(db))?;
             has_turn(db)
         });
         Self { call: Arc::new(self.call.begun_now().under(lease)), capture: self.capture.clone() }
     }
 
-    /// Waits. Time that a test holds still does not end it.
+    /// Sleeps. It uses real time, which a test cannot advance.
     pub async fn sleep(&self, time: std::time::Duration) {
         tokio::time::sleep(time).await;
     }
 }
 
-/// Fulfilled by nothing.
+/// Implemented by no type.
 #[diagnostic::on_unimplemented(
     message = "an action has no database: it runs outside of transactions",
     label = "no transaction to read or write in",

@@ -1,5 +1,5 @@
-//! How a function is called: by its type, and with its types erased, by one pointer that reads arguments and returns
-//! something that can be run.
+//! Calls of functions: by type, and with erased types by a function pointer that reads the arguments and returns
+//! prepared work.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -47,7 +47,7 @@ impl QueryCtx {
 }
 
 impl MutationCtx {
-    /// Calls a query or another mutation in the same transaction. What a mutation that fails wrote is undone.
+    /// Calls a query or another mutation in the same transaction. The writes of a mutation that fails are rolled back.
     ///
     /// # Errors
     /// Those of the function.
@@ -82,16 +82,16 @@ impl<F: MutationFn> RunInMutation<F> for IsMutation {
     }
 }
 
-/// A function behind JSON: reads a call's arguments. Made by [`query_handler`], [`mutation_handler`] and
+/// A function behind JSON: reads the arguments of a call. Made by [`query_handler`], [`mutation_handler`] and
 /// [`action_handler`].
 #[derive(Clone, Copy)]
 pub struct Handler(fn(Body<'_>) -> Result<Prepared>);
 
-/// The handler of a function, as the attributes submit it; collected at start.
+/// The handler of a function, submitted by an attribute and collected at start.
 pub struct SubmittedHandler {
-    /// Which function.
+    /// Function.
     pub def: &'static FunctionDef,
-    /// How it is called.
+    /// Handler of its calls.
     pub handler: Handler,
 }
 inventory::collect!(SubmittedHandler);
@@ -114,13 +114,13 @@ impl Handlers {
     /// Reads the arguments of a call.
     ///
     /// # Errors
-    /// What does not fit.
+    /// The arguments do not fit.
     pub(crate) fn prepare(&self, function: &Registered, body: Body<'_>) -> Result<Prepared> {
         (self.0[function].0)(body)
     }
 }
 
-/// A call whose arguments were read.
+/// A call with decoded arguments.
 pub(crate) enum Prepared {
     Query(Box<dyn PreparedQuery>),
     Mutation(Box<dyn PreparedMutation>),
@@ -140,7 +140,7 @@ pub(crate) trait PreparedMutation: Send {
 pub(crate) type Running = Pin<Box<dyn Future<Output = Result<Pieces>> + Send>>;
 
 pub(crate) trait PreparedAction: Send {
-    /// Starts it; the future ends in its result as JSON, written to `out`.
+    /// Starts it. The future returns its result as JSON, written to `out`.
     fn run(self: Box<Self>, ctx: ActionCtx, out: Writer) -> Running;
 }
 

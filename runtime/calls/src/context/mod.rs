@@ -1,8 +1,8 @@
-//! What a function is handed: its permission.
+//! The contexts that functions receive. A context is a function's permission.
 //!
-//! A query reads one snapshot; a mutation reads and writes one serializable transaction and cannot wait; an action
-//! waits and has no database. What they share (the caller, the time, settings) is in `shared`; how a function is called
-//! with one of them is in `handler`.
+//! A query reads one snapshot. A mutation reads and writes one serializable transaction and cannot wait. An action
+//! waits and has no database. `shared` holds their common parts (the caller, the time, settings); `handler` calls a
+//! function with a context.
 
 pub mod shared;
 pub mod query;

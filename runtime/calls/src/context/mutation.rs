@@ -14,8 +14,8 @@ use convoke_store::{Db, DbMut};
 
 /// Reads and writes one serializable transaction.
 ///
-/// A mutation may run more than once before it is answered: it is a pure function of its arguments, the database and
-/// [`Context::now`].
+/// A mutation may run more than once before its response, so it must be a pure function of its arguments, the database
+/// and [`Context::now`].
 pub struct MutationCtx {
     call: Arc<Call>,
     db: DbMut,
@@ -23,7 +23,7 @@ pub struct MutationCtx {
     ahead: Prepared,
 }
 
-/// What is done once a mutation is committed.
+/// Work after the commit of a mutation.
 pub(crate) type AfterCommit = Box<dyn FnOnce() + Send>;
 
 impl MutationCtx {
@@ -31,22 +31,22 @@ impl MutationCtx {
         Self { call, db, after_commit: Vec::new(), ahead }
     }
 
-    /// The database, to write to. To read, [`Read::db`] is enough.
+    /// Returns the database for writes. For reads, [`Read::db`] is enough.
     pub fn db_mut(&mut self) -> &mut DbMut {
         &mut self.db
     }
 
-    /// What an action has.
+    /// Exists on the context of an action only; here it gives a helpful compile error.
     #[doc(hidden)]
     #[cfg(feature = "outbound")]
     pub fn http(&self) -> Result<Http>
     where
         for<'a> &'a Self: MayWait,
     {
-        unreachable!("nothing fulfils the condition")
+        unreachable!("no type implements the bound")
     }
 
-    /// Runs `work` so that, if it fails, what it wrote is undone and the transaction goes on.
+    /// Runs `work`. If it fails, rolls back its writes and continues the transaction.
     ///
     /// # Errors
     /// Those of `work`.
@@ -64,7 +64,7 @@ impl MutationCtx {
         result
     }
 
-    /// Runs `work` to see what it comes to, and undoes what it wrote.
+    /// Runs `work` to see its result, and rolls back its writes.
     ///
     /// # Errors
     /// A failure of the store.
@@ -77,21 +77,21 @@ impl MutationCtx {
         Ok(result)
     }
 
-    /// Does `work` once this mutation is committed, before it is answered: to bring memory beside the database up to
-    /// date. It is not done if the mutation fails, and may be lost if the process ends in that moment; work that must
-    /// be done is scheduled instead. It runs on the writer's thread: everybody waits for it.
+    /// Runs `work` after the commit of this mutation and before its response, to update memory beside the database. It
+    /// does not run if the mutation fails, and it may be lost if the process ends at that moment: schedule work that
+    /// must run. It runs on the writer's thread and delays all other writes.
     pub fn after_commit(&mut self, work: impl FnOnce() + Send + 'static) {
         self.after_commit.push(Box::new(work));
     }
 
-    /// What `read` finds for `args`, read outside of this transaction, so that nobody waits for it: for a mutation that
-    /// has to look at thousands of rows before it writes a few.
+    /// Returns the result of `read` for `args`, read outside of this transaction, so that other writes do not wait for
+    /// it. Use it in a mutation that reads thousands of rows before it writes a few.
     ///
-    /// The first time, the mutation is given up (nothing that it wrote stays, whatever it returns), `read` runs on a
-    /// reader, and the mutation runs again from its beginning; then the same `args` get what was found. It may be out of
-    /// date by then, and the caller may have lost a right: the mutation checks both again, in its own transaction. So let
-    /// `args` name what must not have changed, let `read` say up to where it read, and read here only what came since.
-    /// `read` takes everything from its context and `args`; what it logs is the operator's alone.
+    /// On the first call, the attempt is abandoned and its writes are rolled back, whatever it returns. `read` runs on
+    /// a reader, and the mutation starts again; then the same `args` return the result. The result may be out of date
+    /// by then, and the caller may have lost a right, so the mutation must check both in its own transaction. Put into
+    /// `args` what must not have changed, let `read` return the position up to which it read, and read only later rows
+    /// here. `read` must use only its context and `args`; its log lines are visible to the operator alone.
     ///
     /// ```text
     /// let end = ctx.db().get(account)?.sequence;
@@ -102,7 +102,7 @@ impl MutationCtx {
     /// ```
     ///
     /// # Errors
-    /// Those of `read`, which end the call; one that is only ever seen by the attempt that is given up.
+    /// Those of `read`, which end the call; an error that only the abandoned attempt sees.
     pub fn prepared<A, T, F>(&mut self, args: A, read: F) -> Result<Arc<T>>
     where
         A: PartialEq + Send + Sync + 'static,
@@ -116,10 +116,10 @@ impl MutationCtx {
             return read(&QueryCtx::new(self.call.clone(), Db::clone(&self.db)), &args).map(Arc::new);
         }
         self.ahead.ask(args, read);
-        Err(Error::internal("this attempt is given up: what it asked for is read first"))
+        Err(Error::internal("this attempt is abandoned: the rows that it asked for are read first"))
     }
 
-    /// What is to be done once it is committed, and what was read ahead of it.
+    /// Returns the work after the commit, and the results that were read ahead.
     pub(crate) fn into_parts(self) -> (Vec<AfterCommit>, Prepared) {
         (self.after_commit, self.ahead)
     }

@@ -1,8 +1,8 @@
-//! What a mutation has had read outside of its transaction.
+//! Reads of a mutation outside of its transaction.
 //!
-//! A mutation that finds that it has much to read asks for it and is given up; the reading is done on a reader, and the
-//! mutation runs again with what was found. Owns what was read so far and what is asked for; the rounds are
-//! `call::execute`'s.
+//! A mutation that has much to read asks for it, and its attempt is abandoned. A reader does the reading, and the
+//! mutation runs again with the results. This module owns the results and the open request; `crate::execute` runs the
+//! rounds.
 
 use std::any::{Any, TypeId};
 use std::sync::Arc;
@@ -10,39 +10,39 @@ use std::sync::Arc;
 use super::query::QueryCtx;
 use convoke_core::error::Result;
 
-/// How often one call may be given up to read ahead. What it asks for beyond that is read inside the transaction: where
-/// others write so often that nothing read ahead fits, the call still comes to its end.
+/// Maximum number of attempts of a call that may be abandoned to read ahead. Further reads run inside the transaction:
+/// if other calls write so often that no result of reading ahead fits, the call still ends.
 const ROUNDS_MAX: usize = 4;
 
-/// What is to be read on a reader.
-pub(crate) type Reading = Box<dyn Fn(&QueryCtx) -> Result<Found> + Send>;
+/// Work to run on a reader.
+pub(crate) type Reading = Box<dyn Fn(&QueryCtx) -> Result<ReadResult> + Send>;
 
-/// What was read, with the function that read it and its arguments.
-pub(crate) struct Found {
+/// A result, with the function that read it and its arguments.
+pub(crate) struct ReadResult {
     read: TypeId,
     args: Arc<dyn Any + Send + Sync>,
     value: Arc<dyn Any + Send + Sync>,
 }
 
-/// What a call has had read so far, and what its attempt asks for.
+/// The results of a call so far, and the request of its current attempt.
 #[derive(Default)]
 pub(crate) struct Prepared {
-    found: Vec<Found>,
+    found: Vec<ReadResult>,
     asked: Option<Reading>,
 }
 
 impl Prepared {
-    /// Adds what was read.
-    pub(crate) fn add(&mut self, found: Found) {
+    /// Adds a result.
+    pub(crate) fn add(&mut self, found: ReadResult) {
         self.found.push(found);
     }
 
-    /// What the attempt asked for, if anything: it has to be given up, whatever it returned.
-    pub(crate) fn take_asked(&mut self) -> Option<Reading> {
+    /// Returns the request of the attempt, if any: then the attempt must be abandoned, whatever it returned.
+    pub(crate) fn take_request(&mut self) -> Option<Reading> {
         self.asked.take()
     }
 
-    /// Returns what `F` found for these arguments.
+    /// Returns the result of `F` for these arguments.
     pub(super) fn get<F, A, T>(&self, args: &A) -> Option<Arc<T>>
     where
         F: 'static,
@@ -50,16 +50,16 @@ impl Prepared {
         T: Send + Sync + 'static,
     {
         let found = self.found.iter().rev().filter(|found| found.read == TypeId::of::<F>());
-        let same = |found: &&Found| found.args.downcast_ref::<A>() == Some(args);
+        let same = |found: &&ReadResult| found.args.downcast_ref::<A>() == Some(args);
         found.clone().find(same).and_then(|found| found.value.clone().downcast().ok())
     }
 
-    /// True if the call is not given up again.
+    /// Returns true if no further attempt of the call may be abandoned.
     pub(super) fn is_full(&self) -> bool {
         self.found.len() >= ROUNDS_MAX
     }
 
-    /// Asks for what `read` finds for `args`, unless the attempt has asked for something already.
+    /// Requests the result of `read` for `args`, unless the attempt has requested another one already.
     pub(super) fn ask<A, T, F>(&mut self, args: A, read: F)
     where
         A: PartialEq + Send + Sync + 'static,
@@ -70,7 +70,7 @@ impl Prepared {
             let args = Arc::new(args);
             Box::new(move |ctx| {
                 let value = Arc::new(read(ctx, &args)?);
-                Ok(Found { read: TypeId::of::<F>(), args: args.clone(), value })
+                Ok(ReadResult { read: TypeId::of::<F>(), args: args.clone(), value })
             })
         });
     }

@@ -18,27 +18,27 @@ impl QueryCtx {
         Self { call, db }
     }
 
-    /// What a mutation has: the condition, which does not hold, says that a query has not.
+    /// Exists on the context of a mutation only: the bound, which no type implements, gives a helpful compile error.
     #[doc(hidden)]
     pub fn db_mut(&self) -> &mut DbMut
     where
         for<'a> &'a Self: MayWrite,
     {
-        unreachable!("nothing fulfils the condition")
+        unreachable!("no type implements the bound")
     }
 
-    /// What an action has.
+    /// Exists on the context of an action only; here it gives a helpful compile error.
     #[doc(hidden)]
     #[cfg(feature = "outbound")]
     pub fn http(&self) -> convoke_core::error::Result<Http>
     where
         for<'a> &'a Self: MayWait,
     {
-        unreachable!("nothing fulfils the condition")
+        unreachable!("no type implements the bound")
     }
 }
 
-/// Fulfilled by nothing.
+/// Implemented by no type.
 #[diagnostic::on_unimplemented(
     message = "a query and a mutation cannot wait for a service outside of the database",
     label = "only an #[action] has an HTTP client",
@@ -47,7 +47,7 @@ impl QueryCtx {
 )]
 pub trait MayWait {}
 
-/// Fulfilled by nothing.
+/// Implemented by no type.
 #[diagnostic::on_unimplemented(
     message = "a query cannot write",
     label = "a #[query] only reads",

@@ -1,4 +1,4 @@
-//! What every context knows of its call, and the trait of those that can read.
+//! The data that every context shares with its call, and the trait of contexts that can read.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
@@ -16,34 +16,34 @@ use convoke_core::error::Result;
 use convoke_core::identity::{Caller, Identity};
 use convoke_store::{Db, Flow};
 
-/// Fails in a transaction that is no longer its process's to make.
-pub(crate) type Lease = Arc<dyn Fn(&Db) -> Result<()> + Send + Sync>;
+/// Check in a transaction: fails if this process no longer owns the work.
+pub(crate) type LeaseCheck = Arc<dyn Fn(&Db) -> Result<()> + Send + Sync>;
 
-/// One call, as all its contexts share it.
+/// One call, shared by all its contexts.
 pub struct Call {
     pub(crate) services: Services,
-    /// The function that was called from outside; functions it calls share its call.
+    /// The function that was called from outside. Functions that it calls share its call.
     pub(crate) def: &'static FunctionDef,
     pub(crate) caller: Caller,
-    /// Whose share of the readers and of the writer it takes.
+    /// The flow whose share of the readers and of the writer the call uses.
     pub(crate) flow: Flow,
     pub(crate) request_id: Arc<str>,
-    /// When the query or mutation began: the only time it sees, the same in every attempt.
+    /// Start time of the query or mutation: the only time that it sees, the same in every attempt.
     pub(crate) now: Millis,
-    /// When the call began, in monotonic time.
+    /// Start of the call, in monotonic time.
     pub(crate) began: Duration,
-    /// What was charged to its caller's rate.
+    /// Charges to the rate of the caller.
     pub(crate) charges: Arc<Charges>,
-    /// Whether it is refused when its caller has written too much.
+    /// Decides if the call is rejected when its caller has written too much.
     pub(crate) payment: Payment,
-    /// What must hold in each transaction of an action: that it is still this process's to run.
-    pub(crate) lease: Option<Lease>,
+    /// Condition for each transaction of an action: this process still owns the action.
+    pub(crate) lease: Option<LeaseCheck>,
     /// The work of its transactions.
     pub(crate) work: Arc<Work>,
-    /// What its function asked for beside its arguments and the database.
-    pub(crate) inputs: InputsNoted,
-    /// Whether it was given a result that was kept.
-    pub(crate) is_kept: AtomicBool,
+    /// Inputs that the function used beside its arguments and the database.
+    pub(crate) inputs: UsedInputs,
+    /// True if the call received a cached result.
+    pub(crate) is_cached: AtomicBool,
 }
 
 impl Call {
@@ -68,27 +68,27 @@ impl Call {
             payment: Payment::Now,
             lease: None,
             work,
-            inputs: InputsNoted::default(),
-            is_kept: AtomicBool::new(false),
+            inputs: UsedInputs::default(),
+            is_cached: AtomicBool::new(false),
         }
     }
 
-    /// A call that is charged to nobody: its like was paid before.
+    /// Makes the call free of charge, because an equal call has paid before.
     pub(crate) fn paid(self) -> Self {
         Self { charges: Arc::new(Charges { is_free: true, ..Charges::default() }), ..self }
     }
 
-    /// The call of a job: what it writes is taken from what its user may write, and does not stop it.
+    /// Makes it the call of a job: its writes count against its user's rate, but do not stop it.
     pub(crate) fn of_job(self) -> Self {
         Self { payment: Payment::Later, ..self }
     }
 
-    /// The call of an action that another process may take over.
-    pub(crate) fn under(self, lease: Lease) -> Self {
+    /// Makes it the call of an action that another process may take over.
+    pub(crate) fn under(self, lease: LeaseCheck) -> Self {
         Self { lease: Some(lease), ..self }
     }
 
-    /// The same call for a transaction that begins now: an action may have waited since it began.
+    /// Returns the same call for a transaction that begins now: an action may have waited since its start.
     pub(crate) fn begun_now(&self) -> Self {
         Self {
             services: self.services.clone(),
@@ -102,16 +102,16 @@ impl Call {
             payment: self.payment,
             lease: self.lease.clone(),
             work: self.work.clone(),
-            inputs: InputsNoted::default(),
-            is_kept: AtomicBool::new(false),
+            inputs: UsedInputs::default(),
+            is_cached: AtomicBool::new(false),
         }
     }
 }
 
-/// The work of all transactions of one call, also of those that were run again.
+/// The work of all transactions of one call, including repeated attempts.
 #[derive(Debug, Default)]
 pub(crate) struct Work {
-    /// True if it is a part of a migration that has not come to its end.
+    /// True if it is a part of a migration that is not complete.
     pub(crate) is_part: AtomicBool,
     pub(crate) rows_read: AtomicU64,
     pub(crate) rows_written: AtomicU64,
@@ -129,69 +129,69 @@ impl Work {
     }
 }
 
-/// What a function may rest on beside its arguments and the database.
+/// Inputs of a function beside its arguments and the database.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Inputs(u8);
 
 impl Inputs {
-    /// Who calls.
+    /// The caller.
     pub(crate) const CALLER: Inputs = Inputs(1);
-    /// What no commit announces: the time, figures, the request id.
+    /// Inputs whose changes no commit announces: the time, metrics, the request id.
     pub(crate) const UNANNOUNCED: Inputs = Inputs(2);
     /// State in memory.
     pub(crate) const MEMORY: Inputs = Inputs(4);
 
-    /// Whether it rests on nothing else.
+    /// Returns true if there is no such input.
     pub(crate) fn is_none(self) -> bool {
         self.0 == 0
     }
 
-    /// Whether `input` is among them.
+    /// Returns true if `input` is among them.
     pub(crate) fn has(self, input: Inputs) -> bool {
         self.0 & input.0 != 0
     }
 }
 
-/// The inputs that were asked for so far.
+/// The inputs that were used so far.
 #[derive(Debug, Default)]
-pub(crate) struct InputsNoted(AtomicU8);
+pub(crate) struct UsedInputs(AtomicU8);
 
-impl InputsNoted {
-    /// One is asked for.
-    pub(crate) fn note(&self, input: Inputs) {
-        // Only one thread runs a function; an exclusive write would cost each call more than it is worth.
-        let noted = self.0.load(Ordering::Relaxed);
-        if noted | input.0 != noted {
-            self.0.store(noted | input.0, Ordering::Relaxed);
+impl UsedInputs {
+    /// Records the use of an input.
+    pub(crate) fn record(&self, input: Inputs) {
+        // Only one thread runs a function. An exclusive write would be too expensive for each call.
+        let recorded = self.0.load(Ordering::Relaxed);
+        if recorded | input.0 != recorded {
+            self.0.store(recorded | input.0, Ordering::Relaxed);
         }
     }
 
-    /// All that were asked for.
-    pub(crate) fn noted(&self) -> Inputs {
+    /// Returns all inputs that were used.
+    pub(crate) fn used(&self) -> Inputs {
         Inputs(self.0.load(Ordering::Relaxed))
     }
 }
 
-/// What a call was charged: for itself once, and beyond that. A mutation that is run again asks for the same once more,
-/// and pays once.
+/// The charges of a call: one for the call itself, and further ones. A mutation that runs again requests the same
+/// charges again, and pays once.
 #[derive(Debug, Default)]
 pub(crate) struct Charges {
-    /// Whether the call itself was paid: by whichever of its transactions asked first.
+    /// True if the call itself is paid. The transaction that asks first pays.
     call: Arc<Mutex<bool>>,
     asked: AtomicU32,
     paid: AtomicU32,
-    /// Nothing is charged.
+    /// True if the call is free of charge.
     is_free: bool,
 }
 
 impl Charges {
-    /// The charges of a transaction that an action begins. What it asks for is its own account: another transaction of
-    /// the action may run between two attempts of it.
+    /// Returns the charges of a transaction that an action begins. It has a separate account: another transaction of
+    /// the action may run between two of its attempts.
     fn of_transaction(&self) -> Self {
         Self { call: self.call.clone(), ..Self::default() }
     }
 
-    /// Pays for the call itself, unless that is done.
+    /// Pays for the call itself, unless it is paid.
     pub(crate) fn ask_for_call(&self, pay: impl FnOnce() -> Result<()>) -> Result<()> {
         if self.is_free {
             return Ok(());
@@ -204,7 +204,7 @@ impl Charges {
         Ok(())
     }
 
-    /// Asks for `cost`, and pays what is not paid yet.
+    /// Requests `cost`, and pays the part that is not paid yet.
     pub(crate) fn ask(&self, cost: u32, pay: impl FnOnce(u32) -> Result<()>) -> Result<()> {
         if self.is_free {
             return Ok(());
@@ -219,102 +219,105 @@ impl Charges {
         Ok(())
     }
 
-    /// Whether the call itself was paid.
+    /// Returns true if the call itself is paid.
     pub(crate) fn is_call_paid(&self) -> bool {
         *self.call.lock()
     }
 
-    /// What was asked for so far, for [`Charges::again_from`].
+    /// Returns the total of the requests so far, for [`Charges::again_from`].
     pub(crate) fn asked(&self) -> u32 {
         self.asked.load(Ordering::Relaxed)
     }
 
-    /// A query or mutation begins again that began when this much was asked for.
+    /// Resets the requests for a new attempt of a query or mutation, to the total before its first attempt.
     pub(crate) fn again_from(&self, asked: u32) {
         self.asked.store(asked, Ordering::Relaxed);
     }
 }
 
-/// What every context offers. Bring it into scope with `use convoke::prelude::*`.
+/// The methods of every context. Bring it into scope with `use convoke::prelude::*`.
 pub trait Context {
-    /// The call this context belongs to.
+    /// Returns the call of this context.
     #[doc(hidden)]
     fn call(&self) -> &Arc<Call>;
 
-    /// Who calls.
+    /// Returns the caller.
     fn caller(&self) -> &Caller {
-        self.call().inputs.note(Inputs::CALLER);
+        self.call().inputs.record(Inputs::CALLER);
         &self.call().caller
     }
 
-    /// The identity the call runs as, if any.
+    /// Returns the identity of the caller, if any.
     fn identity(&self) -> Option<&Identity> {
-        self.call().inputs.note(Inputs::CALLER);
+        self.call().inputs.record(Inputs::CALLER);
         self.call().caller.identity().map(|identity| &**identity)
     }
 
-    /// When the query or mutation began, the same in every attempt; in an action, which may wait, the time now.
+    /// Returns the start time of the query or mutation, the same in every attempt. In an action, which may wait,
+    /// returns the current time.
     fn now(&self) -> Millis {
-        self.call().inputs.note(Inputs::UNANNOUNCED);
+        self.call().inputs.record(Inputs::UNANNOUNCED);
         self.call().now
     }
 
-    /// How long the call has taken so far: a figure to report, never to decide by. It differs from attempt to attempt.
+    /// Returns the duration of the call so far: report it, but do not decide by it. It differs between attempts.
     fn elapsed(&self) -> Duration {
-        self.call().inputs.note(Inputs::UNANNOUNCED);
+        self.call().inputs.record(Inputs::UNANNOUNCED);
         let call = self.call();
         call.services.clock().monotonic().saturating_sub(call.began)
     }
 
-    /// The id under which the call stands in logs.
+    /// Returns the id of the call in logs.
     fn request_id(&self) -> &str {
-        self.call().inputs.note(Inputs::UNANNOUNCED);
+        self.call().inputs.record(Inputs::UNANNOUNCED);
         &self.call().request_id
     }
 
-    /// The path of the function that was called from outside, e.g. `users/mutations/saveOnboarding`.
+    /// Returns the path of the function that was called from outside, e.g. `users/mutations/saveOnboarding`.
     fn root_path(&self) -> &str {
         self.call().services.path_of(self.call().def)
     }
 
-    /// The settings of one section of `convoke.toml`, read once.
+    /// Returns the settings of one section of `convoke.toml`, which are read once.
     fn settings<S: convoke_core::section::Section>(&self) -> Arc<S> {
         self.call().services.settings::<S>()
     }
 
-    /// Whether a secret of the installation is set and can be read. The secret itself is for actions.
+    /// Returns true if a secret of the installation is set and can be read. Only actions can read the secret itself.
     fn has_secret(&self, name: &str) -> bool {
-        self.call().inputs.note(Inputs::UNANNOUNCED);
+        self.call().inputs.record(Inputs::UNANNOUNCED);
         self.call().services.secret(name).is_ok()
     }
 
-    /// State that lives in memory beside the database, one value a type and runtime: figures, not facts.
+    /// Returns state in memory beside the database, one value per type and runtime. Use it for metrics, not for facts.
     fn memory<S: Default + Send + Sync + 'static>(&self) -> Arc<S> {
-        self.call().inputs.note(Inputs::MEMORY);
+        self.call().inputs.record(Inputs::MEMORY);
         self.call().services.memory::<S>()
     }
 
-    /// Leases of a kind of things, to be kept in [`Context::memory`]: those of all nodes that serve the database.
+    /// Returns the leases of one kind, to be stored in [`Context::memory`]. All nodes that serve the database share
+    /// them.
     fn leases<O: LeaseOwner, V: LeaseValue>(&self, kind: &'static str, limits: LeaseLimits) -> Leases<O, V> {
         self.call().services.leases(kind, limits)
     }
 
-    /// A number of this process, which no other one of the installation is likely to have.
+    /// Returns a number of this process that is unlikely to be that of another process of the installation.
     fn process(&self) -> u32 {
-        self.call().inputs.note(Inputs::UNANNOUNCED);
+        self.call().inputs.record(Inputs::UNANNOUNCED);
         self.call().services.process()
     }
 
-    /// Charges the call to its caller's rate, once however often it is asked.
+    /// Charges the call to its caller's rate. Repeated charges count once.
     ///
     /// # Errors
-    /// `RATE_LIMITED` when the caller's bucket of the function's class is empty; `retryAfterMs` says when it is not.
+    /// `RATE_LIMITED` if the caller's bucket of the function's class is empty. `retryAfterMs` is the time until it is
+    /// not.
     fn charge_call(&self) -> Result<()> {
         let call = self.call();
         call.charges.ask_for_call(|| call.services.charge(&call.caller, call.def, 1))
     }
 
-    /// Charges `cost` more to the caller's rate, for a call that carries many items.
+    /// Charges `cost` more to the caller's rate, for a call with many items.
     ///
     /// # Errors
     /// As [`Context::charge_call`].
@@ -324,19 +327,19 @@ pub trait Context {
     }
 }
 
-/// A context that reads the database: helpers that only read take `&impl Read`.
+/// A context that reads the database. Functions that only read take `&impl Read`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not read the database",
     label = "not the context of a #[query] or a #[mutation]",
     note = "an #[action] reads by a query: `ctx.run::<the_query>(args).await?`"
 )]
 pub trait Read: Context {
-    /// The database.
+    /// Returns the database.
     fn db(&self) -> &Db;
 
-    /// How often functions are called, how long they take, and how often they fail: up to this moment.
+    /// Returns the call metrics up to this moment: frequency, duration and failures of each function.
     fn performance(&self) -> Performance<'_> {
-        self.call().inputs.note(Inputs::UNANNOUNCED);
+        self.call().inputs.record(Inputs::UNANNOUNCED);
         self.call().services.history().at(self.db())
     }
 }
@@ -346,7 +349,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_mutation_that_is_run_again_pays_once_and_the_next_one_pays_its_own() {
+    fn repeated_mutation_pays_once_and_the_next_mutation_pays_for_itself() {
         let (charges, mut paid) = (Charges::default(), Vec::new());
         let mut ask = |cost| {
             charges
@@ -366,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn transactions_of_one_action_pay_for_the_call_once_and_each_its_own_beyond() {
+    fn transactions_of_one_action_pay_for_the_call_once_and_each_for_its_further_charges() {
         let action = Charges::default();
         let (first, second) = (action.of_transaction(), action.of_transaction());
         let paid = std::cell::RefCell::new(Vec::new());
@@ -383,15 +386,11 @@ mod tests {
         first.again_from(0);
         ask(&first, 3);
         ask(&second, 2);
-        assert_eq!(
-            *paid.borrow(),
-            [1, 3, 5, 2],
-            "what the second paid is no credit of the first, nor the other way round"
-        );
+        assert_eq!(*paid.borrow(), [1, 3, 5, 2], "neither transaction is credited with the payments of the other");
     }
 
     #[test]
-    fn what_was_refused_is_not_owed() {
+    fn rejected_charge_is_not_owed() {
         let charges = Charges::default();
         assert!(charges.ask(5, |_| Err(convoke_core::error::Error::internal("refused"))).is_err());
         let mut paid = 0;

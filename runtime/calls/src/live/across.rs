@@ -1,4 +1,4 @@
-//! Live connections over several nodes: how each is named, and how one is ended that another node has.
+//! Live connections of several nodes: their names, and the end of a connection of another node.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,17 +8,17 @@ use super::hub::Hub;
 use convoke_core::error::{Error, Result};
 use convoke_store::{Nodes, StoreError};
 
-/// What a request to end a connection begins with; its number follows.
+/// The prefix of a request to end a connection; the number follows.
 const END: &str = "end live connection ";
 const ENDED: &str = "ended";
 const GONE: &str = "gone";
 
-/// The name of a connection: `7` at the node that has it, `00c0ffee-7` at any node of its database.
+/// The name of a connection: `7` on its own node, `00c0ffee-7` on any node of the database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConnectionName {
-    /// The number of the node, if it is said.
+    /// The number of the node, if it is named.
     pub node: Option<u32>,
-    /// Its number there.
+    /// The connection's number on that node.
     pub number: u64,
 }
 
@@ -45,11 +45,11 @@ impl FromStr for ConnectionName {
 }
 
 impl Hub {
-    /// Ends a connection, wherever it is: its client is told so, and may come back. Says whether there is one of this
-    /// name.
+    /// Ends a connection on any node. Its client receives an error and may reconnect. Returns true if the connection
+    /// exists.
     ///
     /// # Errors
-    /// `UNAVAILABLE` if the node that has it does not answer within some seconds.
+    /// `UNAVAILABLE` if the node of the connection does not respond within a few seconds.
     pub async fn end_anywhere(&self, name: ConnectionName) -> Result<bool> {
         let store = self.dispatcher.services().store().clone();
         let Some(node) = name.node.filter(|node| self.own_node() != Some(*node)) else {
@@ -60,14 +60,13 @@ impl Hub {
         match asked.map_err(|error| Error::internal(error.to_string()))? {
             Ok(answer) => Ok(answer.is_some_and(|answer| answer == ENDED)),
             Err(error @ StoreError::Unreachable(_)) => {
-                Err(Error::unavailable("The node that has this connection does not answer now; try again")
-                    .caused_by(error))
+                Err(Error::unavailable("The node of this connection is unreachable; try again").caused_by(error))
             }
             Err(error) => Err(error.into()),
         }
     }
 
-    /// The number of this node, if several may serve the database.
+    /// Returns the number of this node, if several nodes may serve the database.
     pub(super) fn own_node(&self) -> Option<u32> {
         match self.dispatcher.services().store().nodes() {
             Nodes::Many { own, .. } => Some(own),
@@ -75,7 +74,7 @@ impl Hub {
         }
     }
 
-    /// Ends connections of this node for other ones, from now on.
+    /// Handles the requests of other nodes to end connections, from now on.
     pub(crate) fn answer_other_nodes(self: &Arc<Self>) {
         let hub = Arc::downgrade(self);
         self.dispatcher.services().store().answer_by(Box::new(move |request| {
@@ -91,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_connection_is_named_by_its_number_or_with_its_node() {
+    fn connection_is_named_by_its_number_or_with_its_node() {
         for (text, node, number) in
             [("7", None, 7), ("00c0ffee-7", Some(0x00c0_ffee), 7), ("ffffffff-0", Some(u32::MAX), 0)]
         {

@@ -1,4 +1,4 @@
-//! What an operator sees of live queries: who is connected, what they watch, how far behind they are; and how to end one.
+//! The operator's view of live queries: the clients, their queries and their lag; and the end of a connection.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,34 +8,34 @@ use serde::Serialize;
 use tokio::time::Instant;
 
 use super::across::ConnectionName;
-use super::hub::{Connection, Hub, State};
+use super::hub::{Connection, Hub, HubState};
 
-/// A client that has live queries. Its JSON:
+/// A client with live queries. Its JSON:
 ///
-/// `{"number":7,"identity":"https://id.example|ada","ageMs":1200,"queries":[…],"bytes":310,"lagMs":0}`; what does not
-/// apply is left out.
+/// `{"number":7,"identity":"https://id.example|ada","ageMs":1200,"queries":[…],"bytes":310,"lagMs":0}`. Members that do
+/// not apply are left out.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LiveClient {
-    /// What tells it from all others of this process, also those that are gone.
+    /// Number of the connection, never reused in this process.
     pub number: u64,
-    /// What tells it from those of all nodes, if several may serve the database: `00c0ffee-7`.
+    /// Id of the connection over all nodes, if several may serve the database: `00c0ffee-7`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// `issuer|subject` of the identity that its queries run as.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub identity: Option<String>,
-    /// The deploy key that it came with.
+    /// Name of the deploy key of the connection.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deploy_key: Option<String>,
-    /// How long ago it came.
+    /// Time since it connected.
     #[serde(rename = "ageMs", serialize_with = "milliseconds")]
     pub age: Duration,
-    /// What it watches, in the order of its numbers.
+    /// Its queries, ordered by number.
     pub queries: Vec<WatchedQuery>,
-    /// Bytes of all results that it has.
+    /// Bytes of all its results.
     pub bytes: usize,
-    /// For how long it has had a result that is out of date; nothing if all are current.
+    /// Time for which one of its results has been outdated; zero if all are current.
     #[serde(rename = "lagMs", serialize_with = "milliseconds")]
     pub lag: Duration,
 }
@@ -43,7 +43,7 @@ pub struct LiveClient {
 /// One live query.
 #[derive(Clone, Debug, Serialize)]
 pub struct WatchedQuery {
-    /// The client's number of it.
+    /// The client's number of the query.
     pub number: u32,
     /// The function.
     pub path: Arc<str>,
@@ -58,7 +58,7 @@ fn milliseconds<S: serde::Serializer>(time: &Duration, serializer: S) -> Result<
 }
 
 impl Hub {
-    /// The clients that are connected now, those that came first at the beginning.
+    /// Returns the connected clients, oldest first.
     pub fn clients(&self) -> Vec<LiveClient> {
         let node = self.own_node();
         let (state, now) = (self.lock(), Instant::now());
@@ -68,7 +68,8 @@ impl Hub {
         clients
     }
 
-    /// Ends a connection of this process: its client is told so, and may come back. Says whether there is one of this number.
+    /// Ends a connection of this process. Its client receives an error and may reconnect. Returns true if the
+    /// connection exists.
     pub fn end(&self, number: u64) -> bool {
         let mut state = self.lock();
         let found = state.connections.iter_mut().find(|(_, connection)| connection.number == number);
@@ -79,14 +80,14 @@ impl Hub {
     }
 }
 
-fn client(state: &State, connection: &Connection, node: Option<u32>, now: Instant) -> LiveClient {
+fn client(state: &HubState, connection: &Connection, node: Option<u32>, now: Instant) -> LiveClient {
     let watched = |id: &usize| {
         let subscription = &state.subscriptions[*id];
         WatchedQuery {
             number: subscription.number,
             path: subscription.question.path.clone(),
             args: subscription.question.args.clone(),
-            bytes: subscription.told.as_ref().map_or(0, Bytes::len),
+            bytes: subscription.sent.as_ref().map_or(0, Bytes::len),
         }
     };
     let mut queries: Vec<_> = connection.subscriptions.iter().map(watched).collect();

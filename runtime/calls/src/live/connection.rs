@@ -1,7 +1,7 @@
-//! One client's live queries: they move together, from one commit to a later one.
+//! The live queries of one client: they move together, from one commit to a later one.
 //!
-//! Nothing is run ahead of the client: a turn is taken when the last update was taken from here ([`LiveConnection::next`]),
-//! and then it brings all queries to one commit. What changes meanwhile is looked at in the next turn.
+//! Nothing runs ahead of the client: a turn starts when the last update was taken ([`LiveConnection::next`]), and
+//! brings all queries to one commit. Later changes belong to the next turn.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ use tokio::time::Instant;
 
 use super::AskedQuery;
 use super::hub::{Bound, ConnectionId, Current, EntryId, Hub, Owner, Pace, Subscription, SubscriptionId};
-use super::query::{Asked, Question, Run, Why, passes};
+use super::query::{QueryKey, Run, RunReason, RunRequest, is_transient_error};
 use crate::call::envelope;
 use crate::context::shared::{Call, Inputs};
 use crate::logs::LogLines;
@@ -25,7 +25,7 @@ use convoke_core::error::{Error, Result};
 use convoke_core::identity::Caller;
 use convoke_store::{Access, Commit, Flow, LatencyClass, ReadSet, Reader, RecordingReader, StoreError};
 
-/// Before queries are tried again that could not be run.
+/// Pause before failed queries run again.
 const RETRY: Duration = Duration::from_millis(250);
 
 /// One client's live queries. They end when it is dropped.
@@ -35,57 +35,57 @@ pub struct LiveConnection {
     wake: Arc<Notify>,
     caller: Caller,
     flow: Flow,
-    /// Results of queries that nothing is run for.
-    rejected: Vec<Told>,
-    /// The queries that were rejected, in case another caller may ask them.
+    /// Results of queries that cannot run.
+    rejected: Vec<QueryResult>,
+    /// The rejected queries, in case another caller may run them.
     refused: BTreeMap<u32, AskedQuery>,
     failing_since: Option<Instant>,
-    /// Whether its next turn waits for its pace.
+    /// True if its next turn waits for the rate limit.
     is_put_off: bool,
     reached: Commit,
-    /// The commit as of which the client has results already, until its first update.
+    /// The commit whose results the client has already, until its first update.
     resumed: Option<Commit>,
 }
 
-/// What has changed since the last update, all as of one commit.
+/// The changes since the last update, all at one commit.
 #[derive(Debug)]
 pub struct Update {
     /// The commit.
     pub commit: Commit,
     /// The queries whose results changed.
-    pub results: Vec<Told>,
-    /// Whether a client that has it may leave out later what has not changed since ([`LiveConnection::resume`]): not if
-    /// one of its results is a failure that passes without a change.
+    pub results: Vec<QueryResult>,
+    /// True if a client with this update may later resume without the unchanged results ([`LiveConnection::resume`]).
+    /// False if one of its results is a transient failure.
     pub is_lasting: bool,
 }
 
 /// A query's result.
 #[derive(Clone, Debug)]
-pub struct Told {
+pub struct QueryResult {
     /// The client's number of the query.
     pub query: u32,
-    /// The members of its object behind the number, and the closing brace: `"status":"success","value":…}`.
+    /// The members of its object after the number, and the closing brace: `"status":"success","value":…}`.
     pub json: Bytes,
-    /// Where its pages end, if it reads any: for [`AskedQuery::journal`], should its client come again.
+    /// The end of its pages, if it reads any: for [`AskedQuery::journal`], if the client reconnects.
     pub journal: Option<Arc<str>>,
 }
 
-/// What a turn has to do for a subscription.
+/// The work of a turn for a subscription.
 enum Todo {
-    /// The result that all share is good for it.
+    /// The shared result is valid for it.
     Take(Arc<Run>),
-    Run(Asked),
+    Run(RunRequest),
 }
 
 /// A result for a subscription.
-struct Brought {
+struct TurnResult {
     id: SubscriptionId,
     run: Arc<Run>,
-    /// Whether it was run in this turn.
+    /// True if it ran in this turn.
     is_new: bool,
 }
 
-/// Marks entries as being run, until it is dropped.
+/// Marks entries as running until it is dropped.
 struct Claims {
     hub: Arc<Hub>,
     entries: Vec<EntryId>,
@@ -107,10 +107,10 @@ impl Drop for Claims {
 }
 
 impl Hub {
-    /// Takes in a client. `owner` is whose connections are counted together, if they are.
+    /// Opens the connection of a client. Connections with the same `owner` are counted together.
     ///
     /// # Errors
-    /// `OVERLOADED` if they have as many as may be.
+    /// `OVERLOADED` if the owner has the maximum number of connections.
     pub fn open(self: &Arc<Self>, caller: Caller, flow: Flow, owner: Option<Owner>) -> Result<LiveConnection> {
         let of_owner_max = self.dispatcher.services().limits().live_connections_per_caller_max;
         let (id, wake) = self.connect(caller.clone(), owner, of_owner_max)?;
@@ -133,22 +133,22 @@ impl Hub {
 }
 
 impl LiveConnection {
-    /// Adds a query under a number of the client's. A function that there is not, or arguments that are no JSON, become
-    /// its result.
+    /// Adds a query under a number of the client. If the function does not exist or the arguments are not JSON, the
+    /// error becomes its result.
     pub async fn subscribe(&mut self, number: u32, asked: AskedQuery) {
         if let Err(error) = self.try_subscribe(number, &asked).await {
             let json = envelope::failure(&error, &LogLines::default()).split_off(1).into();
             let journal = asked.journal.as_deref().map(Arc::from);
-            self.rejected.push(Told { query: number, json, journal });
+            self.rejected.push(QueryResult { query: number, json, journal });
             self.refused.insert(number, asked);
         }
     }
 
-    /// Has all queries run for another caller from now on, whose connections `owner` counts. What is known of them
-    /// stands until they are told something else.
+    /// Runs all queries for another caller from now on. The new `owner` counts the connection. The client's results
+    /// stay valid until it receives others.
     ///
     /// # Errors
-    /// `OVERLOADED` if they have as many connections as may be.
+    /// `OVERLOADED` if the new owner has the maximum number of connections.
     pub async fn change_caller(&mut self, caller: Caller, flow: Flow, owner: Option<Owner>) -> Result<()> {
         let dispatcher = self.hub.dispatcher.clone();
         let services = dispatcher.services();
@@ -187,7 +187,7 @@ impl LiveConnection {
         Ok(())
     }
 
-    /// Waits until a result has to be looked at. It may be dropped and asked again.
+    /// Waits until a result must be checked. The future may be dropped and created again.
     pub async fn due(&mut self) {
         loop {
             match self.next_turn() {
@@ -201,7 +201,7 @@ impl LiveConnection {
         let (dispatcher, caller) = (&self.hub.dispatcher, self.caller.clone());
         let services = dispatcher.services();
         let function = dispatcher.query(&asked.path, &caller)?;
-        let question = Arc::new(Question::new(function.path.clone(), asked)?);
+        let question = Arc::new(QueryKey::new(function.path.clone(), asked)?);
         let call = Call::new(services.clone(), function.def, caller, self.flow, services.request_id());
         dispatcher.admit(&function, &Arc::new(call)).await?;
         let limits = services.limits();
@@ -219,8 +219,8 @@ impl LiveConnection {
             question,
             function,
             entry: None,
-            told: None,
-            is_passing: false,
+            sent: None,
+            is_transient: false,
             is_marked: false,
             refresh_at: None,
             pace: Pace::new(limits.live_runs_per_second_max),
@@ -230,7 +230,7 @@ impl LiveConnection {
 
     /// Removes the query of this number.
     pub fn unsubscribe(&mut self, number: u32) {
-        self.rejected.retain(|told| told.query != number);
+        self.rejected.retain(|result| result.query != number);
         self.refused.remove(&number);
         let mut state = self.hub.lock();
         let own = &state.connections[self.id].subscriptions;
@@ -240,22 +240,22 @@ impl LiveConnection {
         }
     }
 
-    /// The client has the results of all queries that follow as of this commit: the first update leaves out those that
-    /// no later one has touched.
+    /// Resumes a connection: the client already has the results of the following queries at this commit. The first
+    /// update leaves out the results that no later commit has touched.
     pub fn resume(&mut self, commit: Commit) {
         self.resumed = Some(commit);
     }
 
-    /// The commit as of which the client knows everything.
+    /// Returns the commit up to which the client has all results.
     pub fn reached(&self) -> Commit {
         self.reached
     }
 
-    /// Waits until a result has changed, and takes all queries to a later commit. The first update has every query.
+    /// Waits until a result has changed, and brings all queries to a later commit. The first update has every query.
     ///
     /// # Errors
-    /// `OVERLOADED` if the results take more than a connection may hold, `UNAVAILABLE` if the operator has ended it: it
-    /// is at its end.
+    /// `OVERLOADED` if the results exceed the limit of a connection; `UNAVAILABLE` if the operator has ended it. Both
+    /// end the connection.
     pub async fn next(&mut self) -> Result<Update> {
         loop {
             self.due().await;
@@ -284,7 +284,7 @@ impl LiveConnection {
         }
     }
 
-    /// Takes all queries to the newest commit now; `None` if no result has changed.
+    /// Brings all queries to the latest commit now. Returns `None` if no result has changed.
     ///
     /// # Errors
     /// As [`LiveConnection::next`].
@@ -305,14 +305,14 @@ impl LiveConnection {
         }
     }
 
-    /// The commit as of which nothing is to be looked at, if that is so.
+    /// Returns the commit up to which all results are current, or `None` if a result must be checked.
     fn all_known(&self) -> Option<Commit> {
         let state = self.hub.lock();
         let is_known = state.connections[self.id].marked.is_empty() && self.rejected.is_empty();
         is_known.then(|| state.position())
     }
 
-    /// When the next turn is to be taken.
+    /// Returns the time of the next turn.
     fn next_turn(&mut self) -> Due {
         if self.hub.lock().connections[self.id].is_ended {
             return Due::Ended;
@@ -332,7 +332,7 @@ impl LiveConnection {
             }
         }
         let marked = &state.connections[self.id].marked;
-        // They move together: those that may run already wait for those that may not.
+        // All queries move together: those that may run already wait for those that may not.
         match marked.iter().map(|id| state.subscriptions[*id].pace.next_at()).max() {
             Some(time) if time <= now => Due::Now,
             Some(time) => {
@@ -358,21 +358,21 @@ impl LiveConnection {
             let (connection, caller) = (self.id, self.caller.clone());
             let todo = todo(&state, connection, at, &caller, self.flow);
             let take = |(id, todo)| match todo {
-                Todo::Take(run) => Some(Brought { id, run, is_new: false }),
+                Todo::Take(run) => Some(TurnResult { id, run, is_new: false }),
                 Todo::Run(_) => None,
             };
-            // What was touched in this moment has to be run: the next turn takes all of them together.
+            // A result that a commit has just touched must run: the next turn takes all of them together.
             let Some(runs) = todo.into_iter().map(take).collect() else { return Ok(None) };
             Ok((at, runs))
         };
-        let (commit, runs): (Commit, Vec<Brought>) = match taken {
+        let (commit, runs): (Commit, Vec<TurnResult>) = match taken {
             Ok(taken) => taken,
             Err(error) => self.all_failed(&error),
         };
         let is_again = |id: &SubscriptionId| {
-            hub.lock().subscriptions.get(*id).is_some_and(|subscription| subscription.told.is_some())
+            hub.lock().subscriptions.get(*id).is_some_and(|subscription| subscription.sent.is_some())
         };
-        if runs.iter().any(|brought| brought.run.failed.is_some_and(passes) && is_again(&brought.id)) {
+        if runs.iter().any(|result| result.run.failed.is_some_and(is_transient_error) && is_again(&result.id)) {
             let since = *self.failing_since.get_or_insert_with(Instant::now);
             if since.elapsed() < hub.dispatcher.services().limits().live_retry_timeout {
                 drop(claims);
@@ -381,17 +381,17 @@ impl LiveConnection {
             }
         }
         self.failing_since = None;
-        let update = self.settle(commit, runs);
+        let update = self.apply(commit, runs);
         drop(claims);
         update
     }
 
-    /// Whether something has to be run in this turn. What others wait for, too, is claimed.
+    /// Returns true if a query must run in this turn. Claims the entries that other connections wait for too.
     async fn claim(&self) -> (bool, Claims) {
         loop {
             let ended = self.hub.run_ended.notified();
             let mut ended = std::pin::pin!(ended);
-            // From here on, so that no end is missed of a run that is seen under way.
+            // Enabled before the check, so that the end of a run that the check sees is not missed.
             ended.as_mut().enable();
             if let Some(claimed) = self.try_claim() {
                 return claimed;
@@ -400,8 +400,8 @@ impl LiveConnection {
         }
     }
 
-    /// `None`: what it needs is run for another connection now. All is claimed or nothing, so that no two wait for each
-    /// other.
+    /// Returns `None` if another connection runs an entry that it needs. It claims all entries or none, so that no two
+    /// connections wait for each other.
     fn try_claim(&self) -> Option<(bool, Claims)> {
         let mut state = self.hub.lock();
         let (mut runs_at_all, mut claimed) = (false, Vec::new());
@@ -421,17 +421,18 @@ impl LiveConnection {
         Some((runs_at_all, Claims { hub: self.hub.clone(), entries: claimed }))
     }
 
-    /// Runs what is marked in one snapshot.
-    async fn run(&self) -> Result<(Commit, Vec<Brought>)> {
+    /// Runs the marked queries in one snapshot.
+    async fn run(&self) -> Result<(Commit, Vec<TurnResult>)> {
         let hub = self.hub.clone();
         let (connection, caller, flow) = (self.id, self.caller.clone(), self.flow);
         let services = self.hub.dispatcher.services();
         let noted_max = services.limits().live_reads_noted_max;
         let has_run = Cell::new(false);
         let read = move |reader: Rc<dyn Reader>| {
-            // What ran was charged and counted. What is marked stays so, and has its next turn.
+            // The runs were charged and counted, so they are not repeated. Marked queries stay marked for the next
+            // turn.
             if has_run.replace(true) {
-                return Err(StoreError::Contended("it is read in the next turn".to_owned()).into());
+                return Err(StoreError::Contended("the next turn reads it".to_owned()).into());
             }
             let commit = reader.pin()?;
             let reader = Rc::new(RecordingReader::new(reader, noted_max));
@@ -440,10 +441,10 @@ impl LiveConnection {
                 todo(&state, connection, commit, &caller, flow)
             };
             let run = |(id, todo)| match todo {
-                Todo::Take(run) => Brought { id, run, is_new: false },
+                Todo::Take(run) => TurnResult { id, run, is_new: false },
                 Todo::Run(asked) => {
                     let run = Arc::new(asked.run(&hub.dispatcher, &reader, commit));
-                    Brought { id, run, is_new: true }
+                    TurnResult { id, run, is_new: true }
                 }
             };
             Ok((commit, todo.into_iter().map(run).collect()))
@@ -451,35 +452,35 @@ impl LiveConnection {
         services.store().read(Access::Everyone, flow, &LatencyClass::unknown(), read).await.map_err(Error::from)?
     }
 
-    /// What is told if nothing could be run.
-    fn all_failed(&self, error: &Error) -> (Commit, Vec<Brought>) {
+    /// Returns the results for the case that no query could run.
+    fn all_failed(&self, error: &Error) -> (Commit, Vec<TurnResult>) {
         let state = self.hub.lock();
         let commit = state.position();
         let run = Arc::new(Run {
-            told: envelope::failure(error, &LogLines::default()).split_off(1).into(),
+            json: envelope::failure(error, &LogLines::default()).split_off(1).into(),
             failed: Some(error.code()),
             journal: None,
             reads: ReadSet::default(),
             inputs: Inputs::UNANNOUNCED,
             commit,
         });
-        let brought = |id: &SubscriptionId| Brought { id: *id, run: run.clone(), is_new: false };
-        (commit, state.connections[self.id].marked.iter().map(brought).collect())
+        let result = |id: &SubscriptionId| TurnResult { id: *id, run: run.clone(), is_new: false };
+        (commit, state.connections[self.id].marked.iter().map(result).collect())
     }
 
-    /// Takes in what was run, and finds what the client has to be told.
-    fn settle(&mut self, commit: Commit, runs: Vec<Brought>) -> Result<Option<Update>> {
+    /// Applies the results of a turn, and returns the update for the client.
+    fn apply(&mut self, commit: Commit, runs: Vec<TurnResult>) -> Result<Option<Update>> {
         let limits = self.hub.dispatcher.services().limits();
         let mut results = std::mem::take(&mut self.rejected);
         let resumed = self.resumed.take();
         let mut state = self.hub.lock();
-        for Brought { id, run, is_new } in runs {
-            state.settle(id, &run);
+        for TurnResult { id, run, is_new } in runs {
+            state.apply_run(id, &run);
             let Some(subscription) = state.subscriptions.get_mut(id) else { continue };
             subscription.pace.count_run();
             if is_new {
                 let stats = self.hub.stats();
-                let runs = match subscription.told {
+                let runs = match subscription.sent {
                     None => &stats.runs_subscribed,
                     Some(_) if subscription.refresh_at.is_some_and(|time| time <= Instant::now()) => {
                         &stats.runs_refreshed
@@ -493,22 +494,23 @@ impl LiveConnection {
                 None => run.ages().then_some(limits.live_refresh),
             };
             subscription.refresh_at = refresh.map(|time| Instant::now() + time);
-            subscription.is_passing = run.failed.is_some_and(passes);
-            if subscription.told.as_ref() != Some(&run.told) {
-                let is_first = subscription.told.replace(run.told.clone()).is_none();
-                // Where its pages ended before is not known any more.
-                let is_known = run.journal.is_none() && resumed.is_some_and(|since| state.stands_since(&run, since));
+            subscription.is_transient = run.failed.is_some_and(is_transient_error);
+            if subscription.sent.as_ref() != Some(&run.json) {
+                let is_first = subscription.sent.replace(run.json.clone()).is_none();
+                // The end of its pages at the earlier commit is unknown.
+                let is_known =
+                    run.journal.is_none() && resumed.is_some_and(|since| state.is_unchanged_since(&run, since));
                 if is_first && is_known {
                     continue;
                 }
                 let subscription = &state.subscriptions[id];
                 let journal = subscription.question.journal.clone();
-                results.push(Told { query: subscription.number, json: run.told.clone(), journal });
+                results.push(QueryResult { query: subscription.number, json: run.json.clone(), journal });
             }
         }
         let own = &state.connections[self.id].subscriptions;
-        let held: usize = own.iter().filter_map(|id| state.subscriptions[*id].told.as_ref()).map(Bytes::len).sum();
-        let is_lasting = self.refused.is_empty() && own.iter().all(|id| !state.subscriptions[*id].is_passing);
+        let held: usize = own.iter().filter_map(|id| state.subscriptions[*id].sent.as_ref()).map(Bytes::len).sum();
+        let is_lasting = self.refused.is_empty() && own.iter().all(|id| !state.subscriptions[*id].is_transient);
         drop(state);
         if held > limits.live_result_bytes_max {
             let max = limits.live_result_bytes_max;
@@ -517,7 +519,7 @@ impl LiveConnection {
         }
         self.reached = self.reached.max(commit);
         self.hub.stats().sent.fetch_add(results.len() as u64, Relaxed);
-        results.sort_by_key(|told| told.query);
+        results.sort_by_key(|result| result.query);
         Ok((resumed.is_some() || !results.is_empty()).then_some(Update { commit, results, is_lasting }))
     }
 }
@@ -535,7 +537,7 @@ enum Due {
     Ended,
 }
 
-/// What a turn at this commit has to do for a connection whose marks are known up to it.
+/// Returns the work of a turn at this commit, for a connection whose marks are valid up to it.
 fn todo(
     state: &Current<'_>,
     connection: ConnectionId,
@@ -543,7 +545,7 @@ fn todo(
     caller: &Caller,
     flow: Flow,
 ) -> Vec<(SubscriptionId, Todo)> {
-    // It may be gone by now.
+    // The connection may be closed by now.
     let Some(connection) = state.connections.get(connection) else { return Vec::new() };
     let one = |id: &SubscriptionId| {
         let subscription = &state.subscriptions[*id];
@@ -554,12 +556,12 @@ fn todo(
         });
         let todo = match good {
             Some(entry) => Todo::Take(entry.latest.clone()),
-            None => Todo::Run(Asked {
+            None => Todo::Run(RunRequest {
                 question: subscription.question.clone(),
                 function: subscription.function.clone(),
                 caller: caller.clone(),
                 flow,
-                why: if subscription.told.is_none() { Why::Subscribed } else { Why::Again },
+                why: if subscription.sent.is_none() { RunReason::Subscribed } else { RunReason::Again },
             }),
         };
         (*id, todo)

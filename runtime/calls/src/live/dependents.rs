@@ -1,5 +1,5 @@
-//! Who depends on what: for each table the rows and the ranges of indexes that somebody has read, to be found by a
-//! change of a row.
+//! The index of dependents: for each table the rows and index ranges that each dependent has read. A change of a row
+//! finds its dependents here.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -10,35 +10,35 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use convoke_store::index_key::{self, Edge};
 use convoke_store::{ChangeSet, Commits, ReadSet, RowChange};
 
-/// Whose result it is that depends on what was read.
+/// A result that depends on reads.
 pub(crate) type Dependent = usize;
 
-/// What all dependents have read.
+/// The reads of all dependents.
 pub(crate) struct Dependents {
     tables: FxHashMap<&'static str, Table>,
-    /// Those that have read anything at all.
+    /// Dependents with any reads.
     all: FxHashSet<Dependent>,
     commits: Arc<Commits>,
 }
 
 #[derive(Default)]
 struct Table {
-    /// Those that have read anything of it.
+    /// Dependents with any reads of the table.
     all: FxHashSet<Dependent>,
-    /// Those that have read so much of it that any change counts.
+    /// Dependents that have read so much of the table that any change affects them.
     whole: FxHashSet<Dependent>,
     ids: FxHashMap<u128, Vec<Dependent>>,
-    /// By the index's place in the table; none = by id.
+    /// By the index's position in the table; none: by id.
     ranges: FxHashMap<Option<usize>, IntervalTree<Edge, Vec<Dependent>>>,
 }
 
 impl Dependents {
-    /// Nobody's. The rows of tables that somebody depends on are asked for from `commits`.
+    /// Creates an empty index. It subscribes to row-level changes of the tables with dependents from `commits`.
     pub(crate) fn new(commits: Arc<Commits>) -> Self {
         Self { tables: FxHashMap::default(), all: FxHashSet::default(), commits }
     }
 
-    /// `dependent` has read this.
+    /// Records the reads of `dependent`.
     pub(crate) fn insert(&mut self, dependent: Dependent, reads: &ReadSet) {
         self.all.insert(dependent);
         for (name, reads) in &reads.tables {
@@ -64,7 +64,7 @@ impl Dependents {
         }
     }
 
-    /// `dependent` depends no longer on this, which it was inserted with.
+    /// Removes the reads of `dependent`, which are those of its insertion.
     pub(crate) fn remove(&mut self, dependent: Dependent, reads: &ReadSet) {
         self.all.remove(&dependent);
         for (name, reads) in &reads.tables {
@@ -97,16 +97,16 @@ impl Dependents {
         }
     }
 
-    /// `dependent`, which was inserted with `former`, has read something else.
+    /// Replaces the reads of `dependent`, which was inserted with `former`.
     pub(crate) fn replace(&mut self, dependent: Dependent, former: &ReadSet, reads: &ReadSet) {
-        // In this order, the rows of no table cease to be told in between.
+        // In this order, the row-level changes of each table are recorded without a gap.
         reads.tables.keys().for_each(|table| self.commits.watch(table));
         self.remove(dependent, former);
         self.insert(dependent, reads);
         reads.tables.keys().for_each(|table| self.commits.unwatch(table));
     }
 
-    /// Those whose results these changes may have changed.
+    /// Returns the dependents whose results these changes may have changed.
     pub(crate) fn touched(&self, changes: &ChangeSet) -> FxHashSet<Dependent> {
         if changes.everything {
             return self.all.clone();
@@ -139,7 +139,7 @@ impl Table {
     }
 }
 
-/// Those whose range has this place.
+/// Returns the dependents whose range contains this key.
 fn at(tree: &IntervalTree<Edge, Vec<Dependent>>, place: &[u8]) -> Vec<Dependent> {
     let only: Range<Edge> = Edge::At(place.into())..index_key::after(place);
     tree.iter_overlaps(&only).flat_map(|(_, dependents)| dependents.iter().copied()).collect()

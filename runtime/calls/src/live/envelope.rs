@@ -1,4 +1,4 @@
-//! What a request for live results asks.
+//! The envelope of a request for live results.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -14,9 +14,9 @@ pub struct AskedQuery {
     pub path: String,
     /// The arguments' JSON.
     pub args: String,
-    /// How values are written.
+    /// Format of values.
     pub format: Format,
-    /// Where its pages end, if this client was told so before ([`Told::journal`](super::Told::journal)).
+    /// The end of its pages, if the client received it before ([`QueryResult::journal`](super::QueryResult::journal)).
     pub journal: Option<String>,
 }
 
@@ -52,7 +52,7 @@ impl AskedQuery {
         wire.queries.into_iter().map(one).collect()
     }
 
-    /// One query whose parts stand apart.
+    /// Reads one query from separate parts.
     ///
     /// # Errors
     /// As [`AskedQuery::read_all`].

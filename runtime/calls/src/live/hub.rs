@@ -1,9 +1,9 @@
-//! All live queries of a runtime: whose results stand, which ones a commit has touched, who waits for them.
+//! All live queries of a runtime: the valid results, the results that a commit has touched, and their subscribers.
 //!
-//! An *entry* is a result that is kept up to date, for one subscription or, if its query did not ask who calls, for all
-//! that ask the same. A commit that touches what an entry has read marks its subscriptions; their connections then have
-//! it run again. All that is known here is true up to one commit, the hub's *position*; commits behind it are taken in
-//! by the first who comes ([`Hub::lock`]).
+//! An *entry* is a result that is kept up to date: for one subscription or, if its query did not use the caller, for
+//! all subscriptions with the same query. A commit that touches the reads of an entry marks its subscriptions, and
+//! their connections run it again. The state is valid up to one commit, the hub's *position*. The next thread that
+//! locks the state applies later commits ([`Hub::lock`]).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -16,7 +16,7 @@ use tokio::sync::{Notify, Semaphore};
 use tokio::time::Instant;
 
 use super::dependents::Dependents;
-use super::query::{Question, Run};
+use super::query::{QueryKey, Run};
 use crate::call::dispatch::Dispatcher;
 use crate::context::shared::Inputs;
 use crate::registry::Registered;
@@ -27,42 +27,42 @@ use convoke_store::{Commit, Commits};
 /// The live queries of a runtime.
 pub struct Hub {
     pub(super) dispatcher: Arc<Dispatcher>,
-    state: Mutex<State>,
-    /// Told when a shared run has ended, whatever it came to.
+    state: Mutex<HubState>,
+    /// Notified when a shared run has ended, with any result.
     pub(super) run_ended: Notify,
-    /// One for each connection whose queries may run at this moment.
+    /// One permit per connection whose queries may run concurrently.
     pub(super) runners: Semaphore,
     pub(super) stats: Stats,
 }
 
-/// What is counted of live queries.
+/// Counters of live queries.
 #[derive(Debug, Default)]
 pub struct Stats {
-    /// Runs that a subscription made.
+    /// Runs for a new subscription.
     pub runs_subscribed: AtomicU64,
-    /// Runs that a commit caused.
+    /// Runs after a commit.
     pub runs_changed: AtomicU64,
-    /// Runs of queries whose results grow old by themselves.
+    /// Runs of queries whose results change with time.
     pub runs_refreshed: AtomicU64,
-    /// Results that were handed on.
+    /// Results that were sent.
     pub sent: AtomicU64,
-    /// Results that were out of date before anybody had taken them.
+    /// Results that were outdated before a client received them.
     pub replaced: AtomicU64,
     met: [AtomicU64; Bound::ALL.len()],
 }
 
-/// A bound of live queries, each a setting of its own.
+/// A limit of live queries. Each is a separate setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bound {
-    /// `live_connections_per_caller_max`: a connection was refused.
+    /// `live_connections_per_caller_max`: a connection was rejected.
     Connections,
-    /// `live_queries_max`: a query was refused.
+    /// `live_queries_max`: a query was rejected.
     Queries,
     /// `live_result_bytes_max`: a connection was ended.
     ResultBytes,
-    /// `live_runs_per_second_max`: a run was put off.
+    /// `live_runs_per_second_max`: a run was delayed.
     Runs,
-    /// `live_mutations_queued_max` or `live_actions_max`: a connection was not read from for a while.
+    /// `live_mutations_queued_max` or `live_actions_max`: reading from a connection was paused.
     Calls,
     /// `live_message_bytes_max`: a connection was ended.
     MessageBytes,
@@ -71,7 +71,7 @@ pub enum Bound {
 }
 
 impl Bound {
-    /// All of them, in the order of their declaration.
+    /// All limits, in the order of their declaration.
     pub const ALL: [Bound; 7] = [
         Bound::Connections,
         Bound::Queries,
@@ -82,7 +82,7 @@ impl Bound {
         Bound::Connect,
     ];
 
-    /// Its name in metrics.
+    /// Returns its name in metrics.
     pub fn name(self) -> &'static str {
         match self {
             Bound::Connections => "connections",
@@ -97,12 +97,12 @@ impl Bound {
 }
 
 impl Stats {
-    /// A bound was met once more.
+    /// Counts that a limit was reached.
     pub fn meet(&self, bound: Bound) {
         self.met[bound as usize].fetch_add(1, Relaxed);
     }
 
-    /// How often a bound was met.
+    /// Returns the number of times that a limit was reached.
     pub fn met(&self, bound: Bound) -> u64 {
         self.met[bound as usize].load(Relaxed)
     }
@@ -112,29 +112,29 @@ pub(super) type EntryId = usize;
 pub(super) type SubscriptionId = usize;
 pub(super) type ConnectionId = usize;
 
-pub(super) struct State {
-    /// Everything here is true up to this commit.
+pub(super) struct HubState {
+    /// The state is valid up to this commit.
     position: Commit,
     commits: Arc<Commits>,
     pub entries: Slab<Entry>,
-    shared: FxHashMap<Arc<Question>, EntryId>,
+    shared: FxHashMap<Arc<QueryKey>, EntryId>,
     pub subscriptions: Slab<Subscription>,
     pub connections: Slab<Connection>,
     dependents: Dependents,
-    /// How many connections each owner has.
+    /// Number of connections per owner.
     owners: FxHashMap<Owner, usize>,
-    /// How many connections there ever were.
+    /// Number of connections since the start.
     connected: u64,
     is_followed: bool,
 }
 
 pub(super) struct Entry {
-    question: Arc<Question>,
+    question: Arc<QueryKey>,
     pub is_shared: bool,
     pub latest: Arc<Run>,
-    /// Whether a commit up to the position has touched what it read.
+    /// True if a commit up to the position has touched its reads.
     pub is_stale: bool,
-    /// Whether somebody runs it now, for all.
+    /// True if a connection runs it now, for all subscriptions.
     pub is_running: bool,
     subscriptions: Vec<SubscriptionId>,
 }
@@ -143,26 +143,26 @@ pub(super) struct Subscription {
     pub connection: ConnectionId,
     /// The client's number of the query.
     pub number: u32,
-    pub question: Arc<Question>,
+    pub question: Arc<QueryKey>,
     pub function: Registered,
     pub entry: Option<EntryId>,
-    /// What the client was told last.
-    pub told: Option<bytes::Bytes>,
-    /// Whether that says nothing of the query: another run may end well.
-    pub is_passing: bool,
-    /// Whether its result has to be looked at again.
+    /// The result that was last sent to the client.
+    pub sent: Option<bytes::Bytes>,
+    /// True if that result is a transient failure: another run may succeed.
+    pub is_transient: bool,
+    /// True if its result must be checked again.
     pub is_marked: bool,
-    /// When it is to be run again without a cause.
+    /// Time of the next run without a change.
     pub refresh_at: Option<Instant>,
-    /// Before, it may not run again.
+    /// Rate limit of its runs.
     pub pace: Pace,
 }
 
-/// So many runs a second, as many of them at once.
+/// A rate limit: a number of runs per second, with a burst of the same number.
 pub(super) struct Pace {
     interval: Duration,
     runs_at_once: u32,
-    /// When all of them may be made again.
+    /// Time at which a full burst is available again.
     rested_at: Instant,
 }
 
@@ -172,7 +172,7 @@ impl Pace {
         Self { interval: Duration::from_secs(1) / runs, runs_at_once: runs, rested_at: Instant::now() }
     }
 
-    /// When the next run may be made.
+    /// Returns the time at which the next run is allowed.
     pub(super) fn next_at(&self) -> Instant {
         (self.rested_at + self.interval).checked_sub(self.interval * self.runs_at_once).unwrap_or(self.rested_at)
     }
@@ -186,15 +186,15 @@ pub(super) struct Connection {
     pub marked: FxHashSet<SubscriptionId>,
     pub subscriptions: FxHashSet<SubscriptionId>,
     pub wake: Arc<Notify>,
-    /// Whom it counts for, if it counts.
+    /// Owner that it counts for, if any.
     owner: Option<Owner>,
-    /// What tells it from all others, also those that are gone.
+    /// Number, never reused in this process.
     pub number: u64,
     pub caller: Caller,
     pub opened_at: Instant,
-    /// Since when a result that its client has is out of date.
+    /// Time since which a result of the client is outdated.
     pub behind_since: Option<Instant>,
-    /// Whether the operator has ended it.
+    /// True if the operator has ended it.
     pub is_ended: bool,
 }
 
@@ -207,34 +207,34 @@ impl Connection {
     }
 }
 
-/// Whose connections are counted together.
+/// The owner of connections that are counted together.
 pub type Owner = Arc<str>;
 
-/// The state, true up to the newest commit that was published when it was locked.
+/// The state, valid up to the latest commit that was published when it was locked.
 pub(super) struct Current<'a> {
-    state: MutexGuard<'a, State>,
+    state: MutexGuard<'a, HubState>,
     stats: &'a Stats,
 }
 
 impl std::ops::Deref for Current<'_> {
-    type Target = State;
-    fn deref(&self) -> &State {
+    type Target = HubState;
+    fn deref(&self) -> &HubState {
         &self.state
     }
 }
 
 impl std::ops::DerefMut for Current<'_> {
-    fn deref_mut(&mut self) -> &mut State {
+    fn deref_mut(&mut self) -> &mut HubState {
         &mut self.state
     }
 }
 
 impl Hub {
-    /// No live queries yet.
+    /// Creates a hub without live queries.
     pub(crate) fn new(dispatcher: Arc<Dispatcher>) -> Arc<Self> {
         let services = dispatcher.services();
         let commits = services.store().commits().clone();
-        let state = State {
+        let state = HubState {
             position: commits.newest(),
             entries: Slab::new(),
             shared: FxHashMap::default(),
@@ -251,25 +251,25 @@ impl Hub {
         Arc::new(Self { state, run_ended: Notify::new(), runners, stats: Stats::default(), dispatcher })
     }
 
-    /// What is counted.
+    /// Returns the counters.
     pub fn stats(&self) -> &Stats {
         &self.stats
     }
 
-    /// How many connections and subscriptions there are.
+    /// Returns the number of connections and of subscriptions.
     pub fn counts(&self) -> (usize, usize) {
         let state = self.state.lock();
         (state.connections.len(), state.subscriptions.len())
     }
 
-    /// The state, with all commits taken in that are published.
+    /// Locks the state, and applies all published commits to it.
     pub(super) fn lock(&self) -> Current<'_> {
         let mut current = Current { state: self.state.lock(), stats: &self.stats };
         current.catch_up();
         current
     }
 
-    /// Takes in a connection, if its owner has not as many as may be. Without an owner it is not counted.
+    /// Adds a connection, unless its owner has the maximum number. A connection without an owner is not counted.
     ///
     /// # Errors
     /// `OVERLOADED`.
@@ -301,7 +301,7 @@ impl Hub {
         Ok((id, wake))
     }
 
-    /// Takes in commits as they are published, for as long as there are connections.
+    /// Applies commits as they are published, for as long as there are connections.
     fn follow(self: &Arc<Self>, commits: &Commits) {
         let (hub, mut published) = (Arc::downgrade(self), commits.published());
         tokio::spawn(async move {
@@ -350,8 +350,8 @@ impl Current<'_> {
     }
 }
 
-impl State {
-    /// The commit up to which everything here is true.
+impl HubState {
+    /// Returns the commit up to which the state is valid.
     pub(super) fn position(&self) -> Commit {
         self.position
     }
@@ -379,7 +379,7 @@ impl State {
     /// Counts a connection for another owner from now on.
     ///
     /// # Errors
-    /// `OVERLOADED`: it is still counted for the former one.
+    /// `OVERLOADED`; then the connection still counts for the former owner.
     pub(super) fn move_to(&mut self, id: ConnectionId, owner: Option<Owner>, of_owner_max: usize) -> Result<()> {
         if self.connections[id].owner != owner {
             self.count(owner.as_ref(), of_owner_max)?;
@@ -389,8 +389,7 @@ impl State {
         Ok(())
     }
 
-    /// A subscription's caller is another one: a result of its own says nothing any more, and one of everybody's is
-    /// looked at again.
+    /// Handles a new caller of a subscription: a separate result is dropped, and a shared one is checked again.
     pub(super) fn change_caller(&mut self, id: SubscriptionId) {
         let own = self.subscriptions[id].entry.filter(|entry| !self.entries[*entry].is_shared);
         if let Some(entry) = own {
@@ -413,7 +412,7 @@ impl State {
         }
     }
 
-    /// Has a subscription's result looked at again; says whether that was not to be done already.
+    /// Marks a subscription, so that its result is checked again. Returns false if it was marked before.
     pub(super) fn mark(&mut self, id: SubscriptionId) -> bool {
         let subscription = &mut self.subscriptions[id];
         let connection = &mut self.connections[subscription.connection];
@@ -442,7 +441,7 @@ impl State {
         }
     }
 
-    /// A subscription depends no longer on an entry, which falls with the last one.
+    /// Removes a subscription from an entry. An entry without subscriptions is removed.
     fn leave(&mut self, id: SubscriptionId, entry_id: EntryId) {
         let entry = &mut self.entries[entry_id];
         entry.subscriptions.retain(|other| *other != id);
@@ -455,18 +454,18 @@ impl State {
         }
     }
 
-    /// The result that all share who ask this.
-    fn shared(&self, question: &Question) -> Option<EntryId> {
+    /// Returns the shared entry of a query.
+    fn shared(&self, question: &QueryKey) -> Option<EntryId> {
         self.shared.get(question).copied()
     }
 
-    /// Takes in a run that was made for a subscription: it, and others who ask the same, have its result from now on.
-    pub(super) fn settle(&mut self, id: SubscriptionId, run: &Arc<Run>) {
+    /// Applies a run that was made for a subscription: it, and others with the same query, now have its result.
+    pub(super) fn apply_run(&mut self, id: SubscriptionId, run: &Arc<Run>) {
         let Some(subscription) = self.subscriptions.get_mut(id) else { return };
         // From now on its pages end where they ended in this run.
         if run.failed.is_none() && subscription.question.journal != run.journal {
             let journal = run.journal.clone();
-            subscription.question = Arc::new(Question { journal, ..(*subscription.question).clone() });
+            subscription.question = Arc::new(QueryKey { journal, ..(*subscription.question).clone() });
         }
         let (question, own) = (subscription.question.clone(), subscription.entry);
         let to = if run.is_for_everybody() {
@@ -476,10 +475,10 @@ impl State {
         };
         let to = match to {
             Some(entry) => {
-                self.renew(entry, run);
+                self.update_entry(entry, run);
                 entry
             }
-            None => self.enter(&question, run),
+            None => self.add_entry(&question, run),
         };
         if own != Some(to) {
             self.entries[to].subscriptions.push(id);
@@ -488,9 +487,9 @@ impl State {
                 self.leave(id, own);
             }
         }
-        // Another run may have shown a later commit while this one was under way.
+        // A concurrent run may have shown a later commit.
         let entry = &self.entries[to];
-        let is_behind = entry.latest.commit > run.commit && entry.latest.told != run.told;
+        let is_behind = entry.latest.commit > run.commit && entry.latest.json != run.json;
         let is_marked = entry.is_stale || is_behind;
         let subscription = &mut self.subscriptions[id];
         subscription.is_marked = is_marked;
@@ -501,7 +500,7 @@ impl State {
         }
     }
 
-    fn enter(&mut self, question: &Arc<Question>, run: &Arc<Run>) -> EntryId {
+    fn add_entry(&mut self, question: &Arc<QueryKey>, run: &Arc<Run>) -> EntryId {
         let is_shared = run.is_for_everybody();
         let entry = self.entries.insert(Entry {
             question: question.clone(),
@@ -518,7 +517,7 @@ impl State {
         entry
     }
 
-    fn renew(&mut self, id: EntryId, run: &Arc<Run>) {
+    fn update_entry(&mut self, id: EntryId, run: &Arc<Run>) {
         if self.entries[id].latest.commit > run.commit || Arc::ptr_eq(&self.entries[id].latest, run) {
             return;
         }
@@ -531,18 +530,18 @@ impl State {
         }
     }
 
-    /// Whether a run's result was the same at an earlier commit of this process.
-    pub(super) fn stands_since(&self, run: &Run, since: Commit) -> bool {
+    /// Returns true if a run's result was the same at an earlier commit of this process.
+    pub(super) fn is_unchanged_since(&self, run: &Run, since: Commit) -> bool {
         let rests_on_rows = !run.ages() && !run.inputs.has(Inputs::MEMORY);
         rests_on_rows && since <= run.commit && !self.is_touched_until(run, since, run.commit)
     }
 
-    /// Whether a commit behind a run, up to the position, has touched what it read.
+    /// Returns true if a commit after a run, up to the position, has touched its reads.
     fn is_touched(&self, run: &Run) -> bool {
         self.is_touched_until(run, run.commit, self.position)
     }
 
-    /// Whether a commit behind `after`, up to `until`, has touched what a run read.
+    /// Returns true if a commit after `after`, up to `until`, has touched the reads of a run.
     pub(super) fn is_touched_until(&self, run: &Run, after: Commit, until: Commit) -> bool {
         after < until
             && self.commits.since(after).is_none_or(|since| {

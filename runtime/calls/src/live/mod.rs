@@ -1,8 +1,8 @@
-//! Live queries: whose callers are told of every new result until they end it.
+//! Live queries: a client receives every new result until it ends the query.
 //!
-//! A commit says what it changed, and a run what it read; where they meet, the run is made again. `dependents` finds who
-//! has read what a commit changed, `query` runs a query once, `hub` knows whose results stand, and `connection` is what
-//! a transport holds of all that. `clients` is what an operator sees of it, `across` what they do from another node.
+//! A commit lists its changes, and a run records its reads. If they overlap, the query runs again. `dependents` finds
+//! the readers of a change, `query` runs a query once, `hub` knows which results are valid, and `connection` is a
+//! transport's handle. `clients` is the operator's view, and `across` ends connections of other nodes.
 
 mod across;
 mod clients;
@@ -14,6 +14,6 @@ mod query;
 
 pub use across::ConnectionName;
 pub use clients::{LiveClient, WatchedQuery};
-pub use connection::{LiveConnection, Told, Update};
+pub use connection::{LiveConnection, QueryResult, Update};
 pub use envelope::AskedQuery;
 pub use hub::{Bound, Hub, Owner, Stats};

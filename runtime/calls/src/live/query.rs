@@ -1,4 +1,4 @@
-//! One live query: which function with which arguments, and one run of it on a snapshot.
+//! One live query: a function with its arguments, and one run of it on a snapshot.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use bytes::Bytes;
 
 use super::AskedQuery;
-use crate::call::dispatch::{Dispatcher, Ended};
+use crate::call::dispatch::{CallEnd, Dispatcher};
 use crate::call::envelope;
 use crate::codec::decode::Body;
 use crate::codec::{Format, convex_json};
@@ -22,82 +22,82 @@ use convoke_core::error::{Code, Error, Result};
 use convoke_core::identity::Caller;
 use convoke_store::{Commit, Flow, PageEnds, ReadSet, RecordingReader};
 
-/// What is asked, the same for every caller.
+/// The key of a live query, the same for every caller.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Question {
+pub(crate) struct QueryKey {
     /// The function.
     pub path: Arc<str>,
     /// The arguments' JSON, members by name.
     pub args: Arc<str>,
-    /// How values are written in it and in the result.
+    /// Format of the values in the arguments and in the result.
     pub format: Format,
-    /// Where its pages end, if it reads pages that were read before.
+    /// The end of its pages, if it reads pages again.
     pub journal: Option<Arc<str>>,
 }
 
 /// One run of a query.
 pub(crate) struct Run {
-    /// What it came to: the members of a result's object behind `"query":N,`, and the closing brace.
-    pub told: Bytes,
-    /// Its error, if it ended in one.
+    /// Its result: the members of a result's object after `"query":N,`, and the closing brace.
+    pub json: Bytes,
+    /// Its error, if it failed.
     pub failed: Option<Code>,
-    /// Where its pages end, if it read any.
+    /// The end of its pages, if it read any.
     pub journal: Option<Arc<str>>,
-    /// What it read.
+    /// Its reads.
     pub reads: ReadSet,
-    /// What else its result may rest on.
+    /// The other inputs that its result may depend on.
     pub inputs: Inputs,
-    /// The commit whose snapshot it ran on.
+    /// The commit of its snapshot.
     pub commit: Commit,
 }
 
 impl Run {
-    /// Whether others who ask the same may have its result.
+    /// Returns true if other subscriptions to the same query may share its result.
     pub(crate) fn is_for_everybody(&self) -> bool {
-        self.inputs.is_none() && !self.reads.is_unannounced && !self.failed.is_some_and(passes)
+        self.inputs.is_none() && !self.reads.is_unannounced && !self.failed.is_some_and(is_transient_error)
     }
 
-    /// Whether its result grows old without a commit.
+    /// Returns true if its result becomes outdated without a commit.
     pub(crate) fn ages(&self) -> bool {
-        self.inputs.has(Inputs::UNANNOUNCED) || self.reads.is_unannounced || self.failed.is_some_and(passes)
+        self.inputs.has(Inputs::UNANNOUNCED) || self.reads.is_unannounced || self.failed.is_some_and(is_transient_error)
     }
 }
 
-/// Whether an error says nothing of the query, and another run may end well.
-pub(crate) fn passes(code: Code) -> bool {
+/// Returns true for a transient error: another run may succeed.
+pub(crate) fn is_transient_error(code: Code) -> bool {
     matches!(
         code,
         Code::Overloaded | Code::Timeout | Code::Unavailable | Code::NotReady | Code::RateLimited | Code::Internal
     )
 }
 
-/// Why a query is run.
+/// The reason for a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Why {
-    /// Somebody subscribes: it is charged and counted as a call.
+pub(crate) enum RunReason {
+    /// A new subscription: the run is charged and counted as a call.
     Subscribed,
-    /// What it rests on has changed.
+    /// A change of its reads or inputs.
     Again,
 }
 
-/// What a run takes beside its snapshot.
-pub(crate) struct Asked {
-    pub question: Arc<Question>,
+/// The parts of a run beside its snapshot.
+pub(crate) struct RunRequest {
+    pub question: Arc<QueryKey>,
     pub function: Registered,
     pub caller: Caller,
     pub flow: Flow,
-    pub why: Why,
+    pub why: RunReason,
 }
 
-impl Asked {
-    /// Runs the query on a snapshot, which shows `commit`. It always comes to something that can be told.
+impl RunRequest {
+    /// Runs the query on a snapshot of `commit`. It always returns a result that can be sent.
     pub(crate) fn run(&self, dispatcher: &Dispatcher, reader: &Rc<RecordingReader>, commit: Commit) -> Run {
         let services = dispatcher.services();
         let (caller, request_id) = (self.caller.clone(), services.request_id());
         let call = Call::new(services.clone(), self.function.def, caller, self.flow, request_id.clone());
         let call = Arc::new(match self.why {
-            Why::Subscribed => call,
-            Why::Again => call.paid(),
+            RunReason::Subscribed => call,
+            RunReason::Again => call.paid(),
         });
         let capture = Capture::new(services.limits(), request_id, self.function.path.clone());
         let visited = reader.rows_observed();
@@ -110,8 +110,8 @@ impl Asked {
         call.work.rows_read.fetch_add(reader.rows_observed().saturating_sub(visited), Relaxed);
         let log_lines = capture.take();
         let error = result.as_ref().err();
-        if self.why == Why::Subscribed {
-            let ended = Ended {
+        if self.why == RunReason::Subscribed {
+            let ended = CallEnd {
                 function: &self.function,
                 by: By::Caller,
                 key: None,
@@ -120,38 +120,38 @@ impl Asked {
                 arguments: Some(Body::Args(&self.question.args, self.question.format)),
                 result_bytes: result.as_ref().ok().map(Vec::len),
             };
-            // Only the record of a key's use is waited for, and that is the connection's.
+            // The returned future only records the use of a key, which the connection does itself.
             drop(dispatcher.completed(&call, ended, &capture));
         }
         let failed = error.map(Error::code);
-        let told = match result {
+        let json = match result {
             Ok(value) => {
-                let mut told = Vec::with_capacity(value.len() + 32);
-                told.extend_from_slice(br#""status":"success","value":"#);
-                told.extend_from_slice(&value);
-                told.push(b'}');
-                told
+                let mut json = Vec::with_capacity(value.len() + 32);
+                json.extend_from_slice(br#""status":"success","value":"#);
+                json.extend_from_slice(&value);
+                json.push(b'}');
+                json
             }
-            // Behind its opening brace.
+            // The members follow the opening brace.
             Err(error) => match self.question.format {
                 Format::Json => envelope::failure(&error, &log_lines),
                 Format::ConvexEncoded => envelope::failure(&envelope::encoded_error(error), &log_lines),
             }
             .split_off(1),
         };
-        Run { told: told.into(), failed, journal, reads: reader.take(), inputs: call.inputs.noted(), commit }
+        Run { json: json.into(), failed, journal, reads: reader.take(), inputs: call.inputs.used(), commit }
     }
 
-    /// The value's JSON, and where the pages end that were read.
+    /// Returns the value's JSON, and the end of the pages that were read.
     fn value(
         &self,
         dispatcher: &Dispatcher,
         reader: &Rc<RecordingReader>,
         call: &Arc<Call>,
     ) -> Result<(Vec<u8>, Option<Arc<str>>)> {
-        let Question { args, format, journal, .. } = &*self.question;
+        let QueryKey { args, format, journal, .. } = &*self.question;
         let Prepared::Query(query) = dispatcher.handlers().prepare(&self.function, Body::Args(args, *format))? else {
-            return Err(Error::internal("a live query is no query"));
+            return Err(Error::internal("a live query is not a query"));
         };
         let services = dispatcher.services();
         let ends = Rc::new(PageEnds::read(journal.as_deref())?);
@@ -170,20 +170,20 @@ impl Asked {
     }
 }
 
-impl Question {
-    /// What a client asks for by it.
+impl QueryKey {
+    /// Converts it to the client's request.
     pub(crate) fn to_asked(&self) -> AskedQuery {
         let journal = self.journal.as_deref().map(str::to_owned);
         AskedQuery { path: self.path.to_string(), args: self.args.to_string(), format: self.format, journal }
     }
 
-    /// A question with its arguments in one form, so that the same ones are told to be the same.
+    /// Creates the key from a request. Its arguments are in canonical form, so that equal arguments give equal keys.
     ///
     /// # Errors
-    /// `INVALID_ENVELOPE` if the arguments are no JSON.
+    /// `INVALID_ENVELOPE` if the arguments are not JSON.
     pub(crate) fn new(path: Arc<str>, asked: &AskedQuery) -> Result<Self> {
         let args: serde_json::Value = serde_json::from_str(&asked.args)
-            .map_err(|error| Error::new(Code::InvalidEnvelope, format!("args is no JSON: {error}")))?;
+            .map_err(|error| Error::new(Code::InvalidEnvelope, format!("args is not JSON: {error}")))?;
         // Objects of serde_json are ordered by name.
         let journal = asked.journal.as_deref().map(Arc::from);
         Ok(Self { path, args: args.to_string().into(), format: asked.format, journal })

@@ -1,8 +1,8 @@
 //! The HTTP client of actions.
 //!
-//! Every request is bounded in time and its answer in size. A request that may be sent twice (by its method, or because
-//! the author says so) is repeated when the server is busy, broken or cannot be reached. Dropped with its action, a
-//! request is cancelled. Nothing of a request but its method, host and outcome is logged.
+//! Every request has a timeout, and its response a size limit. A request that may be sent twice (by its method, or
+//! because the author allows it) is retried when the server is busy, fails or is unreachable. When its action is
+//! dropped, a request is cancelled. Only the method, host and outcome of a request are logged.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,71 +18,71 @@ use super::secret::Secret;
 use convoke_core::clock::Clock;
 use convoke_core::error::{Error, IntoError, Result};
 
-/// One attempt, from its first byte to the last one of the answer.
+/// Timeout of one attempt, from its first byte to the last byte of the response.
 const TIMEOUT: Duration = Duration::from_secs(30);
-/// Until a connection stands.
+/// Timeout for the connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// Bytes of an answer's body.
+/// Default maximum bytes of a response body.
 const BODY_BYTES_MAX: usize = 8 * 1024 * 1024;
-/// Repetitions of a request that may be sent twice.
+/// Default number of retries of a request that may be sent twice.
 const RETRIES: u32 = 2;
-/// Redirects that are followed.
+/// Maximum number of redirects.
 const REDIRECTS_MAX: usize = 5;
 
-/// The client: one a runtime, with its pool of connections.
+/// The client. Each runtime has one, with its connection pool.
 #[derive(Clone)]
 pub struct Http {
     client: reqwest::Client,
     clock: Arc<dyn Clock>,
 }
 
-/// Why a request has no answer.
+/// Reason why a request has no response.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HttpError {
-    /// The address, a header or the body cannot be sent.
+    /// The address, a header or the body is invalid.
     #[error("the request cannot be sent: {0}")]
     Request(String),
-    /// Nothing, or not all of it, within the time.
-    #[error("{host} did not answer in time")]
+    /// The response did not arrive completely within the timeout.
+    #[error("{host} did not respond in time")]
     TimedOut {
         /// The server.
         host: String,
     },
-    /// No connection, or it broke.
+    /// The connection failed or broke.
     #[error("{host} cannot be reached: {cause}")]
     Unreachable {
         /// The server.
         host: String,
-        /// What failed, without the address.
+        /// The failure, without the address.
         cause: String,
     },
-    /// It sends to another scheme, or in circles.
+    /// The redirect changes the scheme, or there are too many redirects.
     #[error("{host} redirects where requests do not follow: {cause}")]
     Redirect {
         /// The server.
         host: String,
-        /// Where to.
+        /// Problem of the redirect.
         cause: String,
     },
-    /// The answer is larger than the request allows.
-    #[error("the answer of {host} is larger than {limit} bytes")]
+    /// The response exceeds the size limit of the request.
+    #[error("the response of {host} is larger than {limit} bytes")]
     TooLarge {
         /// The server.
         host: String,
         /// The limit.
         limit: usize,
     },
-    /// The answer is not what was asked for.
-    #[error("the answer of {host} cannot be read: {cause}")]
+    /// The response does not have the expected type.
+    #[error("the response of {host} cannot be read: {cause}")]
     Answer {
         /// The server.
         host: String,
-        /// What does not fit.
+        /// The mistake.
         cause: String,
     },
-    /// The answer has a status that is no success ([`Reply::success`]).
-    #[error("{host} answered with status {status}")]
+    /// The response has a status other than success ([`Reply::success`]).
+    #[error("{host} responded with status {status}")]
     Status {
         /// The server.
         host: String,
@@ -96,12 +96,14 @@ impl IntoError for HttpError {
         let error = self;
         match &error {
             HttpError::Request(_) => Error::internal(error),
-            HttpError::TimedOut { .. } => Error::timeout("A service outside did not answer in time").caused_by(error),
+            HttpError::TimedOut { .. } => {
+                Error::timeout("An external service did not respond in time").caused_by(error)
+            }
             HttpError::Unreachable { .. }
             | HttpError::Redirect { .. }
             | HttpError::TooLarge { .. }
             | HttpError::Answer { .. }
-            | HttpError::Status { .. } => Error::provider("A service outside failed").caused_by(error),
+            | HttpError::Status { .. } => Error::provider("An external service failed").caused_by(error),
         }
     }
 }
@@ -127,27 +129,27 @@ impl Http {
         Ok(Self { client, clock })
     }
 
-    /// A request that reads.
+    /// Creates a GET request.
     pub fn get(&self, url: &str) -> Request {
         self.request(Method::GET, url)
     }
 
-    /// A request that does something, and is therefore not repeated unless it says [`Request::repeatable`].
+    /// Creates a POST request. It is not retried unless [`Request::repeatable`] is set.
     pub fn post(&self, url: &str) -> Request {
         self.request(Method::POST, url)
     }
 
-    /// A request that stores something under its address.
+    /// Creates a PUT request.
     pub fn put(&self, url: &str) -> Request {
         self.request(Method::PUT, url)
     }
 
-    /// A request that removes something.
+    /// Creates a DELETE request.
     pub fn delete(&self, url: &str) -> Request {
         self.request(Method::DELETE, url)
     }
 
-    /// A request with any method.
+    /// Creates a request with any method.
     pub fn request(&self, method: Method, url: &str) -> Request {
         let repeatable = method.is_idempotent();
         Request {
@@ -166,7 +168,7 @@ impl Http {
 }
 
 fn parse(url: &str) -> Result<Url, HttpError> {
-    // The address stays out of the message: it may hold a secret.
+    // The message omits the address, which may contain a secret.
     let url = Url::parse(url).map_err(|error| HttpError::Request(format!("the address: {error}")))?;
     match url.scheme() {
         "http" | "https" => Ok(url),
@@ -174,7 +176,7 @@ fn parse(url: &str) -> Result<Url, HttpError> {
     }
 }
 
-/// A request that is made ready and sent.
+/// A request before it is sent.
 #[must_use = "a request is sent by `.send().await`"]
 pub struct Request {
     http: Http,
@@ -196,7 +198,7 @@ impl Request {
             (Ok(name), Ok(value)) => {
                 self.headers.append(name, value);
             }
-            // The value stays out of the message: it may be a secret.
+            // The message omits the value, which may be a secret.
             _ => self.mistake = Some(format!("the header {name:?} has characters that cannot be sent")),
         }
         self
@@ -214,7 +216,7 @@ impl Request {
         self
     }
 
-    /// Adds a parameter to the address.
+    /// Adds a query parameter to the address.
     pub fn query(mut self, name: &str, value: &str) -> Self {
         if let Ok(url) = &mut self.url {
             url.query_pairs_mut().append_pair(name, value);
@@ -222,7 +224,7 @@ impl Request {
         self
     }
 
-    /// Sends this value as JSON.
+    /// Sets the body to this value as JSON.
     pub fn json(self, body: &impl Serialize) -> Self {
         match serde_json::to_vec(body) {
             Ok(body) => self.header("content-type", "application/json").body(body),
@@ -230,38 +232,38 @@ impl Request {
         }
     }
 
-    /// Sends these bytes.
+    /// Sets the body to these bytes.
     pub fn body(mut self, body: impl Into<Bytes>) -> Self {
         self.body = body.into();
         self
     }
 
-    /// How long one attempt may take; 30 s by default.
+    /// Sets the timeout of one attempt; 30 s by default.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
         self
     }
 
-    /// How large the answer's body may be; 8 MiB by default.
+    /// Sets the maximum size of the response body; 8 MiB by default.
     pub fn body_bytes_max(mut self, bytes: usize) -> Self {
         self.body_bytes_max = bytes;
         self
     }
 
-    /// How often it is sent again at most, if it may be sent twice; 2 by default.
+    /// Sets the maximum number of retries, if it may be sent twice; 2 by default.
     pub fn retries(mut self, retries: u32) -> Self {
         self.retries = retries;
         self
     }
 
-    /// Says that it may be sent twice although its method does not: it has an idempotency key, or only asks.
+    /// Allows retries although its method does not: it has an idempotency key, or only reads.
     pub fn repeatable(mut self) -> Self {
         self.repeatable = true;
         self
     }
 
-    /// Sends it, and reads the whole answer. An answer with any status is an answer; [`Reply::success`] tells them
-    /// apart. Statuses that may pass (429, 502, …) are answers only after the last repetition.
+    /// Sends the request, and reads the whole response. A response with any status is returned; use [`Reply::success`]
+    /// to check it. A transient status (429, 502, …) is returned only after the last retry.
     ///
     /// # Errors
     /// [`HttpError`]; `?` in a function makes it `TIMEOUT` or `PROVIDER_ERROR`.
@@ -321,7 +323,7 @@ fn shown(outcome: &Result<Reply, HttpError>) -> String {
     }
 }
 
-/// What failed, without the address: it may hold a secret.
+/// Converts a failure. The message omits the address, which may contain a secret.
 fn failure(error: reqwest::Error, host: &str) -> HttpError {
     let error = error.without_url();
     let host = host.to_owned();
@@ -344,7 +346,7 @@ fn failure(error: reqwest::Error, host: &str) -> HttpError {
     }
 }
 
-/// An answer, whole.
+/// A complete response.
 #[derive(Clone, Debug)]
 pub struct Reply {
     host: String,
@@ -354,36 +356,36 @@ pub struct Reply {
 }
 
 impl Reply {
-    /// The status.
+    /// Returns the status.
     pub fn status(&self) -> u16 {
         self.status
     }
 
-    /// A header, if it is there and text.
+    /// Returns a header, if it is present and text.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
     }
 
-    /// The body.
+    /// Returns the body.
     pub fn bytes(&self) -> &Bytes {
         &self.body
     }
 
-    /// The body as text; what is not UTF-8 is replaced.
+    /// Returns the body as text. Bytes that are not UTF-8 are replaced.
     pub fn text(&self) -> std::borrow::Cow<'_, str> {
         String::from_utf8_lossy(&self.body)
     }
 
-    /// The body as a value of JSON.
+    /// Decodes the body as JSON.
     ///
     /// # Errors
-    /// [`HttpError::Answer`] if it is not one of this type.
+    /// [`HttpError::Answer`] if it is not a value of this type.
     pub fn json<T: DeserializeOwned>(&self) -> Result<T, HttpError> {
         serde_json::from_slice(&self.body)
             .map_err(|error| HttpError::Answer { host: self.host.clone(), cause: error.to_string() })
     }
 
-    /// The answer itself, if its status is 2xx.
+    /// Returns the response if its status is 2xx.
     ///
     /// # Errors
     /// [`HttpError::Status`].
@@ -394,7 +396,7 @@ impl Reply {
         }
     }
 
-    /// How long the server asks to be left alone.
+    /// Returns the time for which the server asks clients to wait.
     pub fn retry_after(&self, clock: &dyn Clock) -> Option<Duration> {
         retry::retry_after(self.header("retry-after")?, clock.now())
     }

@@ -1,4 +1,4 @@
-//! What an action reaches outside: HTTP services, and the secrets to talk to them.
+//! External services of actions: the HTTP client, and secrets.
 
 #[cfg(feature = "outbound")]
 pub mod client;

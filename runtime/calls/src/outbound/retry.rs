@@ -1,28 +1,28 @@
-//! When a request is sent again, and after which pause.
+//! Retries of requests, and the pauses between them.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use convoke_core::clock::Millis;
 
-/// The longest pause before the first repetition; each further one may be twice as long.
+/// Maximum pause before the first retry. It doubles with each further retry.
 const PAUSE: Duration = Duration::from_millis(500);
-/// The longest of all.
+/// Maximum pause.
 const PAUSE_MAX: Duration = Duration::from_secs(30);
-/// A server that wants to be left alone for longer is not waited for.
+/// Maximum `Retry-After`. The client does not wait longer.
 pub(super) const RETRY_AFTER_MAX: Duration = Duration::from_secs(60);
 
-/// Whether an answer with this status may be another one the next time.
+/// Returns true if a response with this status is transient.
 pub(super) fn may_pass(status: u16) -> bool {
     matches!(status, 408 | 425 | 429 | 500 | 502 | 503 | 504)
 }
 
-/// The pause before repetition `attempt` (from 0): half fixed, half chance, so that those who failed together do not
-/// come back together. `chance` lies in [0, 1).
+/// Returns the pause before retry `attempt` (from 0): half of it is fixed and half is jitter, so that requests that
+/// failed together do not retry together. `chance` lies in [0, 1).
 pub(super) fn pause(attempt: u32, chance: f64) -> Duration {
     PAUSE.saturating_mul(2u32.saturating_pow(attempt)).min(PAUSE_MAX).mul_f64(0.5 + 0.5 * chance)
 }
 
-/// Reads the header `Retry-After` (RFC 9110 §10.2.3): seconds, or a date; one that has passed means at once.
+/// Parses the header `Retry-After` (RFC 9110 §10.2.3): seconds or a date. A date in the past means no wait.
 pub(super) fn retry_after(header: &str, now: Millis) -> Option<Duration> {
     let header = header.trim();
     if let Ok(seconds) = header.parse() {
@@ -33,10 +33,10 @@ pub(super) fn retry_after(header: &str, now: Millis) -> Option<Duration> {
     Some(date.duration_since(now).unwrap_or(Duration::ZERO))
 }
 
-/// A number in [0, 1).
+/// Returns a random number in [0, 1).
 pub(super) fn chance() -> f64 {
     let mut bytes = [0; 4];
-    // Without chance the pause is its shortest, which is still one.
+    // Without randomness, the pause is the shortest one, which is not zero.
     if getrandom::fill(&mut bytes).is_err() {
         return 0.0;
     }
@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pauses_grow_to_a_bound_and_are_at_least_half_of_it() {
+    fn pauses_grow_to_a_limit_and_are_at_least_half_of_it() {
         assert_eq!(pause(0, 0.0), Duration::from_millis(250));
         assert_eq!(pause(2, 0.0), Duration::from_secs(1));
         assert_eq!(pause(60, 0.0), PAUSE_MAX / 2);

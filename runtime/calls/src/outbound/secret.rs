@@ -1,7 +1,7 @@
-//! Secrets of the installation: from the environment, from what systemd hands over, or from a file of the data folder
-//! that only its owner may read.
+//! Secrets of the installation: from the environment, from systemd credentials, or from a file in the data folder that
+//! only its owner may read.
 //!
-//! A secret is read when it is asked for, so that a rotated one is the next call's. It is never logged: it has no
+//! A secret is read on each request for it, so that the next call sees a rotated secret. It is never logged: it has no
 //! `Display`, and `Debug` hides it.
 
 use std::fmt;
@@ -15,9 +15,9 @@ use zeroize::Zeroizing;
 use super::secret_file;
 use convoke_core::error::{Error, IntoError};
 
-/// The beginning of the variables: the secret `OPENAI_KEY` is `CONVOKE_SECRET_OPENAI_KEY`.
+/// Prefix of the environment variables: the secret `OPENAI_KEY` is `CONVOKE_SECRET_OPENAI_KEY`.
 const VARIABLE: &str = "CONVOKE_SECRET_";
-/// The folder within the data folder: one file a secret, named like it.
+/// Folder in the data folder: one file per secret, with its name.
 const FOLDER: &str = "secrets";
 
 /// A secret text, zeroed when it is dropped.
@@ -25,13 +25,13 @@ const FOLDER: &str = "secrets";
 pub struct Secret(SecretString);
 
 impl Secret {
-    /// The text itself. Whoever asks for it takes care of it.
+    /// Returns the text itself. The caller must protect it.
     pub fn expose(&self) -> &str {
         self.0.expose_secret()
     }
 }
 
-/// A text that was made in this process, such as a token for a service outside.
+/// Makes a secret of a text of this process, such as a token for an external service.
 impl From<String> for Secret {
     fn from(text: String) -> Self {
         Self(text.into())
@@ -44,19 +44,19 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// Why there is no secret.
+/// Reason why a secret cannot be read or changed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SecretError {
-    /// The name cannot be one.
+    /// The name is invalid.
     #[error("{0:?} cannot be the name of a secret: use A-Z, 0-9 and _")]
     Name(String),
-    /// It is set nowhere.
+    /// The secret is not set.
     #[error("the secret {name} is not set; set CONVOKE_SECRET_{name}, or put it into {file} with mode 0600")]
     Missing {
         /// The secret.
         name: String,
-        /// Where its file would be.
+        /// Path of its file.
         file: String,
     },
     /// Its file cannot be used.
@@ -64,26 +64,26 @@ pub enum SecretError {
     File {
         /// The secret.
         name: String,
-        /// What the file system says.
+        /// Error of the file system.
         cause: std::io::Error,
     },
-    /// It is a key, and could be guessed.
-    #[error("the secret {name} has less than {chars_min} characters; make one with `openssl rand -base64 32`")]
+    /// It is a key, and too short to be safe.
+    #[error("the secret {name} has fewer than {chars_min} characters; make one with `openssl rand -base64 32`")]
     Short {
         /// The secret.
         name: &'static str,
-        /// What it takes.
+        /// Required number of characters.
         chars_min: usize,
     },
-    /// It is set where this program does not write.
-    #[error("the secret {name} is set by {place}, which comes first; change it there")]
+    /// The environment or systemd sets it, which this program does not change.
+    #[error("the secret {name} is set by {place}, which takes precedence; change it there")]
     Elsewhere {
         /// The secret.
         name: String,
-        /// The place that sets it.
+        /// Source of the secret.
         place: String,
     },
-    /// It is longer than any key.
+    /// It is too long for a key.
     #[error("the secret {0} has more than 65536 bytes")]
     Long(String),
     /// It is empty or not UTF-8.
@@ -97,7 +97,7 @@ impl IntoError for SecretError {
     }
 }
 
-/// The secret of this name; white space around it (a file's last line break) is not part of it.
+/// Reads a secret. Surrounding white space (such as the last line break of a file) is removed.
 ///
 /// # Errors
 /// [`SecretError`].
@@ -116,7 +116,7 @@ pub fn read(data: &Path, name: &str) -> Result<Secret, SecretError> {
     }
 }
 
-/// As [`read`]; a secret that is set nowhere is made first.
+/// Reads a secret, and generates it first if it is not set.
 ///
 /// # Errors
 /// [`SecretError`].
@@ -132,13 +132,13 @@ pub(crate) fn read_or_make(data: &Path, name: &str) -> Result<Secret, SecretErro
     read(data, name)
 }
 
-/// Bytes of a secret that is set by [`set`].
+/// Maximum bytes of a secret that [`set`] accepts.
 const BYTES_MAX: usize = 64 * 1024;
 
-/// Sets a secret for the operator: the next read returns it, without a restart.
+/// Sets a secret for the operator. The next read returns it, without a restart.
 ///
 /// # Errors
-/// [`SecretError`]: the name or the value does not fit, or the environment or systemd sets it.
+/// [`SecretError`]: the name or the value is invalid, or the environment or systemd sets the secret.
 pub fn set(data: &Path, name: &str, secret: &str) -> Result<(), SecretError> {
     require_own(name)?;
     match secret.trim() {
@@ -153,7 +153,7 @@ pub fn set(data: &Path, name: &str, secret: &str) -> Result<(), SecretError> {
 /// Removes a secret from its file.
 ///
 /// # Errors
-/// [`SecretError`]: it is not there, or the environment or systemd sets it.
+/// [`SecretError`]: it is not set, or the environment or systemd sets it.
 pub fn remove(data: &Path, name: &str) -> Result<(), SecretError> {
     require_own(name)?;
     let file = data.join(FOLDER).join(name);
@@ -165,12 +165,12 @@ pub fn remove(data: &Path, name: &str) -> Result<(), SecretError> {
     })
 }
 
-/// Returns whether a secret is set in its file, or nowhere: then [`set`] and [`remove`] change it.
+/// Returns true if a secret is set in its file or not at all, so that [`set`] and [`remove`] can change it.
 pub fn is_own(name: &str) -> bool {
     require_own(name).is_ok()
 }
 
-/// Refuses a name that cannot be one, and a secret that comes from elsewhere than its file.
+/// Rejects an invalid name, and a secret that comes from another source than its file.
 fn require_own(name: &str) -> Result<(), SecretError> {
     if !is_name(name) {
         return Err(SecretError::Name(name.to_owned()));
@@ -184,15 +184,15 @@ fn require_own(name: &str) -> Result<(), SecretError> {
     place.map_or(Ok(()), |place| Err(SecretError::Elsewhere { name: name.to_owned(), place }))
 }
 
-/// Puts a secret into its file, in the place of the one before.
+/// Writes a secret to its file, and replaces the previous one.
 ///
 /// # Errors
-/// What the file system says.
+/// Those of the file system.
 pub fn write(data: &Path, name: &str, secret: &str) -> std::io::Result<()> {
     use std::io::Write as _;
     let folder = data.join(FOLDER);
     private_folder(&folder)?;
-    // Made for its owner alone.
+    // The file is readable by its owner only.
     let mut file = tempfile::NamedTempFile::new_in(&folder)?;
     file.write_all(secret.as_bytes())?;
     file.as_file().sync_all()?;
@@ -217,7 +217,7 @@ fn private_folder(folder: &Path) -> std::io::Result<()> {
     std::fs::create_dir_all(folder)
 }
 
-/// The secrets that are set, and where: for those who look what a server would find. Their values are not read.
+/// Returns the names of the secrets that are set, and their sources. Their values are not read.
 pub fn names(data: &Path) -> Vec<(String, String)> {
     let mut found: Vec<(String, String)> = std::env::vars_os()
         .filter_map(|(variable, _)| Some(variable.to_str()?.strip_prefix(VARIABLE)?.to_owned()))
@@ -242,7 +242,8 @@ fn is_name(name: &str) -> bool {
     !name.is_empty() && name.len() <= 64 && name.chars().all(fits)
 }
 
-/// Where systemd lays what `LoadCredential=CONVOKE_SECRET:FOLDER` names, as files `CONVOKE_SECRET_<NAME>`: nobody but the service reads it, whatever its mode looks like.
+/// Returns the folder of systemd credentials. `LoadCredential=CONVOKE_SECRET:FOLDER` creates files
+/// `CONVOKE_SECRET_<NAME>` there. Only the service can read them, in spite of their mode.
 fn credentials() -> Option<PathBuf> {
     std::env::var_os("CREDENTIALS_DIRECTORY").map(PathBuf::from)
 }
@@ -267,7 +268,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_of_its_owner_alone_is_read_and_an_open_one_refused() {
+    fn file_that_only_its_owner_can_read_is_read_and_an_open_file_is_rejected() {
         let data = tempfile::tempdir().unwrap();
         std::fs::create_dir(data.path().join(FOLDER)).unwrap();
         let file = data.path().join(FOLDER).join("MODEL_KEY");
@@ -285,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_that_is_set_nowhere_is_made_once_and_for_its_owner_alone() {
+    fn missing_secret_is_generated_once_and_only_its_owner_can_read_it() {
         let data = tempfile::tempdir().unwrap();
         let made = read_or_make(data.path(), "ROOM_KEY").unwrap();
         assert_eq!(made.expose().len(), 43);
@@ -299,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_is_set_replaced_and_removed_and_its_file_is_its_owners() {
+    fn secret_is_set_replaced_and_removed_and_only_its_owner_can_read_its_file() {
         let data = tempfile::tempdir().unwrap();
         set(data.path(), "API_KEY", "one").unwrap();
         set(data.path(), "API_KEY", "two\n").unwrap();
@@ -320,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_cannot_leave_the_folder() {
+    fn name_cannot_leave_the_folder() {
         let data = tempfile::tempdir().unwrap();
         for name in ["", "../KEY", "key", "A/B", "A B"] {
             assert!(matches!(read(data.path(), name), Err(SecretError::Name(_))), "{name}");

@@ -1,21 +1,21 @@
-//! A secret that the server makes at its first start and keeps in its data folder, readable by its own user only.
+//! A secret that the server generates at its first start and stores in its data folder, readable by its own user only.
 
 use std::io::{self, Write as _};
 use std::path::Path;
 
-/// The bytes of the file at `path`; if there is none, those that `make` gives are written there first.
+/// Reads the file at `path`. If it does not exist, writes the bytes of `make` to it first.
 ///
-/// The file appears whole or not at all, and of two processes that start at once both get the same bytes.
+/// The file appears atomically. Two processes that start concurrently get the same bytes.
 ///
 /// # Errors
-/// When it cannot be read or written, when others than its owner may read it, and what `make` fails with.
+/// It cannot be read or written; other users may read it; or `make` fails.
 pub fn read_or_create(path: &Path, make: impl FnOnce() -> io::Result<Vec<u8>>) -> io::Result<Vec<u8>> {
     match read(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         read => return read,
     }
     let folder = path.parent().unwrap_or(Path::new("."));
-    // A temporary file is made with mode 0600.
+    // A temporary file has mode 0600.
     let mut file = tempfile::NamedTempFile::new_in(folder)?;
     file.write_all(&make()?)?;
     file.as_file().sync_all()?;
@@ -27,10 +27,10 @@ pub fn read_or_create(path: &Path, make: impl FnOnce() -> io::Result<Vec<u8>>) -
     read(path)
 }
 
-/// The bytes of the file at `path`.
+/// Reads the file at `path`.
 ///
 /// # Errors
-/// When it cannot be read, and when others than its owner may read it.
+/// It cannot be read; or other users may read it.
 pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     let bytes = std::fs::read(path)?;
     match open_to_others(path)? {
@@ -39,18 +39,19 @@ pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     }
 }
 
-/// Says what to do about the file at `path` if others than its owner may read or write it.
+/// Returns advice about the file at `path` if other users may read or write it.
 ///
 /// # Errors
-/// When there is no such file, or nobody may ask for it.
+/// There is no such file, or its metadata cannot be read.
 #[cfg(unix)]
 pub fn open_to_others(path: &Path) -> io::Result<Option<String>> {
     use std::os::unix::fs::PermissionsExt as _;
     let file = std::fs::metadata(path)?;
     let mode = file.permissions().mode() & 0o777;
     let path = path.display();
-    Ok((file.is_file() && mode & 0o077 != 0)
-        .then(|| format!("{path} is a secret with mode {mode:04o}; take it from others with `chmod 600 {path}`")))
+    Ok((file.is_file() && mode & 0o077 != 0).then(|| {
+        format!("{path} is a secret with mode {mode:04o}; run `chmod 600 {path}`, so that only its owner can read it")
+    }))
 }
 
 #[cfg(not(unix))]
@@ -58,7 +59,7 @@ pub fn open_to_others(_: &Path) -> io::Result<Option<String>> {
     Ok(None)
 }
 
-/// The name of a new file is on disk only when its folder is.
+/// The name of a new file is on disk only after a sync of its folder.
 #[cfg(unix)]
 pub(super) fn sync_folder(folder: &Path) -> io::Result<()> {
     std::fs::File::open(folder)?.sync_all()
@@ -74,15 +75,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_secret_is_made_once_and_then_read() {
+    fn secret_is_made_once_and_then_read() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("secret");
         assert_eq!(read_or_create(&path, || Ok(b"one".to_vec())).unwrap(), b"one");
-        assert_eq!(read_or_create(&path, || panic!("it stands")).unwrap(), b"one");
+        assert_eq!(read_or_create(&path, || panic!("the file exists")).unwrap(), b"one");
     }
 
     #[test]
-    fn a_secret_that_cannot_be_made_leaves_no_file() {
+    fn failed_secret_leaves_no_file() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("secret");
         assert!(read_or_create(&path, || Err(io::Error::other("no"))).is_err());

@@ -1,5 +1,4 @@
-//! The secrets that servers make for themselves where several serve one database: all of them have one key, and from it each
-//! makes the same ones.
+//! Secrets of servers that share one database: all nodes have one key and derive the same secrets from it.
 
 use std::path::Path;
 
@@ -11,17 +10,17 @@ use zeroize::Zeroizing;
 
 use super::secret::{self, Secret, SecretError};
 
-/// The secret that all nodes of a database have alike.
+/// Name of the secret that all nodes of a database share.
 pub const STORE_KEY: &str = "STORE_KEY";
-/// What is shorter can be guessed by who has seen anything that was made from it.
+/// A shorter key could be guessed from data that was derived from it.
 const CHARS_MIN: usize = 32;
 
-/// The key of a database that several nodes serve.
+/// The key of a database with several nodes.
 #[derive(Clone, Debug)]
 pub struct StoreKey(Secret);
 
 impl StoreKey {
-    /// The key of this installation.
+    /// Reads the key of this installation.
     ///
     /// # Errors
     /// [`SecretError`]: it is not set, too short, or cannot be read.
@@ -33,7 +32,7 @@ impl StoreKey {
         Ok(Self(key))
     }
 
-    /// 32 bytes for this purpose, which tell nothing of the key or of those for another one.
+    /// Derives 32 bytes for this purpose. They reveal neither the key nor the bytes for another purpose.
     pub fn derive(&self, purpose: &str) -> Zeroizing<[u8; 32]> {
         let mut mac =
             Hmac::<Sha256>::new_from_slice(self.0.expose().as_bytes()).expect("HMAC takes keys of any length");
@@ -42,12 +41,12 @@ impl StoreKey {
         Zeroizing::new(mac.finalize().into_bytes().into())
     }
 
-    /// The secret of this name, as text.
+    /// Returns the derived secret with this name, as text.
     pub(crate) fn secret(&self, name: &str) -> Secret {
         Secret::from(URL_SAFE_NO_PAD.encode(*self.derive(&format!("secret {name}"))))
     }
 
-    /// What nodes are told apart by that have different keys. Anybody may know it.
+    /// Returns a public fingerprint, which differs between nodes with different keys.
     pub(crate) fn fingerprint(&self) -> String {
         hex::encode(&self.derive("fingerprint")[..16])
     }
@@ -58,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_same_key_makes_the_same_secrets_and_another_one_others() {
+    fn equal_keys_derive_equal_secrets_and_different_keys_derive_different_ones() {
         let (data, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         assert!(matches!(StoreKey::read(data.path()), Err(SecretError::Missing { .. })));
         secret::write(data.path(), STORE_KEY, &"k".repeat(CHARS_MIN - 1)).unwrap();

@@ -1,32 +1,33 @@
-//! Latencies of one span of time: counted, packed, added up, and asked for percentiles.
+//! Histograms of latencies over a span of time: record, pack, add up, and compute percentiles.
 //!
-//! A packed histogram has the V2 format of HdrHistogram, which other tools read. Packed ones are added up without
-//! being unpacked one by one: a week of a busy function is ten thousand of them, each of which the library
-//! would read into a histogram of up to 24,576 cells first.
+//! A packed histogram has the V2 format of HdrHistogram, which other tools read. Packed histograms are added up without
+//! unpacking them one by one. A week of a busy function is ten thousand of them, and the library would first read each
+//! into a histogram of up to 24,576 cells.
 
 use std::ops::AddAssign;
 
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Serializer as _, V2Serializer};
 
-/// The greatest latency that is told from a greater one: an hour, in µs.
+/// Greatest latency that is recorded exactly: an hour, in µs.
 pub(crate) const LATENCY_US_MAX: u64 = 3_600_000_000;
-/// Significant decimal digits: what lies in one cell differs by less than 0.1 %.
+/// Significant decimal digits: values in one cell differ by less than 0.1 %.
 pub(crate) const DIGITS: u8 = 3;
-/// Cells of one width; each further half as many is twice as wide. Follows from the digits.
+/// Number of cells of width 1. Each further group of half as many cells has twice the width. It follows from the
+/// digits.
 const CELLS: usize = 2_048;
 const HALF: usize = CELLS / 2;
-/// Cells up to an hour.
+/// Number of cells up to an hour.
 const CELLS_MAX: usize = 24 * HALF;
 /// Bytes before the counts in the V2 format.
 const V2_HEADER_BYTES: usize = 40;
 
-/// Counts and sums of some calls.
+/// Counts and sums of calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Stats {
     pub calls: u64,
     pub errors: u64,
-    /// Calls among them that the scheduler made.
+    /// Calls by the scheduler.
     pub scheduled: u64,
     pub latency_us: u64,
 }
@@ -43,7 +44,7 @@ impl AddAssign for Stats {
 /// The calls of one function in one span of time, packed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Span {
-    /// When the span begins, in ms since the epoch.
+    /// Start of the span, in ms since the epoch.
     pub start: i64,
     pub stats: Stats,
     /// The latencies, in the V2 format.
@@ -58,16 +59,16 @@ pub(crate) fn pack<C: hdrhistogram::Counter>(histogram: &Histogram<C>) -> Box<[u
     packed.into()
 }
 
-/// Many spans added up.
+/// The sum of many spans.
 #[derive(Default)]
 pub(crate) struct Sum {
     pub stats: Stats,
-    /// Calls in each cell, as far as there are any.
+    /// Calls per cell, up to the last cell with calls.
     counts: Vec<u64>,
 }
 
 impl Sum {
-    /// Adds a span. Bytes that are no V2 histogram are counted by their figures alone.
+    /// Adds a span. If its bytes are not a V2 histogram, only its counts and sums are added.
     pub(crate) fn add(&mut self, span: &Span) {
         self.stats += span.stats;
         let counts = &mut self.counts;
@@ -79,13 +80,13 @@ impl Sum {
         });
     }
 
-    /// Forgets everything, and keeps its memory.
+    /// Clears the sum, but keeps its memory.
     pub(crate) fn clear(&mut self) {
         self.stats = Stats::default();
         self.counts.clear();
     }
 
-    /// The latency, in µs, that `percent` of the calls do not exceed, by nearest rank; 0 without calls.
+    /// Returns the latency, in µs, that `percent` of the calls do not exceed, by nearest rank; 0 without calls.
     pub(crate) fn percentile_us(&self, percent: u64) -> f64 {
         let calls: u64 = self.counts.iter().sum();
         let rank = (calls * percent).div_ceil(100).max(1);
@@ -100,7 +101,7 @@ impl Sum {
         0.0
     }
 
-    /// The sum as one span that begins at `start`.
+    /// Returns the sum as one span that begins at `start`.
     pub(crate) fn span(&self, start: i64) -> Span {
         let mut histogram = recorder();
         for (cell, count) in self.counts.iter().enumerate().filter(|(_, count)| **count > 0) {
@@ -111,12 +112,12 @@ impl Sum {
     }
 }
 
-/// An empty histogram, which grows with what is recorded.
+/// Returns an empty histogram, which grows as needed.
 pub(crate) fn recorder<C: hdrhistogram::Counter>() -> Histogram<C> {
     Histogram::new(DIGITS).expect("3 digits are allowed")
 }
 
-/// The least value of a cell, and how many values fall into it.
+/// Returns the least value of a cell, and the number of values in it.
 fn cell_bounds(cell: usize) -> (u64, u64) {
     if cell < CELLS {
         return (cell as u64, 1);
@@ -125,7 +126,8 @@ fn cell_bounds(cell: usize) -> (u64, u64) {
     (((cell % HALF + HALF) as u64) << shift, 1 << shift)
 }
 
-/// Visits the counts of a packed histogram: numbers in zigzag LEB128, a negative one for so many empty cells.
+/// Visits the counts of a packed histogram: numbers in zigzag LEB128. A negative number stands for that number of empty
+/// cells.
 fn each_count(packed: &[u8], mut visit: impl FnMut(usize, u64)) {
     let mut rest = packed.get(V2_HEADER_BYTES..).unwrap_or_default();
     let mut cell = 0usize;
@@ -142,7 +144,7 @@ fn each_count(packed: &[u8], mut visit: impl FnMut(usize, u64)) {
     }
 }
 
-/// One number of at most 9 bytes, of which the ninth counts whole.
+/// Reads one number of at most 9 bytes. All bits of the ninth byte count.
 fn read_number(rest: &mut &[u8]) -> Option<i64> {
     let mut number = 0u64;
     for at in 0..9 {
@@ -177,13 +179,13 @@ mod tests {
     }
 
     fn latencies() -> impl Strategy<Value = Vec<u64>> {
-        // Every magnitude is as likely as the others.
+        // Every magnitude is equally likely.
         prop::collection::vec((0u32..32).prop_flat_map(|bits| 1..=(2u64 << bits).min(LATENCY_US_MAX)), 1..400)
     }
 
     proptest! {
         #[test]
-        fn a_percentile_is_within_a_thousandth_of_the_exact_nearest_rank(
+        fn percentile_is_within_a_thousandth_of_the_exact_nearest_rank(
             parts in prop::collection::vec(latencies(), 1..6), percent in 1u64..=100
         ) {
             let mut sum = Sum::default();
@@ -198,7 +200,7 @@ mod tests {
         }
 
         #[test]
-        fn what_is_read_is_what_the_format_says(latencies in latencies()) {
+        fn counts_are_read_as_the_format_specifies(latencies in latencies()) {
             let span = span(&latencies);
             let unpacked: Histogram<u64> = Deserializer::new().deserialize(&mut &*span.packed).unwrap();
             let mut sum = Sum::default();
@@ -237,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_has_no_percentile() {
+    fn empty_sum_has_percentile_zero() {
         assert_eq!(Sum::default().percentile_us(95), 0.0);
     }
 }

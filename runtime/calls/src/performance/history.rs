@@ -1,4 +1,4 @@
-//! What a runtime keeps of performance: in memory until a minute is over, then in the table.
+//! The performance history of a runtime: in memory until a minute is over, then in the table.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ pub struct History {
     pub(super) clock: Arc<dyn Clock>,
     /// The number of this process.
     pub(super) boot: i64,
-    /// Held while minutes are written: two at once would write them in each other's way.
+    /// Held while minutes are written: two concurrent writes would conflict.
     pub(super) storing: tokio::sync::Mutex<()>,
 }
 
@@ -37,12 +37,12 @@ impl History {
         }
     }
 
-    /// Counts a call of a function.
+    /// Records a call of a function.
     pub fn record(&self, function: &Registered, ended: Ended) {
         self.recorders[function].record(ended);
     }
 
-    /// Each function's path and recorder.
+    /// Returns each function's path and recorder.
     pub(super) fn each(&self) -> impl Iterator<Item = (&Arc<str>, &Recorder)> {
         self.registry.all().map(|function| (&function.path, &self.recorders[function]))
     }

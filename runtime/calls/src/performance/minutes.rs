@@ -1,8 +1,9 @@
-//! The minutes that are over but must still be found in memory: on their way to the table, and for a while after.
+//! The minutes that are over but must still be found in memory: until they are written to the table, and for a while
+//! after.
 //!
-//! A query reads a snapshot of the table and then this memory. What is written meanwhile would be missed or found twice
-//! if it left the memory at once; so each batch has a number, stays for some minutes, and the rows of a batch that is
-//! still here are passed over.
+//! A query reads a snapshot of the table and then this memory. If minutes left the memory when they are written, a
+//! query could miss them or find them twice. So each batch has a number and stays for some minutes, and a query skips
+//! the rows of batches that are still in memory.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -13,13 +14,13 @@ use parking_lot::Mutex;
 use super::histogram::{Span, Sum};
 use super::recorder::{Recorder, SECOND};
 
-/// A minute, in ms: what one row of the finest spans holds.
+/// A minute, in ms: the length of a row with the finest spans.
 pub(crate) const MINUTE: i64 = 60 * SECOND;
-/// Batches that stay after they were written.
-const KEPT: usize = 4;
-/// Batches that wait to be written at most; older ones are given up.
+/// Number of batches that stay after they were written.
+const BATCHES_KEPT: usize = 4;
+/// Maximum number of batches that wait to be written. Older ones are dropped.
 const UNWRITTEN_MAX: usize = 60;
-/// The name under which the calls of all functions together are kept.
+/// The name of the row for the calls of all functions together.
 pub(crate) const ALL: &str = "";
 
 /// The batches in memory.
@@ -32,14 +33,14 @@ struct Batches {
     kept: VecDeque<Arc<Batch>>,
 }
 
-/// What was taken from the recorders at one time.
+/// The spans that were taken from the recorders at one time.
 pub(crate) struct Batch {
     pub number: i64,
     written: AtomicBool,
     pub parts: Vec<Part>,
 }
 
-/// The seconds of one function in one minute, in order; [`ALL`] stands for all functions together.
+/// The seconds of one function in one minute, in order. [`ALL`] stands for all functions together.
 pub(crate) struct Part {
     pub function: Arc<str>,
     pub start: i64,
@@ -56,14 +57,14 @@ impl Batch {
     }
 }
 
-/// Which calls are asked for.
+/// The selection of calls for a query.
 #[derive(Clone, Debug)]
 pub(crate) enum Of {
-    /// All, as one.
+    /// All functions, added up.
     Together,
-    /// Those of these functions.
+    /// These functions.
     Functions(Vec<Arc<str>>),
-    /// All, each function for itself.
+    /// All functions, separately.
     Each,
 }
 
@@ -78,7 +79,7 @@ impl Of {
 }
 
 impl Minutes {
-    /// Takes the seconds before `end` from the recorders, and returns all batches that are to be written.
+    /// Takes the seconds before `end` from the recorders, and returns all batches that must be written.
     pub(crate) fn take_before<'a>(
         &self,
         recorders: impl Iterator<Item = (&'a Arc<str>, &'a Recorder)>,
@@ -98,18 +99,18 @@ impl Minutes {
             batches.next += 1;
             batches.kept.push_back(Arc::new(Batch { number, written: AtomicBool::new(false), parts }));
         }
-        while batches.kept.len() > KEPT && batches.kept.front().is_some_and(|batch| batch.is_written()) {
+        while batches.kept.len() > BATCHES_KEPT && batches.kept.front().is_some_and(|batch| batch.is_written()) {
             batches.kept.pop_front();
         }
         while batches.kept.len() > UNWRITTEN_MAX {
-            tracing::warn!(target: "convoke::performance", "a minute of figures is given up: the store refuses writes");
+            tracing::warn!(target: "convoke::performance", "a minute of metrics is dropped: the store rejects writes");
             batches.kept.pop_front();
         }
         batches.kept.iter().filter(|batch| !batch.is_written()).cloned().collect()
     }
 
-    /// A copy of what is in memory, up to this moment, each span with its function; and the number of the oldest batch
-    /// that is here: rows of it and of later ones are not to be counted again.
+    /// Returns a copy of the spans in memory up to this moment, each with its function, and the number of the oldest
+    /// batch in memory. Rows of that batch and of later ones must not be counted again.
     pub(crate) fn copy<'a>(
         &self,
         recorders: impl Iterator<Item = (&'a Arc<str>, &'a Recorder)>,
@@ -135,7 +136,7 @@ impl Minutes {
         first_kept(&batches)
     }
 
-    /// The number of the oldest batch in memory.
+    /// Returns the number of the oldest batch in memory.
     pub(crate) fn first_kept(&self) -> i64 {
         first_kept(&self.0.lock())
     }
@@ -154,7 +155,7 @@ fn add_parts(function: &Arc<str>, spans: Vec<Span>, parts: &mut Vec<Part>) {
     parts.extend(minutes.into_iter().map(part));
 }
 
-/// The same calls in spans of `step` ms, in order: one for each time.
+/// Adds up calls into spans of `step` ms, in order, one per start time.
 pub(crate) fn coarser(mut spans: Vec<Span>, step: i64) -> Vec<Span> {
     let start = |span: &Span| span.start.div_euclid(step) * step;
     spans.sort_by_key(start);

@@ -1,9 +1,9 @@
-//! How often functions are called, how long they take, and how often they fail.
+//! Performance metrics of functions: calls, latencies and failures over time.
 //!
-//! Latencies are counted in HDR histograms (µs, 1 µs … 1 h, 3 digits), one a function and second. Every minute the
-//! seconds that are over go into a table; with age they become coarser: 1 s for the last hour, 10 s for a day, 60 s
-//! for a week. In reading order: one histogram, the recorder that a call meets, the minutes in memory, what holds all
-//! that together, the table, and what is asked of it.
+//! Latencies are recorded in HDR histograms (µs, 1 µs … 1 h, 3 digits), one per function and second. Every minute, the
+//! past seconds are written to a table, and older ones are aggregated: 1 s for the last hour, 10 s for a day, 60 s for
+//! a week. In reading order: one histogram, the recorder of a function, the minutes in memory, the history, the table,
+//! and the queries.
 
 pub(crate) mod histogram;
 pub mod recorder;

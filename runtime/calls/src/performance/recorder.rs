@@ -1,6 +1,6 @@
-//! What a call meets when it ends: a histogram of its function, in a shard of its thread.
+//! The recorder of a function: each completed call is recorded in a histogram of its thread's shard.
 //!
-//! A shard holds one second; when a call of another second comes, the former one is packed and set aside.
+//! A shard holds one second. When a call of another second comes, the previous one is packed and set aside.
 
 use std::time::Duration;
 
@@ -13,32 +13,32 @@ use convoke_core::clock::Millis;
 
 /// The finest span, in ms.
 pub(crate) const SECOND: i64 = 1_000;
-/// Seconds of one function that wait for the table at most; beyond, the older half is given up.
+/// Maximum number of seconds of one function that wait for the table. Beyond it, the older half is dropped.
 const WAITING_MAX: usize = 7_200;
 
-/// How a call ended, and who made it.
+/// The outcome and origin of a call.
 #[derive(Clone, Copy, Debug)]
 pub struct Ended {
-    /// When it ended.
+    /// Time at which it ended.
     pub at: Millis,
-    /// How long it took.
+    /// Latency.
     pub latency: Duration,
-    /// Whether it ended in an error.
+    /// True if it failed.
     pub failed: bool,
-    /// Whether the scheduler made it.
+    /// True if the scheduler made it.
     pub scheduled: bool,
 }
 
 /// The calls of one function that are not in the table yet.
 #[derive(Default)]
 pub struct Recorder {
-    /// The present second of each shard.
+    /// The current second of each shard.
     shards: Shards<Option<Open>>,
-    /// Seconds that are over, packed.
+    /// Past seconds, packed.
     waiting: Mutex<Vec<Span>>,
 }
 
-/// The second that a shard counts.
+/// The current second of a shard.
 struct Open {
     start: i64,
     stats: Stats,
@@ -46,7 +46,7 @@ struct Open {
 }
 
 impl Recorder {
-    /// Counts a call.
+    /// Records a call.
     pub fn record(&self, ended: Ended) {
         let start = ended.at.0.div_euclid(SECOND) * SECOND;
         let mut shard = self.shards.mine();
@@ -57,13 +57,13 @@ impl Recorder {
             let latency_us = u64::try_from(ended.latency.as_micros()).unwrap_or(u64::MAX).clamp(1, LATENCY_US_MAX);
             let (errors, scheduled) = (u64::from(ended.failed), u64::from(ended.scheduled));
             open.stats += Stats { calls: 1, errors, scheduled, latency_us };
-            // It grows with the latency: nothing up to an hour is refused.
+            // The histogram grows with the latency: every value up to an hour is accepted.
             let recorded = open.histogram.record(latency_us);
             debug_assert!(recorded.is_ok(), "a latency up to an hour fits");
         }
     }
 
-    /// Another second begins in a shard.
+    /// Begins another second in a shard.
     fn turn(&self, shard: &mut Option<Open>, start: i64) {
         match shard {
             None => *shard = Some(Open { start, stats: Stats::default(), histogram: histogram::recorder() }),
@@ -81,7 +81,7 @@ impl Recorder {
     fn set_aside(&self, span: Span) {
         let mut waiting = self.waiting.lock();
         if waiting.len() >= WAITING_MAX {
-            // Nobody has taken them for an hour: the store refuses writes, or nobody runs the background work.
+            // The seconds were not taken for an hour: the store rejects writes, or the background work does not run.
             waiting.drain(..WAITING_MAX / 2);
         }
         waiting.push(span);
@@ -96,7 +96,7 @@ impl Recorder {
                 if open.stats.calls > 0 {
                     self.set_aside(open.span());
                 }
-                // A function that is called no more gives its memory back.
+                // A function that is no longer called frees its memory.
                 *shard = None;
             }
         }
@@ -106,9 +106,9 @@ impl Recorder {
         taken
     }
 
-    /// A copy of all seconds, the present one included.
+    /// Copies all seconds, including the current one.
     pub(crate) fn copy(&self, out: &mut Vec<Span>) {
-        // The shards first: what is set aside meanwhile would be missed in the other order.
+        // All shards are locked first: in the other order, seconds that are set aside in between would be missed.
         let mut waiting = Vec::new();
         let shards: Vec<_> = self.shards.each().collect();
         for open in shards.iter().filter_map(|shard| shard.as_ref()).filter(|open| open.stats.calls > 0) {

@@ -1,8 +1,8 @@
-//! The table of performance: one row a function and stretch of time, which grows coarser with age.
+//! The table of performance metrics: one row per function and period. Older rows are aggregated.
 //!
-//! A row of the last hour holds a minute of seconds, one of the last day ten minutes of ten seconds each, one of the
-//! last week an hour of minutes. What grows old is added up and replaced in one transaction, so that every call is in
-//! the table once. No transaction here holds the writer longer than some milliseconds.
+//! A row of the last hour holds a minute in spans of a second. A row of the last day holds ten minutes in spans of ten
+//! seconds, and a row of the last week an hour in spans of a minute. Aggregation replaces the rows in one transaction,
+//! so that every call is in the table once. No transaction here occupies the writer longer than some milliseconds.
 
 use std::collections::BTreeMap;
 use std::io::{Read as _, Write as _};
@@ -25,7 +25,7 @@ use convoke_store::database::SWEEP_ROWS;
 use convoke_store::table::Bytes;
 use convoke_store::{Db, Doc};
 
-/// The calls of one function in one stretch of time.
+/// The calls of one function in one period.
 #[table(name = "_performance", prefix = "performance")]
 #[index(by_place(function, step_ms, start))]
 #[index(by_age(step_ms, start))]
@@ -33,53 +33,53 @@ use convoke_store::{Db, Doc};
 pub(crate) struct Stored {
     /// The function's path; empty for all functions together.
     pub function: String,
-    /// The length of a span: 1,000, 10,000 or 60,000.
+    /// Length of a span: 1,000, 10,000 or 60,000.
     pub step_ms: i64,
-    /// When the stretch begins.
+    /// Start of the period.
     pub start: Millis,
-    /// The process that wrote it, and the number of its batch; both −1 once it has been added up.
+    /// The process that wrote it, and the number of its batch; both −1 after an aggregation.
     pub boot: i64,
     pub batch: i64,
-    /// The spans, compressed; each histogram in HdrHistogram's V2 format.
+    /// The spans, compressed. Each histogram is in HdrHistogram's V2 format.
     pub data: Bytes,
 }
 
-/// One fineness of the table.
+/// One resolution of the table.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Level {
     pub step_ms: i64,
-    /// The stretch of a row.
+    /// Period of a row.
     pub stretch_ms: i64,
-    /// How long rows stay at this level.
-    pub kept: Duration,
+    /// Time for which rows stay at this level.
+    pub retention: Duration,
 }
 
 const HOUR: i64 = 60 * MINUTE;
 const DAY: i64 = 24 * HOUR;
 
-/// From fine to coarse.
+/// The levels, from fine to coarse.
 pub(crate) const LEVELS: [Level; 3] = [
-    Level { step_ms: SECOND, stretch_ms: MINUTE, kept: Duration::from_millis(HOUR as u64) },
-    Level { step_ms: 10 * SECOND, stretch_ms: 10 * MINUTE, kept: Duration::from_millis(DAY as u64) },
-    Level { step_ms: MINUTE, stretch_ms: HOUR, kept: Duration::from_millis(7 * DAY as u64) },
+    Level { step_ms: SECOND, stretch_ms: MINUTE, retention: Duration::from_millis(HOUR as u64) },
+    Level { step_ms: 10 * SECOND, stretch_ms: 10 * MINUTE, retention: Duration::from_millis(DAY as u64) },
+    Level { step_ms: MINUTE, stretch_ms: HOUR, retention: Duration::from_millis(7 * DAY as u64) },
 ];
 
 /// Rows that one transaction writes or removes: about 5 ms.
 const ROWS_OF_A_WRITE: usize = 64;
-/// Marks rows that were added up.
+/// Marks aggregated rows.
 const AGED: i64 = -1;
 
 impl History {
-    /// Writes the figures of the minutes that are over into the table, and lets older ones grow coarser.
+    /// Writes the metrics of the past minutes to the table, and aggregates older ones to a coarser resolution.
     ///
     /// # Errors
-    /// A failure of the store; the next run goes on.
+    /// A failure of the store; the next run continues.
     pub async fn store(&self) -> Result<()> {
         let now = self.clock.now();
         store(self, Millis(now.0.div_euclid(MINUTE) * MINUTE)).await
     }
 
-    /// As [`History::store`], the present minute too: before the process ends.
+    /// As [`History::store`], and includes the current minute. Call it before the process ends.
     ///
     /// # Errors
     /// As [`History::store`].
@@ -88,10 +88,10 @@ impl History {
     }
 }
 
-/// Writes the minutes before `end`, lets older rows grow coarser, and removes the oldest.
+/// Writes the minutes before `end`, aggregates older rows, and removes the oldest ones.
 ///
 /// # Errors
-/// A failure of the store; nothing is lost by it, the next run goes on.
+/// A failure of the store. It loses no data, and the next run continues.
 async fn store(history: &History, end: Millis) -> Result<()> {
     let _one_at_a_time = history.storing.lock().await;
     for batch in history.minutes.take_before(history.each(), end.0) {
@@ -124,7 +124,7 @@ async fn write(history: &History, batch: &Arc<Batch>) -> Result<()> {
             .database
             .write("store performance", move |db| {
                 for row in &rows {
-                    // A commit whose outcome was unknown may have written them.
+                    // A commit with an unknown outcome may have written them.
                     db.insert_unique(Stored::by_batch, row.clone())?;
                 }
                 Ok(())
@@ -135,9 +135,9 @@ async fn write(history: &History, batch: &Arc<Batch>) -> Result<()> {
     Ok(())
 }
 
-/// Adds up the rows of `fine` that have been there long enough, a stretch of `coarse` at a time.
+/// Aggregates the rows of `fine` that are old enough, one period of `coarse` at a time.
 async fn age(history: &History, fine: Level, coarse: Level, now: Millis) -> Result<()> {
-    let before = floor((now - fine.kept).0, coarse.stretch_ms);
+    let before = floor((now - fine.retention).0, coarse.stretch_ms);
     let mut from = i64::MIN;
     loop {
         let (boot, first_kept) = (history.boot, history.minutes.first_kept());
@@ -150,7 +150,7 @@ async fn age(history: &History, fine: Level, coarse: Level, now: Millis) -> Resu
                 };
                 let start = floor(oldest.start.0, coarse.stretch_ms);
                 let mut rows = rows_between(db, fine, start, start + coarse.stretch_ms)?;
-                // What a query still finds in memory keeps the mark by which it is passed over.
+                // Rows of batches that are still in memory keep their batch numbers, by which queries skip them.
                 rows.retain(|row| row.boot != boot || row.batch < first_kept);
                 rows.extend(rows_between(db, coarse, start, start + 1)?);
                 Ok(Some((start, rows)))
@@ -166,16 +166,16 @@ fn rows_between(db: &Db, level: Level, start: i64, end: i64) -> Result<Vec<Doc<S
     Ok(db.query(Stored::by_age).eq(level.step_ms).range(Millis(start)..Millis(end)).take(usize::MAX)?)
 }
 
-/// The rows of one function that become one.
+/// The rows of one function that become one row.
 #[derive(Default)]
 struct Gathered {
     spans: Vec<Span>,
     old: Vec<Id<Stored>>,
-    /// Whether there is anything to add up.
+    /// True if there are spans to aggregate.
     fine: bool,
 }
 
-/// Puts one row a function in the place of `rows`.
+/// Replaces `rows` by one row per function.
 async fn replace(history: &History, coarse: Level, start: i64, rows: Vec<Doc<Stored>>) -> Result<()> {
     let mut functions: BTreeMap<String, Gathered> = BTreeMap::new();
     for row in rows {
@@ -214,7 +214,7 @@ async fn replace(history: &History, coarse: Level, start: i64, rows: Vec<Doc<Sto
 }
 
 async fn forget(history: &History, coarsest: Level, now: Millis) -> Result<()> {
-    let before = now - coarsest.kept - Duration::from_millis(coarsest.stretch_ms.unsigned_abs());
+    let before = now - coarsest.retention - Duration::from_millis(coarsest.stretch_ms.unsigned_abs());
     history
         .database
         .sweep("forget performance", move |db| {
@@ -224,7 +224,8 @@ async fn forget(history: &History, coarsest: Level, now: Millis) -> Result<()> {
         .await
 }
 
-/// Reads what the table holds of `[from, end)`, but not the rows of batches from `first_kept` on, which are in memory.
+/// Reads the spans of `[from, end)` from the table, without the rows of batches from `first_kept` on, which are in
+/// memory.
 pub(crate) fn read(
     db: &Db,
     of: &Of,
@@ -235,7 +236,7 @@ pub(crate) fn read(
 ) -> Result<()> {
     let mut spans = Vec::new();
     for level in LEVELS {
-        // A row that began earlier may reach into the time asked for.
+        // A row that began earlier may reach into the requested time.
         let start = floor(from, level.stretch_ms);
         let rows = match of {
             Of::Together => rows_of(db, minutes::ALL, level, start, end)?,
@@ -270,8 +271,8 @@ fn floor(time: i64, step: i64) -> i64 {
     time.div_euclid(step) * step
 }
 
-/// Spans as bytes: of each its distance from `start` in ms, four sums, and its histogram behind its length; numbers
-/// are little-endian, and all is compressed as one.
+/// Encodes spans: for each its distance from `start` in ms, four sums, and the length and bytes of its histogram.
+/// Numbers are little-endian, and the whole is compressed.
 fn pack(spans: &[Span], start: i64) -> Bytes {
     let mut plain = Vec::new();
     for span in spans {
@@ -290,7 +291,8 @@ fn pack(spans: &[Span], start: i64) -> Bytes {
     Bytes(packed.expect("bytes can be written to memory"))
 }
 
-/// Adds the spans of a row to `out`. A row that is damaged gives what can be read: it is a figure, not a fact.
+/// Appends the spans of a row to `out`. From a damaged row, the readable spans are used, because metrics need not be
+/// complete.
 fn unpack(row: &Stored, out: &mut Vec<Span>) {
     let mut plain = Vec::new();
     if let Err(error) = ZlibDecoder::new(&row.data.0[..]).read_to_end(&mut plain) {

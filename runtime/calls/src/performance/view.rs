@@ -1,4 +1,4 @@
-//! What is asked: the course of a function over time, and all functions side by side.
+//! Queries on performance: the course of one function over time, and all functions side by side.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,43 +14,43 @@ use convoke_core::clock::Millis;
 use convoke_core::error::Result;
 use convoke_store::Db;
 
-/// The figures of a runtime's calls, up to this moment.
+/// The metrics of a runtime's calls, up to this moment.
 ///
-/// Counted are calls from outside and those that the scheduler made; a function that another one called is part of that
-/// one's call.
+/// Calls from outside and calls by the scheduler are counted. A function that another function calls is part of that
+/// function's call.
 pub struct Performance<'a> {
     history: &'a History,
     db: &'a Db,
 }
 
-/// The calls of one stretch of time. Latencies are in µs.
+/// The calls of one period. Latencies are in µs.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Bucket {
-    /// When it begins.
+    /// Start of the period.
     pub timestamp: Millis,
     /// Calls that ended in it.
     pub calls: u64,
-    /// Those among them that ended in an error or a panic.
+    /// Calls that ended in an error or a panic.
     pub errors: u64,
-    /// Those among them that the scheduler made.
+    /// Calls by the scheduler.
     pub scheduled: u64,
     /// The sum of all latencies.
     pub latency_us: u64,
-    /// By nearest rank, at most 0.1 % off; 0 without calls.
+    /// Median latency by nearest rank, at most 0.1 % off; 0 without calls.
     pub p50_us: f64,
-    /// As `p50_us`, of 95 in 100.
+    /// As `p50_us`, for 95 %.
     pub p95_us: f64,
-    /// As `p50_us`, of 99 in 100.
+    /// As `p50_us`, for 99 %.
     pub p99_us: f64,
 }
 
 impl Bucket {
-    /// The mean latency in ms, 0 without calls.
+    /// Returns the mean latency in ms; 0 without calls.
     pub fn avg_latency_ms(&self) -> f64 {
         if self.calls == 0 { 0.0 } else { self.latency_us as f64 / self.calls as f64 / 1_000.0 }
     }
 
-    /// The share of calls without an error, 1 without calls.
+    /// Returns the share of calls without an error; 1 without calls.
     pub fn success_rate(&self) -> f64 {
         if self.calls == 0 { 1.0 } else { (self.calls - self.errors) as f64 / self.calls as f64 }
     }
@@ -70,27 +70,27 @@ impl Bucket {
     }
 }
 
-/// The calls of one function over a stretch of time.
+/// The calls of one function over a period.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FunctionStats {
-    /// Its path.
+    /// Path.
     pub function: Arc<str>,
-    /// Its kind; none if the program has it no more.
+    /// Kind; none if the program no longer has the function.
     pub kind: Option<Kind>,
-    /// Its figures.
+    /// Metrics.
     pub stats: Bucket,
 }
 
 impl History {
-    /// What is asked of it, in a snapshot.
+    /// Returns the queries on this history, in a snapshot.
     pub fn at<'a>(&'a self, db: &'a Db) -> Performance<'a> {
         Performance { history: self, db }
     }
 }
 
 impl Performance<'_> {
-    /// The paths that a name means: a path with `/` or with `:` before the function, or a function's bare name, which
-    /// several may have.
+    /// Returns the paths that match a name: a path with `/` or with `:` before the function, or the bare name of a
+    /// function, which several functions may share.
     pub fn functions(&self, name: &str) -> Vec<Arc<str>> {
         let path = name.replace(':', "/");
         if let Some(function) = self.history.registry.get(&path) {
@@ -100,9 +100,9 @@ impl Performance<'_> {
         self.history.registry.all().filter(|function| bare(&function.path)).map(|f| f.path.clone()).collect()
     }
 
-    /// The calls of a function (of all, without a name) in buckets of the length `bucket` that begin at multiples of it:
-    /// from the one that holds `from` to the last one that begins before `end`, the empty ones included. A name that
-    /// means no function gives empty buckets.
+    /// Returns the calls of a function (of all functions without a name) in buckets of length `bucket`, aligned to
+    /// multiples of it. The first bucket contains `from`, the last begins before `end`, and empty buckets are included.
+    /// An unknown name gives empty buckets.
     ///
     /// # Errors
     /// A failure of the store.
@@ -131,8 +131,8 @@ impl Performance<'_> {
         Ok(series)
     }
 
-    /// The functions that were called in `[from, end)`, by path. The begin is taken to the second, and for older times
-    /// to what they are kept by.
+    /// Returns the functions that were called in `[from, end)`, by path. `from` is rounded down to a second, and for
+    /// older times to the stored resolution.
     ///
     /// # Errors
     /// A failure of the store.
@@ -152,7 +152,7 @@ impl Performance<'_> {
         Ok(stats.collect())
     }
 
-    /// What begins in the time asked for, from the table and from memory.
+    /// Returns the spans that begin in the requested time, from the table and from memory.
     fn spans(&self, of: &Of, (from, end): (i64, i64)) -> Result<Vec<(Arc<str>, Span)>> {
         let mut spans = Vec::new();
         let first_kept = self.history.minutes.copy(self.history.each(), of, &mut spans);

@@ -1,6 +1,6 @@
-//! The arguments of a finished call as operators see them: without secrets, and with large values cut.
+//! The arguments of a completed call for operators: without secrets, and with large values truncated.
 //!
-//! A call pays for a copy of the text that was sent. Everything else happens when the record is written or shown.
+//! A call pays for a copy of the text that was sent. The rest of the work happens when the record is written or shown.
 
 use std::borrow::Cow;
 
@@ -12,63 +12,63 @@ use crate::codec::decode::{Body, Envelope};
 use crate::codec::secret_fields::{SecretFields, item_of, member_of};
 use crate::registry::Registered;
 
-/// Bytes of arguments that are copied; larger ones are recorded by their length.
+/// Maximum bytes of arguments that are copied. Larger arguments are recorded by their length.
 const SENT_BYTES_MAX: usize = 16 * 1024;
-/// Bytes of arguments that are shown.
+/// Maximum bytes of arguments that are shown.
 const SHOWN_BYTES_MAX: usize = 8 * 1024;
-/// Characters of one text that are shown.
+/// Maximum characters of one string that are shown.
 const TEXT_CHARS_MAX: usize = 200;
-/// Items of one array that are shown.
+/// Maximum items of one array that are shown.
 const ITEMS_MAX: usize = 20;
-/// Members of one object that are shown.
+/// Maximum members of one object that are shown.
 const MEMBERS_MAX: usize = 50;
-/// Characters from which a word of mixed letters and digits is taken for a token.
+/// Minimum characters of a word of mixed letters and digits that counts as a token.
 const TOKEN_CHARS_MIN: usize = 32;
 /// The text in place of a secret.
 const SECRET: &str = "(secret)";
 
 /// The arguments of one call.
 #[derive(Clone, Debug)]
-pub struct Arguments(Held);
+pub struct Arguments(Source);
 
 #[derive(Clone, Debug)]
-enum Held {
+enum Source {
     /// The text that was sent.
     Sent { text: Box<str>, is_envelope: bool, function: Registered },
-    /// So many bytes, which were not copied.
+    /// The number of bytes, which were not copied.
     Large(usize),
     /// The JSON that operators see.
     Shown(Box<RawValue>),
 }
 
 impl Arguments {
-    /// Takes what was sent to a function.
+    /// Copies the arguments that were sent to a function.
     pub(crate) fn sent(function: &Registered, body: Body<'_>) -> Self {
         let (text, is_envelope) = match body {
             Body::Envelope(text) => (text, true),
             Body::Args(text, _) => (text, false),
         };
         Self(match text.len() {
-            ..=SENT_BYTES_MAX => Held::Sent { text: text.into(), is_envelope, function: function.clone() },
-            bytes => Held::Large(bytes),
+            ..=SENT_BYTES_MAX => Source::Sent { text: text.into(), is_envelope, function: function.clone() },
+            bytes => Source::Large(bytes),
         })
     }
 
-    /// Bytes that it holds in memory.
+    /// Returns its bytes in memory.
     pub(super) fn bytes(&self) -> usize {
         match &self.0 {
-            Held::Sent { text, .. } => text.len(),
-            Held::Large(_) => 0,
-            Held::Shown(json) => json.get().len(),
+            Source::Sent { text, .. } => text.len(),
+            Source::Large(_) => 0,
+            Source::Shown(json) => json.get().len(),
         }
     }
 
-    /// The JSON that operators see.
+    /// Returns the JSON that operators see.
     pub fn shown(&self) -> Cow<'_, str> {
         match &self.0 {
-            Held::Sent { text, is_envelope, function } => shown(text, *is_envelope, function.secret_fields()).into(),
-            Held::Large(bytes) => format!("\"({bytes} bytes)\"").into(),
-            Held::Shown(json) => json.get().into(),
+            Source::Sent { text, is_envelope, function } => shown(text, *is_envelope, function.secret_fields()).into(),
+            Source::Large(bytes) => format!("\"({bytes} bytes)\"").into(),
+            Source::Shown(json) => json.get().into(),
         }
     }
 }
@@ -82,7 +82,7 @@ impl Serialize for Arguments {
 
 impl<'de> Deserialize<'de> for Arguments {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Box::<RawValue>::deserialize(deserializer).map(|json| Self(Held::Shown(json)))
+        Box::<RawValue>::deserialize(deserializer).map(|json| Self(Source::Shown(json)))
     }
 }
 
@@ -91,7 +91,7 @@ fn shown(text: &str, is_envelope: bool, secrets: &SecretFields) -> String {
         true => Envelope::read(text).and_then(|envelope| envelope.args_or_array()).unwrap_or("null"),
         false => text,
     };
-    // It was checked when the call came in.
+    // The text was validated when the call came in.
     let value = serde_json::from_str(args).unwrap_or(Value::Null);
     let json = cut("", value, secrets).to_string();
     if json.len() <= SHOWN_BYTES_MAX { json } else { format!("\"({} bytes)\"", args.len()) }
@@ -136,7 +136,7 @@ fn cut(path: &str, value: Value, secrets: &SecretFields) -> Value {
     }
 }
 
-/// Returns whether a text has the form of a credential, whatever its member is called.
+/// Returns true if a text has the form of a credential, for any name of its member.
 fn is_token(text: &str) -> bool {
     let starts = |beginnings: &[&str]| beginnings.iter().any(|beginning| text.starts_with(beginning));
     if starts(&["Bearer ", "Basic ", "Convoke ", "Convex ", "-----BEGIN "]) {
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn large_values_are_cut_and_their_size_is_shown() {
+    fn large_values_are_truncated_and_their_size_is_shown() {
         let items: Vec<usize> = (0..30).collect();
         let args = shown_of(&json!({ "text": "ü".repeat(201), "fits": "ü".repeat(200), "items": items }));
         assert_eq!(args["text"], format!("{}… (201 characters)", "ü".repeat(200)));

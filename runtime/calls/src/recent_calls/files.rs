@@ -1,7 +1,7 @@
-//! Recorded calls on disk: files of JSON lines in a folder of their own, the oldest of which are removed whole.
+//! Recorded calls on disk: files of JSON lines in a separate folder. The oldest files are removed as a whole.
 //!
-//! Nothing is synchronized to the disk: a crash of the machine may lose the last calls, a crash of the process does not. A
-//! line that was cut off is not read.
+//! The files are not synchronized to the disk: a crash of the machine may lose the latest calls, a crash of the process
+//! does not. A truncated line is not read.
 
 use std::collections::VecDeque;
 use std::fs::{self, File, OpenOptions};
@@ -13,12 +13,12 @@ use std::time::Duration;
 use super::record::CallRecord;
 use convoke_core::clock::Millis;
 
-/// A file is closed when it has this share of a bound, so that removing one never removes much.
+/// A file is closed when it reaches this fraction of a limit, so that the removal of a file removes few calls.
 const SHARE: u64 = 16;
 const BEGINNING: &str = "calls-";
 const END: &str = ".ndjson";
 
-/// How much is recorded.
+/// The limits of the recorded calls.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bounds {
     pub calls_max: u64,
@@ -42,12 +42,12 @@ pub(super) struct Files {
     folder: PathBuf,
     bounds: Bounds,
     parts: VecDeque<Part>,
-    /// The last part, while it is written to.
+    /// The last part, while it is open for writes.
     open: Option<File>,
 }
 
 impl Files {
-    /// Finds what the folder holds. A line that was cut off at the end is removed.
+    /// Opens the folder and its files. A truncated line at the end is removed.
     ///
     /// # Errors
     /// Those of the file system.
@@ -64,17 +64,17 @@ impl Files {
         Ok(Self { folder, bounds, parts: parts.into(), open: None })
     }
 
-    /// Calls and bytes on disk.
+    /// Returns the calls and bytes on disk.
     pub(super) fn size(&self) -> (u64, u64) {
         self.parts.iter().fold((0, 0), |(calls, bytes), part| (calls + part.calls, bytes + part.bytes))
     }
 
-    /// Returns whether the last call of the oldest file ended before this time.
+    /// Returns true if the last call of the oldest file ended before this time.
     pub(super) fn has_ended_before(&self, end: Millis) -> bool {
         self.parts.front().is_some_and(|part| part.span.1 < end)
     }
 
-    /// Appends lines of calls, in the order of their ends. It writes all of them or none.
+    /// Appends lines of calls, in the order of their ends. It writes all lines or none.
     ///
     /// # Errors
     /// Those of the file system.
@@ -88,7 +88,7 @@ impl Files {
             none => none.insert(OpenOptions::new().append(true).open(&part.path)?),
         };
         if let Err(error) = file.write_all(lines) {
-            // A part of a line would be joined with the next one. If even that fails, readers skip the line.
+            // A partial line would join the next one. If the truncation also fails, readers skip the line.
             let _ = file.set_len(part.bytes);
             return Err(error);
         }
@@ -106,8 +106,8 @@ impl Files {
         Ok(())
     }
 
-    /// Removes the oldest files while the others hold enough calls, while all have too many bytes, and when their last call
-    /// is too old.
+    /// Removes the oldest files: while the other files hold enough calls, while all files have too many bytes, and if
+    /// their last call is too old.
     ///
     /// # Errors
     /// Those of the file system.
@@ -132,20 +132,21 @@ impl Files {
         Ok(())
     }
 
-    /// Returns the files of this moment, to be read while calls are appended and files removed.
+    /// Returns a snapshot of the files. It can be read while calls are appended and files are removed.
     pub(super) fn snapshot(&self) -> Snapshot {
         Snapshot(self.parts.iter().cloned().collect())
     }
 }
 
-/// The files at one moment.
+/// A snapshot of the files.
 pub(super) struct Snapshot(Vec<Part>);
 
 impl Snapshot {
-    /// Visits recorded calls, the newest first, until `visit` breaks off or all that ended at `since` or later were visited.
+    /// Visits recorded calls, newest first, until `visit` breaks or all calls that ended at `since` or later were
+    /// visited.
     pub(super) fn newest_first(&self, since: Millis, mut visit: impl FnMut(CallRecord) -> ControlFlow<()>) {
         for part in self.0.iter().rev().filter(|part| part.span.1 >= since) {
-            // One that was removed meanwhile has no calls.
+            // A file that was removed in the meantime has no calls.
             let Ok(mut bytes) = fs::read(&part.path) else { continue };
             bytes.truncate(usize::try_from(part.bytes).unwrap_or(usize::MAX));
             for line in bytes.rsplit(|byte| *byte == b'\n') {
@@ -239,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_calls_stay_and_older_files_go() {
+    fn latest_calls_stay_and_older_files_are_removed() {
         let folder = tempfile::tempdir().unwrap();
         let mut files = Files::open(folder.path().join("calls"), BOUNDS).unwrap();
         add(&mut files, 0..1_000);
@@ -254,13 +255,13 @@ mod tests {
         let mut end = OpenOptions::new().append(true).open(&last).unwrap();
         end.write_all(b"{\"time\":1000,\"requ").unwrap();
         let mut files = Files::open(folder.path().join("calls"), BOUNDS).unwrap();
-        assert_eq!(times(&files, 0), found, "a line that was cut off is not read");
+        assert_eq!(times(&files, 0), found, "a truncated line is not read");
         add(&mut files, [2_000]);
         assert_eq!(times(&files, 0)[..2], [2_000, 999]);
     }
 
     #[test]
-    fn bytes_and_age_are_bounds_too() {
+    fn bytes_and_age_are_limited_too() {
         let folder = tempfile::tempdir().unwrap();
         let bounds = Bounds { calls_max: 1_000_000, bytes_max: 10_000, life: Duration::from_secs(100) };
         let mut files = Files::open(folder.path().to_owned(), bounds).unwrap();
@@ -274,7 +275,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn only_the_owner_reads_them_and_what_a_full_disk_cut_off_is_taken_back() {
+    fn only_the_owner_can_read_the_files_and_a_partial_write_is_removed() {
         use std::os::unix::fs::PermissionsExt as _;
         let folder = tempfile::tempdir().unwrap();
         let mut files = Files::open(folder.path().join("calls"), BOUNDS).unwrap();

@@ -1,4 +1,4 @@
-//! Which finished calls an operator looks for.
+//! Filters for completed calls.
 
 use std::time::Duration;
 
@@ -6,41 +6,41 @@ use super::record::CallRecord;
 use convoke_core::clock::Millis;
 use convoke_core::error::Code;
 
-/// The calls that an operator looks for; a member that is absent admits all.
+/// A filter for completed calls. An absent member matches all calls.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
-    /// A pattern of paths: `*` stands for any characters; without one, it is how the path begins.
+    /// A pattern for paths: `*` matches any characters. Without `*`, it is a prefix.
     pub function: Option<String>,
-    /// A text in the path, the arguments, the error, the log lines or the caller, in any case of letters.
+    /// A text in the path, the arguments, the error, the log lines or the caller, ignoring case.
     pub text: Option<String>,
     /// The caller: a subject, the name of a deploy key, `scheduler`, or `anonymous` for a call without an identity.
     pub caller: Option<String>,
-    /// Calls that ended then or later.
+    /// Calls that ended at this time or later.
     pub since: Option<Millis>,
-    /// Calls that ended before.
+    /// Calls that ended before this time.
     pub before: Option<Millis>,
-    /// How they ended.
+    /// Their outcome.
     pub outcome: Option<Wanted>,
-    /// One call, and what it made.
+    /// One call, and the calls that it made.
     pub request_id: Option<String>,
-    /// The subject of the identity that they ran as.
+    /// Subject of their identity.
     pub subject: Option<String>,
-    /// Those that took longer.
+    /// Calls that took longer than this.
     pub slower_than: Option<Duration>,
 }
 
-/// How a call is to have ended.
+/// The outcomes that match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wanted {
-    /// Without an error.
+    /// Success.
     Ok,
-    /// In any error.
+    /// Any error.
     Error,
-    /// In an error that a rule demands: a right that is missing, an argument that does not fit, a state that forbids it.
+    /// An error by a rule: a missing right, an invalid argument, a state that does not allow the call.
     Refused,
-    /// In an error of the server, of a function's code, or of a service outside.
+    /// An error of the server, of a function's code, or of an external service.
     Failed,
-    /// In this one.
+    /// This code.
     Code(Code),
 }
 
@@ -57,7 +57,7 @@ impl std::str::FromStr for Wanted {
             _ => match Code::ALL.iter().find(|code| code.as_str() == upper) {
                 Some(code) => Ok(Self::Code(*code)),
                 None => Err(format!(
-                    "{text:?} is no outcome: ok, error, refused, failed, or a code such as {} or {}",
+                    "{text:?} is not an outcome: use ok, error, refused, failed, or a code such as {} or {}",
                     Code::Forbidden,
                     Code::Internal
                 )),
@@ -96,7 +96,7 @@ fn is_of(entry: &CallRecord, caller: &str) -> bool {
     }
 }
 
-/// Returns whether a text stands in what an operator sees of a call: a secret that was removed cannot be searched for.
+/// Returns true if an operator sees the text in a call. A secret that was removed cannot be found.
 fn has(entry: &CallRecord, text: &str) -> bool {
     let text = text.to_lowercase();
     let has = |within: &str| within.to_lowercase().contains(&text);
@@ -106,14 +106,15 @@ fn has(entry: &CallRecord, text: &str) -> bool {
         || entry.arguments.as_ref().is_some_and(|arguments| has(&arguments.shown()))
 }
 
-/// Returns whether a path fits a pattern. A function may also be named as on the generic routes, `module/path:function`.
+/// Returns true if a path matches a pattern. The pattern may also have the form of the generic routes,
+/// `module/path:function`.
 fn matches(pattern: &str, path: &str) -> bool {
     let pattern = pattern.replace(':', "/");
     let mut parts = pattern.split('*');
     let Some(mut rest) = path.strip_prefix(parts.next().unwrap_or_default()) else { return false };
     let mut parts = parts.peekable();
     if parts.peek().is_none() {
-        // Without a star it is a beginning.
+        // Without a star, the pattern is a prefix.
         return true;
     }
     while let Some(part) = parts.next() {
@@ -133,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pattern_without_a_star_is_a_beginning_and_a_star_stands_for_anything() {
+    fn pattern_without_a_star_is_a_prefix_and_a_star_matches_anything() {
         for (pattern, path, fits) in [
             ("users", "users/queries/getCurrentUser", true),
             ("users/queries:get", "users/queries/getCurrentUser", true),
@@ -152,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn an_outcome_is_a_code_in_any_case() {
+    fn outcome_is_a_code_in_any_case() {
         assert_eq!("forbidden".parse(), Ok(Wanted::Code(Code::Forbidden)));
         assert_eq!("ok".parse(), Ok(Wanted::Ok));
         assert_eq!("failed".parse(), Ok(Wanted::Failed));
@@ -161,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn refusals_and_failures_are_told_apart_and_callers_by_their_names() {
+    fn filter_distinguishes_rejections_failures_and_callers() {
         let record = |outcome: &str, more: &str| -> CallRecord {
             let json = format!(
                 r#"{{"time":5,"requestId":"r","function":"notes/add","outcome":"{outcome}","durationMs":1.5{more}}}"#

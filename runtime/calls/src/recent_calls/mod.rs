@@ -1,8 +1,8 @@
-//! Finished calls, for `convoke logs` and the console: recorded on disk, and shown as they end to clients that follow.
+//! Completed calls, for `convoke logs` and the console: recorded on disk, and sent to followers as they end.
 //!
-//! Each call leaves one record in a queue of its thread's shard; a task in the background writes the queues to disk
-//! (`files.rs`). No call waits: a full queue drops records and counts them. A follower has a bounded queue too; one that is
-//! too slow loses records and receives their number. Where calls are not recorded, the last ones stay in memory.
+//! Each call adds one record to a queue of its thread's shard, and a background task writes the queues to disk
+//! (`files.rs`). No call waits: a full queue drops records and counts them. A follower has a bounded queue too. A slow
+//! follower loses records and receives their number. If calls are not recorded, the latest ones stay in memory.
 
 mod arguments;
 mod files;
@@ -33,42 +33,42 @@ pub use filter::{Filter, Wanted};
 pub use record::CallRecord;
 pub use settings::RecordedCalls;
 
-/// Calls that are shown unless a request names another number, and calls in memory where they are not on disk.
+/// Default number of calls that are shown, and number of calls in memory if they are not on disk.
 pub const RECENT_MAX: usize = 256;
-/// Calls of one answer.
+/// Maximum calls of one response.
 pub const SHOWN_MAX: usize = 10_000;
-/// Bytes of logs, arguments and errors of one answer, about.
+/// Approximate maximum bytes of logs, arguments and errors in one response.
 const SHOWN_BYTES_MAX: usize = 16 * 1024 * 1024;
-/// Between two writes of finished calls to disk.
+/// Interval between two writes of completed calls to disk.
 pub const WRITE: Duration = Duration::from_millis(250);
-/// Records of one shard that wait to be written.
+/// Maximum records of one shard that wait to be written.
 const PENDING_MAX: usize = 512;
-/// Records of requests that named no function among them: a flood of such must leave room for calls.
+/// Maximum records among them of requests without a function, so that a flood of such requests leaves room for calls.
 const PENDING_REJECTED_MAX: usize = 64;
-/// Bytes that the log lines, arguments and errors of one shard may take; older calls go first.
+/// Maximum bytes of log lines, arguments and errors of one shard. Older calls are dropped first.
 const SHARD_BYTES_MAX: usize = 1024 * 1024;
-/// Records that wait for one follower.
+/// Maximum records that wait for one follower.
 const WAITING_MAX: usize = 512;
-/// Followers at one time.
+/// Maximum number of concurrent followers.
 const FOLLOWERS_MAX: usize = 16;
-/// The folder within the data folder.
+/// Folder in the data folder.
 const FOLDER: &str = "calls";
 
-/// The finished calls of a runtime.
+/// The completed calls of a runtime.
 pub(crate) struct RecentCalls {
     pending: Shards<Queue>,
     with_arguments: bool,
-    /// None where calls are not recorded.
+    /// None if calls are not recorded.
     recorder: Option<Recorder>,
     unrecorded: Unrecorded,
     followers: Arc<AtomicUsize>,
     sender: broadcast::Sender<Arc<CallRecord>>,
 }
 
-/// Calls that were not recorded, by reason. They only rise.
+/// Counters of calls that were not recorded, by reason. They only increase.
 #[derive(Debug, Default)]
 pub struct Unrecorded {
-    /// More calls ended than are written.
+    /// The queue was full.
     pub queue: AtomicU64,
     /// The disk was full or failed.
     pub disk: AtomicU64,
@@ -91,11 +91,11 @@ struct Recorder {
 
 #[derive(Default)]
 struct Written {
-    /// None until there is something to write or to read.
+    /// None until the first write or read.
     files: Option<Files>,
-    /// The last calls that could not be written.
+    /// The latest calls that could not be written.
     unwritten: VecDeque<CallRecord>,
-    /// True if the last write failed, which the log says once.
+    /// True if the last write failed. Only the first failure is logged.
     is_failing: bool,
 }
 
@@ -126,9 +126,9 @@ impl CallObserver for RecentCalls {
 enum Rank {
     /// It is dropped.
     Usual,
-    /// It is dropped, also where there are many of its kind.
+    /// It is dropped. It is also dropped if there are too many records of its kind.
     Rejected,
-    /// It takes the place of the oldest record.
+    /// It replaces the oldest record.
     Failed,
 }
 
@@ -145,7 +145,7 @@ impl RecentCalls {
         }
     }
 
-    /// Enters a call that ended.
+    /// Adds a call that ended.
     fn enter(&self, rank: Rank, record: impl FnOnce() -> CallRecord) {
         if self.is_followed() {
             let record = self.show(record());
@@ -170,8 +170,8 @@ impl RecentCalls {
         }
     }
 
-    /// Shows a request that never reached a function to followers. It takes the place of no recorded call: a flood of such
-    /// would leave nothing else.
+    /// Sends a request that never reached a function to followers. It replaces no recorded call, because a flood of
+    /// such requests would leave nothing else.
     fn mention(&self, record: impl FnOnce() -> CallRecord) {
         if self.is_followed() {
             self.show(record());
@@ -183,23 +183,23 @@ impl RecentCalls {
     }
 
     fn show(&self, record: CallRecord) -> CallRecord {
-        // Fails if the last follower has just gone.
+        // Fails if the last follower has just disconnected.
         let _ = self.sender.send(Arc::new(record.clone()));
         record
     }
 
-    /// Calls that were not recorded.
+    /// Returns the counters of calls that were not recorded.
     pub(crate) fn unrecorded(&self) -> &Unrecorded {
         &self.unrecorded
     }
 
-    /// Calls and bytes on disk.
+    /// Returns the calls and bytes on disk.
     pub(crate) fn recorded(&self) -> (u64, u64) {
         let state = self.recorder.as_ref().map(|recorder| recorder.state.lock());
         state.and_then(|state| state.files.as_ref().map(Files::size)).unwrap_or_default()
     }
 
-    /// Returns whether calls wait to be written, or calls on disk are old enough to be removed.
+    /// Returns true if calls wait to be written, or calls on disk are old enough to be removed.
     pub(crate) fn is_due(&self) -> bool {
         let Some(recorder) = &self.recorder else { return false };
         if self.pending.each().any(|queue| !queue.records.is_empty()) {
@@ -210,13 +210,13 @@ impl RecentCalls {
         !state.unwritten.is_empty() || state.files.as_ref().is_some_and(|files| files.has_ended_before(end))
     }
 
-    /// Writes the calls that wait to disk, and removes old ones. Blocks on the disk.
+    /// Writes the waiting calls to disk, and removes old ones. Blocks on the disk.
     pub(crate) fn write(&self) {
         let Some(recorder) = &self.recorder else { return };
         let mut state = recorder.state.lock();
         let mut records = Vec::new();
         for mut queue in self.pending.each() {
-            // Calls of this shard wait for no more than this.
+            // Calls of this shard wait only for this swap.
             let room = VecDeque::with_capacity(queue.records.len());
             let Queue { records: taken, .. } =
                 std::mem::replace(&mut *queue, Queue { records: room, ..Queue::default() });
@@ -228,9 +228,10 @@ impl RecentCalls {
         self.unrecorded.disk.fetch_add(lost, Relaxed);
     }
 
-    /// The last calls that a filter admits, at most `count` and [`SHOWN_MAX`], oldest first. Blocks on the disk.
+    /// Returns the latest calls that match a filter, at most `count` and [`SHOWN_MAX`], oldest first. Blocks on the
+    /// disk.
     pub(crate) fn recent(&self, filter: &Filter, count: usize) -> Vec<CallRecord> {
-        let mut found = Found { filter, count: count.min(SHOWN_MAX), records: Vec::new(), bytes: 0 };
+        let mut found = Search { filter, count: count.min(SHOWN_MAX), records: Vec::new(), bytes: 0 };
         self.write();
         if let Some(recorder) = &self.recorder {
             let state = recorder.state.lock();
@@ -258,25 +259,25 @@ impl RecentCalls {
     /// Follows calls that end from now on.
     ///
     /// # Errors
-    /// `OVERLOADED` if there are as many followers as may be.
+    /// `OVERLOADED` if the maximum number of followers is reached.
     pub(crate) fn follow(&self, filter: Filter) -> Result<Follower> {
-        let place = Place(self.followers.clone());
-        if place.0.fetch_add(1, Relaxed) >= FOLLOWERS_MAX {
-            return Err(Error::overloaded("As many clients follow the calls as may; try again when one has gone"));
+        let permit = FollowerPermit(self.followers.clone());
+        if permit.0.fetch_add(1, Relaxed) >= FOLLOWERS_MAX {
+            return Err(Error::overloaded("Too many clients follow the calls; try again when one has disconnected"));
         }
-        Ok(Follower { receiver: self.sender.subscribe(), filter, _place: place })
+        Ok(Follower { receiver: self.sender.subscribe(), filter, _permit: permit })
     }
 }
 
-/// The answer to a search, newest first.
-struct Found<'a> {
+/// The result of a search, newest first.
+struct Search<'a> {
     filter: &'a Filter,
     count: usize,
     records: Vec<CallRecord>,
     bytes: usize,
 }
 
-impl Found<'_> {
+impl Search<'_> {
     fn take(&mut self, record: CallRecord) -> ControlFlow<()> {
         if self.records.len() >= self.count || self.bytes >= SHOWN_BYTES_MAX {
             return ControlFlow::Break(());
@@ -290,21 +291,21 @@ impl Found<'_> {
 }
 
 impl Recorder {
-    /// Appends records; returns the number of those that no reader can find any more.
+    /// Appends records; returns the number of lost ones.
     fn write(&self, state: &mut Written, records: Vec<CallRecord>) -> u64 {
         let now = self.options.clock.now();
         let written = self.append(state, &records, now);
         match written {
             Ok(()) => {
                 if state.is_failing {
-                    tracing::info!(target: "convoke::background", "finished calls are recorded again");
+                    tracing::info!(target: "convoke::background", "completed calls are recorded again");
                 }
                 state.is_failing = false;
                 0
             }
             Err(error) => {
                 if !state.is_failing {
-                    tracing::warn!(target: "convoke::background", "finished calls are not recorded: {error}");
+                    tracing::warn!(target: "convoke::background", "completed calls are not recorded: {error}");
                 }
                 state.is_failing = true;
                 state.unwritten.extend(records);
@@ -338,7 +339,7 @@ impl Recorder {
         files.prune(now)
     }
 
-    /// The room that is left on a full disk is the database's.
+    /// Checks the free space: the last space on a full disk is reserved for the database.
     fn require_room(&self) -> std::io::Result<()> {
         let room = self.options.disk.room(&self.options.data)?;
         match self.options.floor.is_kept(room, true) {
@@ -354,7 +355,7 @@ impl Recorder {
 }
 
 impl Queue {
-    /// Takes a record if there is room for it; returns the number of records that were dropped.
+    /// Adds a record if there is room for it; returns the number of dropped records.
     fn take(&mut self, rank: Rank, record: impl FnOnce() -> CallRecord) -> u64 {
         let is_full = self.records.len() >= PENDING_MAX || self.bytes > SHARD_BYTES_MAX;
         match rank {
@@ -366,7 +367,7 @@ impl Queue {
         self.push(record(), PENDING_MAX)
     }
 
-    /// Adds a record, and removes the oldest ones beyond the bounds; returns their number.
+    /// Adds a record, and removes the oldest ones beyond the limits; returns their number.
     fn push(&mut self, record: CallRecord, count_max: usize) -> u64 {
         self.bytes += record.bytes();
         let mut removed = 0;
@@ -380,16 +381,16 @@ impl Queue {
     }
 }
 
-/// A follower of calls. Dropped, its place is free.
+/// A follower of calls. Dropping it frees its place.
 pub struct Follower {
     receiver: broadcast::Receiver<Arc<CallRecord>>,
     filter: Filter,
-    _place: Place,
+    _permit: FollowerPermit,
 }
 
-struct Place(Arc<AtomicUsize>);
+struct FollowerPermit(Arc<AtomicUsize>);
 
-impl Drop for Place {
+impl Drop for FollowerPermit {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Relaxed);
     }
@@ -400,12 +401,12 @@ impl Drop for Place {
 pub enum Followed {
     /// A call ended.
     Ended(Arc<CallRecord>),
-    /// So many records came faster than they were taken, and are lost to it.
+    /// Number of records that were lost because they came faster than they were taken.
     Lost(u64),
 }
 
 impl Follower {
-    /// The next call that the filter admits; `None` when the runtime has ended.
+    /// Returns the next call that matches the filter; `None` when the runtime has ended.
     pub async fn next(&mut self) -> Option<Followed> {
         loop {
             match self.receiver.recv().await {
@@ -478,7 +479,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_says_what_applies_and_reads_back() {
+    fn record_omits_absent_members_and_round_trips() {
         let json = r#"{"time":7,"requestId":"r7","function":"a/b","kind":"query","outcome":"OK","durationMs":0.41,"subject":"ada"}"#;
         assert_eq!(serde_json::to_string(&record(Millis(7), "a/b", None)).unwrap(), json);
         let whole = r#"{"time":7,"requestId":"r","function":"a/b","kind":"mutation","outcome":"FORBIDDEN","refused":true,"durationMs":0.41,"waitedMs":1.5,"deployKey":"ci","scheduled":true,"arguments":{"b":1,"a":"(secret)"},"resultBytes":120,"cached":true,"rowsRead":3,"rowsWritten":2,"error":"No","logLines":["[INFO] x"]}"#;
@@ -487,13 +488,13 @@ mod tests {
     }
 
     #[test]
-    fn the_last_calls_of_all_threads_are_there_in_order() {
+    fn latest_calls_of_all_threads_are_in_order() {
         let (recent, clock) = (in_memory(), Mutex::new(0));
         std::thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| {
                     for _ in 0..300 {
-                        // A later record is entered later.
+                        // A later record is added later.
                         let mut clock = clock.lock();
                         recent.ended(record(Millis(*clock), "a/b", None));
                         *clock += 1;
@@ -508,7 +509,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_bounded_by_bytes_too() {
+    fn memory_is_limited_by_bytes_too() {
         let recent = in_memory();
         for at in 0..200 {
             let log_lines = LogLines::of(vec!["x".repeat(20_000)]);
@@ -521,7 +522,7 @@ mod tests {
     }
 
     #[test]
-    fn recorded_calls_survive_the_process_and_a_full_queue_counts_what_it_drops() {
+    fn recorded_calls_survive_the_process_and_a_full_queue_counts_dropped_calls() {
         let data = tempfile::tempdir().unwrap();
         let now = SystemClock::new().now().0;
         let open = || calls(data.path().to_owned(), RecordedCalls::default(), Arc::<HeldDisk>::default());
@@ -534,7 +535,7 @@ mod tests {
         recent.ended(record(Millis(now + 700), "a/b", None));
         let found = recent.times(10_000);
         assert_eq!((found.len(), found.first(), found.last()), (PENDING_MAX + 1, Some(&(now + 1)), Some(&(now + 700))));
-        assert_eq!(found[found.len() - 2], now + 600, "a failure takes the place of the oldest call");
+        assert_eq!(found[found.len() - 2], now + 600, "a failure replaces the oldest call");
         drop(recent);
         let recent = open();
         assert_eq!(recent.times(10_000), found);
@@ -544,7 +545,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flood_of_rejected_requests_leaves_room_for_calls() {
+    fn flood_of_rejected_requests_leaves_room_for_calls() {
         let data = tempfile::tempdir().unwrap();
         let recent = calls(data.path().to_owned(), RecordedCalls::default(), Arc::<HeldDisk>::default());
         let now = SystemClock::new().now().0;
@@ -556,7 +557,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_disk_loses_calls_and_no_more_and_the_last_ones_are_written_once_there_is_room() {
+    fn full_disk_loses_calls_only_and_the_latest_ones_are_written_when_there_is_room() {
         let (data, disk) = (tempfile::tempdir().unwrap(), Arc::<HeldDisk>::default());
         let recent = calls(data.path().to_owned(), RecordedCalls::default(), disk.clone());
         let now = SystemClock::new().now().0;
@@ -573,7 +574,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_follower_gets_what_it_asked_for_and_a_slow_one_the_number_of_those_it_lost() {
+    async fn follower_receives_matching_calls_and_a_slow_one_the_number_of_lost_calls() {
         let recent = in_memory();
         let entry = |time, outcome| record(Millis(time), "a/b", outcome);
         recent.ended(entry(0, None));
@@ -588,7 +589,7 @@ mod tests {
             assert_eq!(entry.time, Millis(expected));
         }
         (4..1_000).for_each(|at| recent.ended(entry(at, None)));
-        let Some(Followed::Lost(lost)) = slow.next().await else { panic!("the loss") };
+        let Some(Followed::Lost(lost)) = slow.next().await else { panic!("a number of lost records") };
         assert_eq!(lost, 999 - 512);
         let Some(Followed::Ended(entry)) = slow.next().await else { panic!("a record") };
         assert_eq!(entry.time, Millis(488));
@@ -598,7 +599,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_follow_than_may() {
+    fn followers_are_limited() {
         let recent = in_memory();
         let followers: Vec<_> = (0..FOLLOWERS_MAX).map(|_| recent.follow(Filter::default()).unwrap()).collect();
         let refused = recent.follow(Filter::default()).err().unwrap();

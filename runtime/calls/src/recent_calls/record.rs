@@ -1,4 +1,4 @@
-//! The record of one finished call.
+//! The record of one completed call.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,35 +12,35 @@ use crate::observe::{By, Called, CompletedCall};
 use convoke_core::clock::Millis;
 use convoke_core::error::Code;
 
-/// Bytes of log lines that a record has.
+/// Maximum bytes of log lines in a record.
 const LOG_BYTES_MAX: usize = 32 * 1024;
-/// Bytes of an error that a record has.
+/// Maximum bytes of an error in a record.
 const ERROR_BYTES_MAX: usize = 4 * 1024;
 
-/// A call that ended, or a request that was rejected before there was one. Its JSON:
+/// A call that ended, or a request that was rejected before it became a call. Its JSON:
 ///
 /// `{"time":1732180000000,"requestId":"…","function":"users/queries/getCurrentUser","kind":"query","outcome":"OK",
-/// "durationMs":0.41,"subject":"ada","arguments":{},"resultBytes":120,"rowsRead":1,"logLines":["[INFO] …"]}`; members that
-/// do not apply, and numbers that are 0, are left out.
+/// "durationMs":0.41,"subject":"ada","arguments":{},"resultBytes":120,"rowsRead":1,"logLines":["[INFO] …"]}`. Members
+/// that do not apply, and numbers that are 0, are omitted.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CallRecord {
     /// Time at which it ended.
     pub time: Millis,
-    /// Its id in the log.
+    /// Request id.
     pub request_id: Arc<str>,
     /// The function's path; of a rejected request, the path that it named.
     pub function: Arc<str>,
     /// The function's kind, if one was found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<Kind>,
-    /// The code it ended in; `OK` without one.
+    /// Code of its error; `OK` without an error.
     #[serde(serialize_with = "outcome", deserialize_with = "read_outcome")]
     pub outcome: Option<Code>,
-    /// True if it was refused by a rule: of the listener, of the call, or of the function. An error without it is a failure.
+    /// True if a rule rejected it: of the listener, of the call, or of the function. An error without it is a failure.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub refused: bool,
-    /// Its duration.
+    /// Duration.
     #[serde(rename = "durationMs", serialize_with = "milliseconds", deserialize_with = "read_milliseconds")]
     pub elapsed: Duration,
     /// Time that it waited for a reader or for the writer.
@@ -52,40 +52,40 @@ pub struct CallRecord {
         deserialize_with = "read_milliseconds"
     )]
     pub waited: Duration,
-    /// The subject of the identity it ran as.
+    /// Subject of its identity.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subject: Option<Box<str>>,
-    /// The name of the deploy key that made it.
+    /// Name of its deploy key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deploy_key: Option<Box<str>>,
     /// True if the scheduler made it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub scheduled: bool,
-    /// Its arguments, without secrets and with large values cut.
+    /// Arguments, without secrets and with large values truncated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arguments: Option<Arguments>,
     /// Bytes of its result as JSON.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result_bytes: Option<u64>,
-    /// True if it was given a cached result.
+    /// True if it received a cached result.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cached: bool,
-    /// Rows that it read whole.
+    /// Rows that it read in full.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub rows_read: u64,
     /// Rows that it added, changed or removed.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub rows_written: u64,
-    /// The error for the operator: with its causes, if it is a failure.
+    /// The error for the operator. A failure includes its causes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<Box<str>>,
-    /// The lines that the function logged.
+    /// Log lines of the function.
     #[serde(default, skip_serializing_if = "LogLines::is_empty")]
     pub log_lines: LogLines,
 }
 
 impl CallRecord {
-    /// The record of a call that has ended; its arguments are copied if they are wanted.
+    /// Creates the record of a completed call. The arguments are copied if `with_arguments` is true.
     pub(super) fn of(call: &CompletedCall<'_>, with_arguments: bool) -> Self {
         let (function, kind) = match call.called {
             Called::Function(function) => (function.path.clone(), Some(function.kind())),
@@ -111,7 +111,7 @@ impl CallRecord {
             scheduled: call.by == By::Scheduler,
             arguments,
             result_bytes: call.result_bytes,
-            cached: call.is_kept,
+            cached: call.is_cached,
             rows_read: call.rows_read,
             rows_written: call.rows_written,
             error: call.error.map(|error| match (call.called, error.code().status()) {
@@ -122,7 +122,7 @@ impl CallRecord {
         }
     }
 
-    /// Bytes of the members that may be large.
+    /// Returns the bytes of the members that may be large.
     pub(super) fn bytes(&self) -> usize {
         self.log_lines.bytes()
             + self.error.as_ref().map_or(0, |error| error.len())
@@ -148,7 +148,7 @@ fn read_outcome<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Cod
         return Ok(None);
     }
     let code = Code::ALL.iter().find(|code| code.as_str() == name);
-    code.map(|code| Some(*code)).ok_or_else(|| serde::de::Error::custom(format!("{name} is no code")))
+    code.map(|code| Some(*code)).ok_or_else(|| serde::de::Error::custom(format!("{name} is not a code")))
 }
 
 fn milliseconds<S: Serializer>(elapsed: &Duration, serializer: S) -> Result<S::Ok, S::Error> {

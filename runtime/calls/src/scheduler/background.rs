@@ -1,6 +1,6 @@
-//! The loop of a server: sleeps until work is due or is committed, and runs what is, a bounded number at once.
+//! The loop of a server: it sleeps until work is due or is committed, and runs the due work with limited concurrency.
 //!
-//! Mutations and actions have slots of their own, so that slow actions keep no mutation waiting.
+//! Mutations and actions have separate slots, so that slow actions do not delay mutations.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,22 +13,22 @@ use super::Scheduler;
 use super::cron::Crons;
 use super::due;
 use super::job::{Cron, Job, JobKind};
-use super::run::Ended;
+use super::run::AttemptEnd;
 use convoke_core::clock::Millis;
 use convoke_core::error::Result;
 use convoke_core::id::Id;
 use convoke_store::{Db, Doc};
 
-/// Jobs of a kind that run at once. Mutations that wait together are committed together.
+/// Concurrent jobs per kind. Mutations that wait together are committed together.
 const SLOTS: usize = 64;
-/// Between two looks at the clock while the loop sleeps: one that was set is noticed after it.
+/// Interval between two readings of the clock while the loop sleeps. A change of the clock is noticed after it.
 const NAP: Duration = Duration::from_secs(1);
-/// Naps between two looks at the rows at most.
+/// Maximum number of naps before the loop reads the rows again.
 const NAPS_MAX: usize = 10;
-/// The pause after the store refused, for the loop and for a job without room.
+/// Pause after the store rejected work, for the loop and for a job without room.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// What the loop is doing.
+/// The running jobs of the loop.
 #[derive(Default)]
 struct Running {
     tasks: JoinSet<Id<Job>>,
@@ -46,8 +46,8 @@ impl Running {
         let (id, kind) = (job.id(), job.kind);
         let task = self.tasks.spawn(async move {
             match scheduler.run(&job).await {
-                Ok(Ended::Ran) => {}
-                Ok(Ended::NoRoom) => tokio::time::sleep(PAUSE).await,
+                Ok(AttemptEnd::Ran) => {}
+                Ok(AttemptEnd::NoRoom) => tokio::time::sleep(PAUSE).await,
                 Err(error) => {
                     tracing::error!(target: "convoke::job", job = %id, function = &*job.path, "{}", error.chain());
                     tokio::time::sleep(PAUSE).await;
@@ -59,7 +59,7 @@ impl Running {
         self.ids.insert(task.id(), id);
     }
 
-    /// Waits for the end of one job, and takes all that have ended.
+    /// Waits for the end of one job, and removes all jobs that have ended.
     async fn ended(&mut self) {
         let mut next = self.tasks.join_next_with_id().await;
         while let Some(ended) = next {
@@ -72,7 +72,7 @@ impl Running {
     }
 }
 
-/// What is to be done now, and when there is more.
+/// The work that is due now, and the time of the next work.
 struct Due {
     crons: Vec<(Id<Cron>, Millis)>,
     jobs: Vec<Doc<Job>>,
@@ -83,7 +83,7 @@ fn look(db: &Db, crons: &Crons, now: Millis, free: [(JobKind, usize, usize); 2])
     let mut due = Due { crons: Vec::new(), jobs: Vec::new(), next: None };
     let mut sooner = |time: Option<Millis>| due.next = [due.next, time].into_iter().flatten().min();
     for (kind, free, running) in free {
-        // Without a free slot, the next end of a job brings the loop back here.
+        // Without a free slot, the end of a job wakes the loop.
         if free > 0 {
             due.jobs.extend(due::jobs(db, kind, now, free + running)?);
             sooner(due::next(db, kind, now)?);
@@ -97,22 +97,22 @@ fn look(db: &Db, crons: &Crons, now: Millis, free: [(JobKind, usize, usize); 2])
     Ok(due)
 }
 
-/// Between two looks for actions whose node has ended.
+/// Interval between two searches for actions whose node has ended.
 const RECOVERY: Duration = Duration::from_secs(5);
-/// Between two lines in the log that say that the store refuses.
+/// Interval between two log lines that report a store that rejects work.
 const COMPLAINT: Duration = Duration::from_secs(60);
 
-/// Runs scheduled work until `stop` says so; then waits for what is running, at most the drain time.
+/// Runs scheduled work until `stop` is set. Then waits for running jobs, at most for the drain timeout.
 pub(crate) async fn run(scheduler: Arc<Scheduler>, mut stop: watch::Receiver<bool>) {
     let mut running = Running::default();
     let (mut silent_until, mut recover_at) = (Millis(0), Millis(0));
     while !*stop.borrow_and_update() {
         scheduler.services().alarm().looks();
         let now = scheduler.services().clock().now();
-        if now >= recover_at && scheduler.has_company() {
+        if now >= recover_at && scheduler.has_other_nodes() {
             recover_at = now + RECOVERY;
             if let Err(error) = scheduler.recover().await {
-                tracing::warn!(target: "convoke::job", "what nodes have left running is not looked at: {}", error.chain());
+                tracing::warn!(target: "convoke::job", "cannot recover the actions of ended nodes: {}", error.chain());
             }
         }
         let until = match start_due(&scheduler, &mut running).await {
@@ -121,7 +121,7 @@ pub(crate) async fn run(scheduler: Arc<Scheduler>, mut stop: watch::Receiver<boo
                 let now = scheduler.services().clock().now();
                 if now >= silent_until {
                     silent_until = now + COMPLAINT;
-                    tracing::warn!(target: "convoke::job", "scheduled work waits: {}", error.chain());
+                    tracing::warn!(target: "convoke::job", "scheduled work is delayed: {}", error.chain());
                 }
                 now + PAUSE
             }
@@ -138,11 +138,11 @@ pub(crate) async fn run(scheduler: Arc<Scheduler>, mut stop: watch::Receiver<boo
             running.ended().await;
         }
     };
-    // What is cut off is an action: its row says that it was started, and the next start tells the operator.
+    // Only actions are cut off. Their rows say that they were started, and the next start reports them to the operator.
     let _ = tokio::time::timeout(scheduler.services().limits().drain_timeout, drain).await;
 }
 
-/// Sleeps until a time of day, some seconds at most; ends sooner when the clock is set past it, or back.
+/// Sleeps until a time of day, at most some seconds. Ends sooner if the clock is set past that time or back.
 async fn sleep(scheduler: &Scheduler, until: Millis) {
     let mut last = scheduler.services().clock().now();
     for _ in 0..NAPS_MAX {
@@ -155,7 +155,7 @@ async fn sleep(scheduler: &Scheduler, until: Millis) {
     }
 }
 
-/// Starts what is due; returns when to look again.
+/// Starts the due work. Returns the time of the next check.
 async fn start_due(scheduler: &Arc<Scheduler>, running: &mut Running) -> Result<Millis> {
     scheduler.prepare().await?;
     let now = scheduler.follow_clock().await?;

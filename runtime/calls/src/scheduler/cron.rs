@@ -1,7 +1,7 @@
-//! Functions that run by themselves: expressions of `#[cron]`, in UTC, and when each is due next.
+//! Crons: expressions of `#[cron]`, in UTC, and the next time of each.
 //!
-//! The next time is stored, so that a run that was missed while the server was down is made up once at the next start.
-//! A cron whose last job has not ended is not started beside itself.
+//! The next time is stored, so a run that was missed while the server was down happens once at the next start. A cron
+//! does not start while its last job is pending or running.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -28,10 +28,10 @@ struct Declared {
 }
 
 impl Crons {
-    /// Reads the expressions of all functions.
+    /// Parses the expressions of all functions.
     ///
     /// # Errors
-    /// The first expression that cannot be read or is above a query, with file and line.
+    /// The first expression that is invalid or is above a query, with file and line.
     pub(crate) fn collect(registry: &Registry) -> Result<Self, String> {
         let mut crons = Vec::new();
         for function in registry.all() {
@@ -43,7 +43,7 @@ impl Crons {
                 let kind = match def.kind {
                     Kind::Mutation => JobKind::Mutation,
                     Kind::Action => JobKind::Action,
-                    Kind::Query => return Err(refuse("a query cannot run by itself; nobody would read its result")),
+                    Kind::Query => return Err(refuse("a query cannot run on a schedule; its result would be lost")),
                 };
                 let parsed = parse(expression).map_err(|reason| refuse(&reason))?;
                 crons.push(Declared { path: function.path.clone(), expression, kind, parsed });
@@ -52,7 +52,7 @@ impl Crons {
         Ok(Self(crons.into()))
     }
 
-    /// Whether the program has it.
+    /// Returns true if the program declares it.
     pub(crate) fn has(&self, cron: &Cron) -> bool {
         self.find(cron).is_some()
     }
@@ -61,15 +61,15 @@ impl Crons {
         self.0.iter().find(|declared| *declared.path == *cron.path && declared.expression == cron.expression)
     }
 
-    /// Adds rows for crons that are new in the program, removes those of crons that are gone from it, and brings forward
-    /// what lies too far ahead: the clock was set back since it was stored.
+    /// Updates the rows: adds the program's new crons, removes those that it no longer declares, and moves times that
+    /// are too far ahead to an earlier time, since the clock was set back.
     ///
-    /// A cron that this program lacks stays where nodes of another release may have it.
-    pub(crate) fn enter(&self, db: &mut DbMut, now: Millis, has_company: bool) -> Result<()> {
+    /// If other nodes serve the database, undeclared crons stay: nodes of another release may declare them.
+    pub(crate) fn enter(&self, db: &mut DbMut, now: Millis, has_other_nodes: bool) -> Result<()> {
         let mut known = HashSet::new();
         for row in db.scan::<Cron>().take(usize::MAX)? {
             let Some(declared) = self.find(&row) else {
-                if !has_company {
+                if !has_other_nodes {
                     db.delete(row.id())?;
                 }
                 continue;
@@ -93,7 +93,7 @@ impl Crons {
         Ok(())
     }
 
-    /// Makes the job of a cron that is due, and stores when it is due next. Nothing happens if it was fired meanwhile.
+    /// Creates the job of a due cron, and stores its next time. Does nothing if the cron was fired in the meantime.
     pub(crate) fn fire(&self, db: &mut DbMut, id: Id<Cron>, due_at: Millis, now: Millis) -> Result<()> {
         let Some(row) = db.get(id)?.filter(|row| row.next_at == due_at) else { return Ok(()) };
         let Some(declared) = self.find(&row) else {
@@ -110,7 +110,7 @@ impl Crons {
             && let Some(older) = failed.replace(job)
             && older != job
         {
-            // One failure of a cron is a message; a thousand are a heap.
+            // Only the latest failure of a cron is stored.
             db.delete(older)?;
         }
         let job = match last {
@@ -155,7 +155,7 @@ fn parse(expression: &str) -> Result<croner::Cron, String> {
     croner::Cron::new(expression).with_seconds_optional().parse().map_err(|error| error.to_string())
 }
 
-/// The first time after `after`, in whole seconds of UTC.
+/// Returns the first time after `after`, in whole seconds of UTC.
 fn next_after(cron: &croner::Cron, after: Millis) -> Option<Millis> {
     let second: DateTime<Utc> = DateTime::from_timestamp(after.0.div_euclid(1_000), 0)?;
     let next = cron.find_next_occurrence(&second, false).ok()?;
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn the_next_time_is_after_the_given_one_and_in_utc() {
+    fn next_time_is_after_the_given_time_and_in_utc() {
         let (second, minute, hour, day) = (1_000, 60_000, 3_600_000, 86_400_000);
         assert_eq!(next("* * * * *", 0), minute);
         assert_eq!(next("* * * * *", minute - 1), minute);
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mistake_is_told() {
+    fn invalid_expressions_are_rejected() {
         assert!(parse("61 * * * *").is_err());
         assert!(parse("every minute").is_err());
     }

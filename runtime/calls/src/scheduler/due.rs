@@ -1,37 +1,37 @@
-//! Which work is due, and running it one by one: what a test with a held clock does.
+//! Due work, and a sequential run of it, which a test with a manual clock uses.
 
 use std::ops::Bound;
 
 use super::Scheduler;
 use super::cron::Crons;
 use super::job::{Cron, Job, JobKind};
-use super::run::Ended;
+use super::run::AttemptEnd;
 use convoke_core::clock::Millis;
 use convoke_core::error::{Error, Result};
 use convoke_core::id::Id;
 use convoke_store::{Db, Doc};
 
-/// Jobs that one [`Scheduler::run_due`] runs at most: more means that they schedule each other without end.
+/// Maximum number of jobs of one [`Scheduler::run_due`]: more jobs would schedule each other without end.
 const RUNS_MAX: usize = 100_000;
 
-/// The jobs of a kind that are due at `now`, by time and id.
+/// Returns the jobs of a kind that are due at `now`, by time and id.
 pub fn jobs(db: &Db, kind: JobKind, now: Millis, rows_max: usize) -> Result<Vec<Doc<Job>>> {
     Ok(db.query(Job::by_due).eq(kind).range(..=now).take(rows_max)?)
 }
 
-/// When the first job of a kind is due that is not due at `now`.
+/// Returns the time of the first job of a kind that is not due at `now`.
 pub(crate) fn next(db: &Db, kind: JobKind, now: Millis) -> Result<Option<Millis>> {
     let later = (Bound::Excluded(now), Bound::Unbounded);
     Ok(db.query(Job::by_due).eq(kind).range(later).first()?.map(|job| job.run_at))
 }
 
-/// The cron that is due next, of those that the program has.
+/// Returns the program's cron with the earliest next time.
 pub(crate) fn next_cron(db: &Db, crons: &Crons) -> Result<Option<Doc<Cron>>> {
     let all = db.query(Cron::by_next).take(usize::MAX)?;
     Ok(all.into_iter().find(|cron| crons.has(cron)))
 }
 
-/// The first work by time; at one time crons come before jobs, and jobs in the order of their ids.
+/// The first work by time. At equal times, crons come before jobs, and jobs are ordered by id.
 enum First {
     Cron(Id<Cron>, Millis),
     Job(Box<Doc<Job>>),
@@ -61,8 +61,8 @@ fn first(db: &Db, crons: &Crons) -> Result<Option<First>> {
 }
 
 impl Scheduler {
-    /// Runs all scheduled work that is due, one after the other by time and id, until nothing is; what it schedules
-    /// for now is run too. Returns how many jobs ran.
+    /// Runs all due work sequentially, by time and id, including work that it schedules for now. Returns the number of
+    /// jobs that ran.
     ///
     /// # Errors
     /// A failure of the store; jobs that schedule each other without end.
@@ -74,7 +74,7 @@ impl Scheduler {
             match first {
                 First::Cron(id, due_at) => self.fire(id, due_at).await?,
                 First::Job(job) => {
-                    if self.run(&job).await? == Ended::NoRoom {
+                    if self.run(&job).await? == AttemptEnd::NoRoom {
                         return Err(Error::not_ready("The store does not accept writes now"));
                     }
                     ran += 1;
@@ -92,7 +92,7 @@ impl Scheduler {
         self.services().database().read(move |db| first(db, &crons)).await
     }
 
-    /// When the next scheduled work is due, crons included.
+    /// Returns the time at which the next scheduled work is due, crons included.
     ///
     /// # Errors
     /// A failure of the store.
@@ -102,14 +102,14 @@ impl Scheduler {
         Ok(self.first().await?.map(|first| first.time()))
     }
 
-    /// Makes the job of a cron that is due.
+    /// Creates the job of a due cron.
     pub(crate) async fn fire(&self, id: Id<Cron>, due_at: Millis) -> Result<()> {
         let crons = self.crons.clone();
         let now = self.services().clock().now();
         self.services().database().write("fire a cron", move |db| crons.fire(db, id, due_at, now)).await
     }
 
-    /// What precedes the first run: the actions that a former process left running, and the program's crons.
+    /// Prepares the first run: recovers the actions of an earlier process, and updates the table of crons.
     pub(crate) async fn prepare(&self) -> Result<()> {
         let prepare = async {
             self.recover().await?;
@@ -119,10 +119,10 @@ impl Scheduler {
         Ok(())
     }
 
-    /// Has the table of crons agree with the program and the clock: at start, and when the clock was set back.
+    /// Updates the table of crons to the program and the clock: at start, and after the clock was set back.
     pub(super) async fn enter_crons(&self) -> Result<()> {
         let crons = self.crons.clone();
-        let (now, has_company) = (self.services().clock().now(), self.has_company());
-        self.services().database().write("enter the crons", move |db| crons.enter(db, now, has_company)).await
+        let (now, has_other_nodes) = (self.services().clock().now(), self.has_other_nodes());
+        self.services().database().write("enter the crons", move |db| crons.enter(db, now, has_other_nodes)).await
     }
 }

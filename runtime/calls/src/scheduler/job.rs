@@ -1,7 +1,7 @@
-//! The rows of scheduled work, and the moves they make.
+//! The rows of scheduled work, and their state changes.
 //!
-//! A mutation's row goes from pending to gone, in the transaction that has its effect. An action's row is marked
-//! running, and committed as that, before it starts.
+//! The row of a pending mutation is deleted in the transaction of its effect. The row of an action is marked running,
+//! and committed, before the action starts.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::time::Duration;
@@ -15,18 +15,18 @@ use convoke_core::id::Id;
 use convoke_core::identity::{Caller, Identity};
 use convoke_store::{Db, DbMut};
 
-/// How often a mutation is tried unless its function says otherwise.
+/// Default number of attempts of a mutation.
 pub const MUTATION_TRIES: u32 = 5;
-/// How often an action is started unless its function says otherwise.
+/// Default number of attempts of an action.
 pub const ACTION_TRIES: u32 = 1;
-/// The pause after the first failure; each further one is four times as long.
+/// Pause after the first failure. Each further pause is four times as long.
 const BACKOFF_MIN: Duration = Duration::from_secs(1);
-/// The longest pause.
+/// Maximum pause.
 const BACKOFF_MAX: Duration = Duration::from_secs(3_600);
-/// Bytes of the error that a row keeps.
+/// Maximum bytes of the error in a row.
 const ERROR_BYTES_MAX: usize = 2_048;
 
-/// What a job calls.
+/// The kind of function that a job calls.
 #[value(name = "JobKind")]
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub enum JobKind {
@@ -36,19 +36,19 @@ pub enum JobKind {
     Action,
 }
 
-/// Where a job stands. One that has succeeded or was cancelled has no row.
+/// The state of a job. A job that has succeeded or was cancelled has no row.
 #[value(name = "JobState")]
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum JobState {
-    /// Waits for its time.
+    /// The job waits for its time.
     Pending,
     /// An action that was started.
     Running,
-    /// All its tries failed. Kept for 30 days.
+    /// All its attempts failed. The row is stored for 30 days.
     Failed,
 }
 
-/// A call that is to be made at a time.
+/// A call at a scheduled time.
 #[table(name = "_jobs", prefix = "job")]
 #[index(by_due(kind, run_at), when(state = "pending"))]
 #[index(one_pending(path, key), unique, when(state = "pending"))]
@@ -56,35 +56,36 @@ pub enum JobState {
 pub struct Job {
     /// The function's path.
     pub path: String,
-    /// What kind of function that is.
+    /// Kind of the function.
     pub kind: JobKind,
     /// The arguments' JSON.
     pub args: String,
-    /// Whom it runs as: the issuer and subject of an identity, or neither for the runtime itself.
+    /// Identity that it runs as: issuer and subject. Both are empty for the runtime itself.
     pub issuer: Option<String>,
     /// See `issuer`.
     pub subject: Option<String>,
-    /// When it is due.
+    /// Time at which it is due.
     pub run_at: Millis,
-    /// When it was asked for, by the clock of then, if `run_at` is a delay after that and no time of day.
+    /// Time at which it was requested, by the clock of that time, if `run_at` is a delay after it and not a time of
+    /// day.
     pub asked_at: Option<Millis>,
-    /// Where it stands.
+    /// State.
     pub state: JobState,
-    /// Of the jobs of one function with one key at most one is pending.
+    /// Key: at most one job per function and key is pending.
     pub key: Option<String>,
-    /// Attempts that were begun, for an action; that failed, for a mutation.
+    /// Number of started attempts of an action, or of failed attempts of a mutation.
     pub attempts: u32,
-    /// What the last attempt failed with: the code and the chain of causes.
+    /// Error of the last attempt: the code and the chain of causes.
     pub last_error: Option<String>,
-    /// The process that started it, while it is running.
+    /// Process that started it, while it is running.
     pub boot: Option<u32>,
-    /// When its last attempt began.
+    /// Start of its last attempt.
     pub started_at: Option<Millis>,
-    /// When it failed for good.
+    /// Time of its final failure.
     pub finished_at: Option<Millis>,
 }
 
-/// A function that runs by itself, and when it does so next.
+/// A function that runs on a schedule, and its next time.
 #[table(name = "_crons", prefix = "cron")]
 #[index(by_expression(path, expression), unique)]
 #[index(by_next(next_at))]
@@ -93,17 +94,17 @@ pub struct Cron {
     pub path: String,
     /// Its schedule, as a cron expression.
     pub expression: String,
-    /// When it runs next.
+    /// Next run.
     pub next_at: Millis,
-    /// The job of its newest run.
+    /// The job of its latest run.
     pub job: Option<Id<Job>>,
-    /// The newest of its jobs that failed for good: one a cron is kept.
+    /// The latest of its jobs that failed finally. One per cron is stored.
     pub failed: Option<Id<Job>>,
 }
 
 impl Job {
-    /// Whom the job runs as. An identity has its issuer and subject only: what runs as it takes everything else
-    /// from the rows of that user.
+    /// Returns the caller of the job. Its identity has only issuer and subject: the function reads everything else from
+    /// the rows of that user.
     pub(crate) fn caller(&self) -> Caller {
         match (&self.issuer, &self.subject) {
             (Some(issuer), Some(subject)) => Caller::User(std::sync::Arc::new(Identity {
@@ -116,7 +117,7 @@ impl Job {
     }
 }
 
-/// How often a function is tried.
+/// Returns the maximum number of attempts of a function.
 pub(crate) fn tries(function: &FunctionDef) -> u32 {
     function.tries.unwrap_or(match function.kind {
         Kind::Query | Kind::Mutation => MUTATION_TRIES,
@@ -124,18 +125,18 @@ pub(crate) fn tries(function: &FunctionDef) -> u32 {
     })
 }
 
-/// Whether this job is still pending for this time: it may have been cancelled, moved or run meanwhile.
+/// Returns true if this job is still pending for this time: it may have been cancelled, moved or run in the meantime.
 fn still_pending(db: &Db, id: Id<Job>, run_at: Millis) -> Result<bool> {
     Ok(db.get(id)?.is_some_and(|job| job.state == JobState::Pending && job.run_at == run_at))
 }
 
-/// Takes a pending mutation's row away, in the transaction that then runs it. First the row, then the function: so
-/// that the function can schedule itself again under the same key.
+/// Deletes a pending mutation's row, in the transaction that then runs it. The row is deleted before the function runs,
+/// so that the function can schedule itself again under the same key.
 pub(crate) fn consume(db: &mut DbMut, id: Id<Job>, run_at: Millis) -> Result<bool> {
     Ok(still_pending(db, id, run_at)? && db.delete(id)?)
 }
 
-/// Marks a pending action as running in process `boot`; `false` if it is not pending any more.
+/// Marks a pending action as running in process `boot`. Returns `false` if it is no longer pending.
 pub(crate) fn claim(db: &mut DbMut, id: Id<Job>, run_at: Millis, boot: u32, now: Millis) -> Result<bool> {
     if !still_pending(db, id, run_at)? {
         return Ok(false);
@@ -149,10 +150,10 @@ pub(crate) fn claim(db: &mut DbMut, id: Id<Job>, run_at: Millis, boot: u32, now:
     Ok(true)
 }
 
-/// Whether an action is still the one that process `boot` has started as this attempt.
+/// Checks that process `boot` still owns this attempt of an action.
 ///
 /// # Errors
-/// `CONFLICT` if it was given up, and perhaps started by another process.
+/// `CONFLICT` if the attempt was given up and may have been started by another process.
 pub(crate) fn require_held(db: &Db, id: Id<Job>, attempt: u32, boot: u32) -> Result<()> {
     let is_held = db
         .get(id)?
@@ -160,11 +161,12 @@ pub(crate) fn require_held(db: &Db, id: Id<Job>, attempt: u32, boot: u32) -> Res
     if is_held {
         Ok(())
     } else {
-        Err(Error::conflict("This node was not heard of, and the action counts as interrupted"))
+        Err(Error::conflict("This node was unreachable, and its action counts as interrupted"))
     }
 }
 
-/// Ends an action that process `boot` has run. What another one has started meanwhile, since this one seemed dead, stays.
+/// Deletes the row of an action that process `boot` has run. An attempt that another process has started in the
+/// meantime, because this process seemed dead, stays.
 pub(crate) fn end(db: &mut DbMut, id: Id<Job>, boot: u32) -> Result<()> {
     if db.get(id)?.is_some_and(|job| job.state == JobState::Running && job.boot == Some(boot)) {
         db.delete(id)?;
@@ -172,30 +174,30 @@ pub(crate) fn end(db: &mut DbMut, id: Id<Job>, boot: u32) -> Result<()> {
     Ok(())
 }
 
-/// What becomes of a job whose attempt failed.
+/// The result of a failed attempt for its job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Failed {
-    /// It is tried again at this time.
-    Again(Millis),
+pub(crate) enum AfterFailure {
+    /// It is retried at this time.
+    Retry(Millis),
     /// It stays as failed.
-    ForGood,
-    /// It was cancelled, moved, or a newer one of its key is pending: nothing is left to do.
+    Final,
+    /// It was cancelled or moved, or a newer job with its key is pending. Nothing is left to do.
     Gone,
 }
 
-/// Records a failed attempt of a mutation that was pending for `run_at`, or of an action that is running.
-pub(crate) fn fail(db: &mut DbMut, id: Id<Job>, failure: &Failure, tries: u32, now: Millis) -> Result<Failed> {
-    let Some(job) = db.get(id)? else { return Ok(Failed::Gone) };
+/// Records a failed attempt: of a mutation that was pending for `run_at`, or of a running action.
+pub(crate) fn fail(db: &mut DbMut, id: Id<Job>, failure: &Failure, tries: u32, now: Millis) -> Result<AfterFailure> {
+    let Some(job) = db.get(id)? else { return Ok(AfterFailure::Gone) };
     let attempts = match job.state {
         JobState::Pending if job.run_at == failure.run_at => job.attempts + 1,
         JobState::Running if job.boot == failure.boot => job.attempts,
-        JobState::Running | JobState::Pending | JobState::Failed => return Ok(Failed::Gone),
+        JobState::Running | JobState::Pending | JobState::Failed => return Ok(AfterFailure::Gone),
     };
     let again = !failure.for_good && attempts < tries;
-    // A running action gave its key free; the job that took it meanwhile does this one's work.
+    // A running action does not hold its key. A job that took the key in the meantime does the work of this one.
     if again && job.state == JobState::Running && pending_of_key(db, &job.path, job.key.as_deref())?.is_some() {
         db.delete(id)?;
-        return Ok(Failed::Gone);
+        return Ok(AfterFailure::Gone);
     }
     let next = now + backoff(id, attempts);
     db.patch_doc(job, |job| {
@@ -211,19 +213,19 @@ pub(crate) fn fail(db: &mut DbMut, id: Id<Job>, failure: &Failure, tries: u32, n
             job.finished_at = Some(now);
         }
     })?;
-    Ok(if again { Failed::Again(next) } else { Failed::ForGood })
+    Ok(if again { AfterFailure::Retry(next) } else { AfterFailure::Final })
 }
 
-/// Why an attempt failed, as its row keeps it.
+/// The error of an attempt, as stored in its row.
 #[derive(Clone, Debug)]
 pub(crate) struct Failure {
-    /// The time it was pending for.
+    /// Time for which it was pending.
     pub run_at: Millis,
-    /// The code and the chain of causes, cut.
+    /// The code and the chain of causes, truncated.
     pub text: String,
-    /// The process that started it, of an action: another one may have it by now.
+    /// For an action, the process that started it. Another process may own it by now.
     pub boot: Option<u32>,
-    /// Whether another attempt would fail the same way.
+    /// True if another attempt would fail in the same way.
     pub for_good: bool,
 }
 
@@ -235,14 +237,15 @@ impl Failure {
     }
 }
 
-/// The pending job of a function and key.
+/// Returns the pending job of a function and key.
 pub(crate) fn pending_of_key(db: &Db, path: &str, key: Option<&str>) -> Result<Option<convoke_store::Doc<Job>>> {
     let Some(key) = key else { return Ok(None) };
     Ok(db.query(Job::one_pending).eq(path).eq(key).unique()?)
 }
 
-/// The pause after so many failed attempts: four times as long each, up to an hour, and up to a quarter longer, so
-/// that those who failed together do not come back together. Chance is the job's own, the same whenever it is asked.
+/// Returns the pause after a number of failed attempts: it grows fourfold, up to an hour, plus up to a quarter of
+/// jitter, so that jobs that failed together do not retry together. The jitter depends on the job's id only, so it is
+/// the same on each call.
 fn backoff(id: Id<Job>, attempts: u32) -> Duration {
     let plain = BACKOFF_MIN.saturating_mul(4u32.saturating_pow(attempts.saturating_sub(1))).min(BACKOFF_MAX);
     let mut hasher = DefaultHasher::new();
@@ -255,7 +258,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pauses_grow_fourfold_to_an_hour_with_up_to_a_quarter_of_chance() {
+    fn pauses_grow_fourfold_to_an_hour_with_up_to_a_quarter_of_jitter() {
         for id in 0..50u128 {
             for (attempts, plain) in [(1, 1), (2, 4), (3, 16), (4, 64), (7, 3_600), (40, 3_600)] {
                 let pause = backoff(Id::from_bits(id), attempts);

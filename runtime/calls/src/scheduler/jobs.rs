@@ -1,4 +1,4 @@
-//! What an operator sees of scheduled work, and may do about it.
+//! The operator's view of scheduled work, and its commands.
 
 use super::job::{Cron, Job, JobState};
 use super::schedule;
@@ -11,10 +11,10 @@ use convoke_store::{Cursor, Doc, Order, Page};
 pub struct Jobs<'a>(pub(crate) &'a Services);
 
 impl Jobs<'_> {
-    /// The jobs in a state, at most `rows_max` behind `cursor`; failed ones newest first, others by their age.
+    /// Returns the jobs in a state, at most `rows_max` after `cursor`: failed jobs newest first, others oldest first.
     ///
     /// # Errors
-    /// A cursor of another list; a failure of the store.
+    /// The cursor belongs to another list; a failure of the store.
     pub async fn list(&self, state: JobState, cursor: Option<Cursor>, rows_max: usize) -> Result<Page<Doc<Job>>> {
         let order = match state {
             JobState::Pending | JobState::Running => Order::Asc,
@@ -26,7 +26,7 @@ impl Jobs<'_> {
             .await
     }
 
-    /// How many jobs are in a state.
+    /// Returns the number of jobs in a state.
     ///
     /// # Errors
     /// A failure of the store.
@@ -34,7 +34,7 @@ impl Jobs<'_> {
         self.0.database().read(move |db| Ok(db.query(Job::by_state).eq(state).count()?)).await
     }
 
-    /// The functions that run by themselves.
+    /// Returns the crons.
     ///
     /// # Errors
     /// A failure of the store.
@@ -42,7 +42,7 @@ impl Jobs<'_> {
         self.0.database().read(|db| Ok(db.query(Cron::by_next).take(usize::MAX)?)).await
     }
 
-    /// Takes a pending job back; `false` if there is none.
+    /// Cancels a pending job. Returns `false` if there is no such job.
     ///
     /// # Errors
     /// A failure of the store.
@@ -50,10 +50,10 @@ impl Jobs<'_> {
         self.0.database().write("cancel", move |db| schedule::cancel(db, job)).await
     }
 
-    /// Makes a job due now: a failed one with all its tries, a pending one with the tries that it has left.
+    /// Makes a job due now: a failed job with all its attempts, a pending job with its remaining attempts.
     ///
     /// # Errors
-    /// `NOT_FOUND` if no failed or pending job has this id; `CONFLICT` if a failed one has the key of a pending one.
+    /// `NOT_FOUND` if no failed or pending job has this id; `CONFLICT` if a pending job has the key of the failed one.
     pub async fn retry(&self, job: Id<Job>) -> Result<()> {
         let now = self.0.clock().now();
         self.0

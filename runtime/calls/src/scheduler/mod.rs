@@ -1,9 +1,9 @@
-//! Scheduled work: rows in the same database, written in the transaction of the mutation that asked.
+//! Scheduled work: rows in the same database, written in the transaction of the mutation that schedules it.
 //!
-//! A scheduled mutation has its effect exactly once: the row goes in the transaction that has the effect. A scheduled
-//! action starts at most once unless it declares tries. What fails backs off, and after its tries it stays visible. In
-//! reading order: the rows, how functions ask for work, expressions of crons, what the scheduler holds, the clock, how one
-//! job runs, which are due, and the loop that runs them in a server.
+//! A scheduled mutation has its effect exactly once: its row is deleted in the transaction of its effect. A scheduled
+//! action starts at most once, unless its attribute sets `tries`. Failed attempts back off, and after the last attempt
+//! the job stays visible. The modules in reading order: the rows, the requests of functions, the expressions of crons,
+//! the scheduler's state, the clock, the run of one job, the due work, and the loop of a server.
 
 pub mod job;
 pub mod schedule;

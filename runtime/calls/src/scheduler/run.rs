@@ -1,20 +1,20 @@
-//! One job from its row to its end.
+//! The run of one job.
 //!
-//! Two failures are told apart: of the function (counted, backed off, in the end visible), and of the store or a queue
-//! (not counted: the job waits until there is room).
+//! There are two kinds of failures. A failure of the function is counted and backs off, and in the end it is visible. A
+//! failure of the store or of a queue is not counted: the job waits until there is room.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use super::Scheduler;
-use super::job::{self, Failed, Failure, Job, JobState};
+use super::job::{self, AfterFailure, Failure, Job, JobState};
 use crate::call::dispatch;
 use crate::codec::Format;
 use crate::codec::decode::Body;
 use crate::context::MutationCtx;
 use crate::context::handler::Prepared;
-use crate::context::shared::{Call, Lease};
+use crate::context::shared::{Call, LeaseCheck};
 use crate::execute;
 use crate::logs::Capture;
 use crate::observe::{By, settled};
@@ -23,27 +23,27 @@ use convoke_core::answer::writer::Writer;
 use convoke_core::error::{Error, Result};
 use convoke_store::{Doc, Flow, Nodes, StoreError};
 
-/// The first and the longest pause before the end of an action is tried to be written again.
-const SETTLE_PAUSES: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(30));
+/// First and longest pause before the end of an action is written again.
+const RECORD_PAUSES: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(30));
 
-/// How an attempt ended.
+/// The end of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ended {
+pub(crate) enum AttemptEnd {
     /// The function ran, or the job was gone.
     Ran,
-    /// There was no room, or the store refused writes: the job is as it was.
+    /// There was no room, or the store rejected the write. The job is unchanged.
     NoRoom,
 }
 
 impl Scheduler {
-    /// Runs a job that is due.
+    /// Runs a due job.
     ///
     /// # Errors
-    /// A failure of the store while the end of the attempt was to be written.
-    pub(crate) async fn run(&self, job: &Doc<Job>) -> Result<Ended> {
+    /// A failure of the store on writing the end of the attempt.
+    pub(crate) async fn run(&self, job: &Doc<Job>) -> Result<AttemptEnd> {
         let Some(function) = self.services().registry().get(&job.path).cloned() else {
-            if self.has_company() {
-                // A node of another release has it.
+            if self.has_other_nodes() {
+                // A node of another release has the function.
                 return Ok(self.no_room());
             }
             let error = Error::internal(format!("no function {}", job.path));
@@ -52,7 +52,7 @@ impl Scheduler {
         let tries = job::tries(function.def);
         let prepared = match self.dispatcher.handlers().prepare(&function, Body::Args(&job.args, Format::Json)) {
             Ok(prepared) => prepared,
-            // The arguments were written by another version of the function: they will not fit next time either.
+            // Another version of the function wrote the arguments. They will not fit at the next attempt either.
             Err(error) => {
                 let failure = Failure { for_good: true, ..Failure::of(&error, job.run_at) };
                 return self.failed(job, tries, failure).await;
@@ -74,10 +74,10 @@ impl Scheduler {
                 };
                 let result = execute::mutation(call.clone(), capture.clone(), &function, work).await;
                 match result {
-                    Ok(false) => Ok(Ended::Ran),
+                    Ok(false) => Ok(AttemptEnd::Ran),
                     Ok(true) => {
                         self.completed(job, &call, &function, &capture, None).await;
-                        Ok(Ended::Ran)
+                        Ok(AttemptEnd::Ran)
                     }
                     Err(error) if is_of_the_store(&error) => Ok(self.no_room()),
                     Err(error) => {
@@ -89,15 +89,15 @@ impl Scheduler {
             Prepared::Action(prepared) => {
                 let Ok(permit) = self.services().action_permit() else { return Ok(self.no_room()) };
                 if !self.claim(job).await? {
-                    return Ok(Ended::Ran);
+                    return Ok(AttemptEnd::Ran);
                 }
-                let call = Arc::new(if self.has_company() { call.under(self.lease(job)) } else { call });
+                let call = Arc::new(if self.has_other_nodes() { call.under(self.lease(job)) } else { call });
                 let result = execute::action(call.clone(), capture.clone(), permit, move |ctx| {
                     prepared.run(ctx, Writer::unread())
                 })
                 .await;
                 self.completed(job, &call, &function, &capture, result.as_ref().err()).await;
-                self.settle(job, &function, result.map(|_| ())).await
+                self.record_end(job, &function, result.map(|_| ())).await
             }
             Prepared::Query(_) => {
                 let error = Error::internal(format!("{} is a query now", function.path));
@@ -106,7 +106,7 @@ impl Scheduler {
         }
     }
 
-    /// Shows an attempt that has ended to the observers.
+    /// Reports a completed attempt to the observers.
     async fn completed(
         &self,
         job: &Doc<Job>,
@@ -116,7 +116,7 @@ impl Scheduler {
         error: Option<&Error>,
     ) {
         let log_lines = capture.take();
-        let ended = dispatch::Ended {
+        let ended = dispatch::CallEnd {
             function,
             by: By::Scheduler,
             key: None,
@@ -128,9 +128,9 @@ impl Scheduler {
         settled(self.dispatcher.completed(call, ended, capture)).await;
     }
 
-    fn no_room(&self) -> Ended {
+    fn no_room(&self) -> AttemptEnd {
         self.stats.postponed.fetch_add(1, Relaxed);
-        Ended::NoRoom
+        AttemptEnd::NoRoom
     }
 
     async fn claim(&self, job: &Doc<Job>) -> Result<bool> {
@@ -138,45 +138,45 @@ impl Scheduler {
         self.services().database().write("claim a job", move |db| job::claim(db, id, run_at, boot, now)).await
     }
 
-    /// What a claimed action rests on: one whose process was not heard of for long may have been started elsewhere.
-    fn lease(&self, job: &Doc<Job>) -> Lease {
+    /// Returns the lease of a claimed action: another process may start it if this process is unreachable for long.
+    fn lease(&self, job: &Doc<Job>) -> LeaseCheck {
         let (id, attempt, boot) = (job.id(), job.attempts + 1, self.services().boot());
         Arc::new(move |db| job::require_held(db, id, attempt, boot))
     }
 
-    /// Writes how an action ended, again and again until it is written: what is left as running counts as interrupted after
-    /// a restart, and keeps its cron from being fired until then.
-    async fn settle(&self, job: &Doc<Job>, function: &Registered, result: Result<()>) -> Result<Ended> {
+    /// Writes the end of an action, and retries until it is written. A row that stays running counts as interrupted
+    /// after a restart, and blocks its cron until then.
+    async fn record_end(&self, job: &Doc<Job>, function: &Registered, result: Result<()>) -> Result<AttemptEnd> {
         let (id, boot) = (job.id(), self.services().boot());
         let tries = job::tries(function.def);
-        let mut pause = SETTLE_PAUSES.0;
+        let mut pause = RECORD_PAUSES.0;
         loop {
-            let settled = match &result {
+            let written = match &result {
                 Ok(()) => self
                     .services()
                     .database()
                     .write("end a job", move |db| job::end(db, id, boot))
                     .await
-                    .map(|()| Ended::Ran),
+                    .map(|()| AttemptEnd::Ran),
                 Err(error) => {
                     let failure = Failure { boot: Some(boot), ..Failure::of(error, job.run_at) };
                     self.failed(job, tries, failure).await
                 }
             };
-            match settled {
+            match written {
                 Ok(ended) => return Ok(ended),
                 Err(error) => {
                     let path = &*job.path;
-                    tracing::warn!(target: "convoke::job", job = %id, function = path, "its end is not written yet: {}", error.chain());
+                    tracing::warn!(target: "convoke::job", job = %id, function = path, "cannot record the end of the job yet; retrying: {}", error.chain());
                     tokio::time::sleep(pause).await;
-                    pause = (pause * 2).min(SETTLE_PAUSES.1);
+                    pause = (pause * 2).min(RECORD_PAUSES.1);
                 }
             }
         }
     }
 
-    /// Records a failed attempt and tells the operator.
-    async fn failed(&self, job: &Doc<Job>, tries: u32, failure: Failure) -> Result<Ended> {
+    /// Records a failed attempt and logs it for the operator.
+    async fn failed(&self, job: &Doc<Job>, tries: u32, failure: Failure) -> Result<AttemptEnd> {
         let (id, now) = (job.id(), self.services().clock().now());
         let text = failure.text.clone();
         let outcome = self
@@ -187,29 +187,28 @@ impl Scheduler {
         let path = &*job.path;
         let stats = &self.stats;
         match outcome {
-            Failed::Again(next) => {
+            AfterFailure::Retry(next) => {
                 stats.again.fetch_add(1, Relaxed);
                 self.services().alarm().wake(next);
                 tracing::warn!(target: "convoke::job", job = %id, function = path, again_at = next.0, "{text}");
             }
-            Failed::ForGood => {
+            AfterFailure::Final => {
                 stats.failed.fetch_add(1, Relaxed);
                 tracing::error!(target: "convoke::job", job = %id, function = path, "failed: {text}");
             }
-            Failed::Gone => {
-                tracing::warn!(target: "convoke::job", job = %id, function = path, "not tried again: {text}")
+            AfterFailure::Gone => {
+                tracing::warn!(target: "convoke::job", job = %id, function = path, "not retried: {text}")
             }
         }
-        Ok(Ended::Ran)
+        Ok(AttemptEnd::Ran)
     }
 
-    /// Whether other processes may serve the database beside this one.
-    pub(super) fn has_company(&self) -> bool {
+    /// Returns true if other processes may serve the database too.
+    pub(super) fn has_other_nodes(&self) -> bool {
         matches!(self.services().store().nodes(), Nodes::Many { .. })
     }
 
-    /// Fails, or makes pending again, the actions whose process has ended: the one before this one, or a node that has not
-    /// been heard of.
+    /// Fails or retries the actions whose process has ended: an earlier process of this node, or an unreachable node.
     ///
     /// # Errors
     /// A failure of the store.
@@ -227,8 +226,8 @@ impl Scheduler {
             .await?;
         for job in left {
             let function = self.services().registry().get(&job.path);
-            if function.is_none() && self.has_company() {
-                // How often it is tried is known to nodes that have it.
+            if function.is_none() && self.has_other_nodes() {
+                // Only nodes with the function know its number of attempts.
                 continue;
             }
             let tries = function.map_or(1, |function| job::tries(function.def));
@@ -239,7 +238,7 @@ impl Scheduler {
     }
 }
 
-/// Whether the error is of the store or of its queue and says nothing about the function, which may use the same codes.
+/// Returns true if the error comes from the store or its queue. The function may use the same codes.
 fn is_of_the_store(error: &Error) -> bool {
     use std::error::Error as _;
     let failure = error.source().and_then(|cause| cause.downcast_ref::<StoreError>());

@@ -1,4 +1,4 @@
-//! How functions ask for scheduled work, and take it back.
+//! The scheduling of work by functions, and its cancellation.
 
 use std::time::Duration;
 
@@ -12,8 +12,8 @@ use convoke_core::id::Id;
 use convoke_core::identity::Identity;
 use convoke_store::DbMut;
 
-/// When scheduled work runs, and as whom. A [`Duration`] means after that time, [`Millis`] at that time; a time that
-/// has passed means as soon as the mutation is committed.
+/// The time of scheduled work, and its caller. A [`Duration`] is a delay, [`Millis`] is a time. A time in the past
+/// means immediately after the commit of the mutation.
 #[derive(Clone, Debug)]
 pub struct When {
     at: At,
@@ -39,13 +39,13 @@ impl From<Millis> for When {
 }
 
 impl When {
-    /// As soon as the mutation is committed.
+    /// Returns the time immediately after the commit of the mutation.
     pub fn now() -> Self {
         Duration::ZERO.into()
     }
 
-    /// Runs as this identity instead of the runtime itself. The job knows its issuer and subject only: it takes
-    /// everything else, and the user's rights, from the rows when it runs.
+    /// Runs the work as this identity instead of the runtime itself. The job stores only its issuer and subject. It
+    /// reads everything else, including the user's rights, from the rows when it runs.
     #[must_use]
     pub fn acting_as(mut self, identity: &Identity) -> Self {
         self.caller = Some((identity.issuer.clone(), identity.subject.clone()));
@@ -59,7 +59,7 @@ impl When {
         }
     }
 
-    /// Whether it is due after a delay, if only one that is over, and not at a time of day that is to come.
+    /// Returns true if it is due after a delay, even an elapsed one, and not at a future time of day.
     fn is_delay(&self, now: Millis) -> bool {
         match self.at {
             At::After(_) => true,
@@ -68,13 +68,13 @@ impl When {
     }
 }
 
-/// The kinds that can be scheduled.
+/// The kinds of functions that can be scheduled.
 #[diagnostic::on_unimplemented(
-    message = "a query cannot be scheduled: nobody would read its result",
+    message = "a query cannot be scheduled: its result would be lost",
     note = "schedule a mutation or an action"
 )]
 pub trait Schedulable<F: Function> {
-    /// What the job calls.
+    /// The kind of the job.
     #[doc(hidden)]
     const KIND: JobKind;
 }
@@ -87,23 +87,23 @@ impl<F: ActionFn> Schedulable<F> for IsAction {
     const KIND: JobKind = JobKind::Action;
 }
 
-/// What becomes of a pending job with the same key.
+/// The handling of a pending job with the same key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Standing {
-    /// It stays as it is, and the new request adds nothing.
-    Kept,
-    /// It takes the new time, arguments and caller.
-    Moved,
+enum OnPending {
+    /// The pending job stays as it is, and the new request adds nothing.
+    Keep,
+    /// The pending job takes the new time, arguments and caller.
+    Move,
 }
 
-/// A job to be, as it is asked for.
+/// A request to schedule a job.
 #[derive(Clone)]
 pub(crate) struct Request {
     path: String,
     kind: JobKind,
     args: String,
     when: When,
-    key: Option<(String, Standing)>,
+    key: Option<(String, OnPending)>,
 }
 
 impl Request {
@@ -111,7 +111,7 @@ impl Request {
         services: &Services,
         when: impl Into<When>,
         args: F::Args,
-        key: Option<(&str, Standing)>,
+        key: Option<(&str, OnPending)>,
     ) -> Result<Self>
     where
         F::Kind: Schedulable<F>,
@@ -122,11 +122,11 @@ impl Request {
             kind: <F::Kind as Schedulable<F>>::KIND,
             args,
             when: when.into(),
-            key: key.map(|(key, standing)| (key.to_owned(), standing)),
+            key: key.map(|(key, pending)| (key.to_owned(), pending)),
         })
     }
 
-    /// Writes the row; returns its id and the time it is pending for.
+    /// Writes the row. Returns its id and the time for which it is pending.
     fn write(&self, db: &mut DbMut, now: Millis) -> Result<(Id<Job>, Millis)> {
         let run_at = self.when.time(now);
         let (issuer, subject) = self.when.caller.clone().unzip();
@@ -147,18 +147,18 @@ impl Request {
             finished_at: None,
         };
         match (job::pending_of_key(db, &row.path, row.key.as_deref())?, &self.key) {
-            (Some(standing), Some((_, Standing::Moved))) => {
-                let id = standing.id();
+            (Some(pending), Some((_, OnPending::Move))) => {
+                let id = pending.id();
                 db.replace(id, row)?;
                 Ok((id, run_at))
             }
-            (Some(standing), _) => Ok((standing.id(), standing.run_at)),
+            (Some(pending), _) => Ok((pending.id(), pending.run_at)),
             (None, _) => Ok((db.insert(row)?, run_at)),
         }
     }
 }
 
-/// Takes a pending job away.
+/// Deletes a pending job.
 pub(crate) fn cancel(db: &mut DbMut, id: Id<Job>) -> Result<bool> {
     let pending = db.get(id)?.is_some_and(|job| job.state == JobState::Pending);
     Ok(pending && db.delete(id)?)
@@ -172,10 +172,10 @@ fn cancel_key(db: &mut DbMut, path: &str, key: &str) -> Result<bool> {
 }
 
 impl MutationCtx {
-    /// Calls a mutation or action once this mutation is committed and its time has come.
+    /// Calls a mutation or action after the commit of this mutation, at its time.
     ///
-    /// A mutation has its effect exactly once and is tried up to five times; an action is started at most once. Both
-    /// take another number by `tries = …` in their attribute.
+    /// A mutation has its effect exactly once and has up to five attempts. An action starts at most once. `tries = …`
+    /// in the attribute of the function sets another number.
     ///
     /// # Errors
     /// A failure of the store.
@@ -186,7 +186,7 @@ impl MutationCtx {
         self.schedule_request(Request::of::<F>(&self.call().services, when, args.into(), None)?)
     }
 
-    /// As [`MutationCtx::schedule`], unless a job of this function and `key` is pending: then that one stays as it is
+    /// As [`MutationCtx::schedule`], unless a job of this function and `key` is pending. Then that job stays as it is,
     /// and its id is returned.
     ///
     /// # Errors
@@ -200,12 +200,12 @@ impl MutationCtx {
     where
         F::Kind: Schedulable<F>,
     {
-        let key = Some((key, Standing::Kept));
+        let key = Some((key, OnPending::Keep));
         self.schedule_request(Request::of::<F>(&self.call().services, when, args.into(), key)?)
     }
 
-    /// As [`MutationCtx::schedule`], unless a job of this function and `key` is pending: then that one takes the new
-    /// time and arguments. Asked for again and again, it runs once things are quiet.
+    /// As [`MutationCtx::schedule`], unless a job of this function and `key` is pending. Then that job takes the new
+    /// time and arguments. With repeated requests, it runs after the last one.
     ///
     /// # Errors
     /// A failure of the store.
@@ -218,7 +218,7 @@ impl MutationCtx {
     where
         F::Kind: Schedulable<F>,
     {
-        let key = Some((key, Standing::Moved));
+        let key = Some((key, OnPending::Move));
         self.schedule_request(Request::of::<F>(&self.call().services, when, args.into(), key)?)
     }
 
@@ -230,7 +230,7 @@ impl MutationCtx {
         Ok(id)
     }
 
-    /// Takes a pending job back; `false` if it has run, has failed, or is an action that was started.
+    /// Cancels a pending job. Returns `false` if it has run, has failed, or is an action that was started.
     ///
     /// # Errors
     /// A failure of the store.
@@ -238,7 +238,7 @@ impl MutationCtx {
         cancel(self.db_mut(), job)
     }
 
-    /// Takes the pending job of this function and key back; `false` if there is none.
+    /// Cancels the pending job of this function and key. Returns `false` if there is no such job.
     ///
     /// # Errors
     /// A failure of the store.
@@ -252,7 +252,7 @@ impl MutationCtx {
 }
 
 impl ActionCtx {
-    /// As [`MutationCtx::schedule`], in a transaction of its own: committed when this returns.
+    /// As [`MutationCtx::schedule`], in a separate transaction, which is committed when this returns.
     ///
     /// # Errors
     /// A failure of the store.
@@ -263,7 +263,7 @@ impl ActionCtx {
         self.schedule_request(Request::of::<F>(&self.call().services, when, args.into(), None)?).await
     }
 
-    /// As [`MutationCtx::schedule_once`], in a transaction of its own.
+    /// As [`MutationCtx::schedule_once`], in a separate transaction.
     ///
     /// # Errors
     /// A failure of the store.
@@ -276,11 +276,11 @@ impl ActionCtx {
     where
         F::Kind: Schedulable<F>,
     {
-        let key = Some((key, Standing::Kept));
+        let key = Some((key, OnPending::Keep));
         self.schedule_request(Request::of::<F>(&self.call().services, when, args.into(), key)?).await
     }
 
-    /// As [`MutationCtx::schedule_debounced`], in a transaction of its own.
+    /// As [`MutationCtx::schedule_debounced`], in a separate transaction.
     ///
     /// # Errors
     /// A failure of the store.
@@ -293,20 +293,20 @@ impl ActionCtx {
     where
         F::Kind: Schedulable<F>,
     {
-        let key = Some((key, Standing::Moved));
+        let key = Some((key, OnPending::Move));
         self.schedule_request(Request::of::<F>(&self.call().services, when, args.into(), key)?).await
     }
 
     async fn schedule_request(&self, request: Request) -> Result<Id<Job>> {
         let services = &self.call().services;
-        // An action's own time stands still; its waits do not.
+        // The call's `now` is the start of the action, which may have waited since.
         let now = services.clock().now();
         let (id, run_at) = services.database().write("schedule", move |db| request.write(db, now)).await?;
         services.alarm().wake(run_at);
         Ok(id)
     }
 
-    /// As [`MutationCtx::cancel`], in a transaction of its own.
+    /// As [`MutationCtx::cancel`], in a separate transaction.
     ///
     /// # Errors
     /// A failure of the store.

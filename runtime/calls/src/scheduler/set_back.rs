@@ -1,9 +1,9 @@
-//! A clock that was set back: what was due before must not wait until the old time comes again.
+//! A clock that was set back: work that was due before must not wait until the old time comes again.
 //!
-//! A job that was asked for with a delay is due sooner by as much as the clock was set back, so that it waits no longer than
-//! it was to. One for a time of day waits for that time. The process notices a jump at its next look at the clock. What
-//! happened between two processes shows in the rows: a job that was asked for at a time that has not come yet. A clock that
-//! was set forward needs nothing: what is due by it runs.
+//! A job that was requested with a delay becomes due sooner by the amount that the clock was set back, so that its
+//! delay stays the same. A job for a time of day waits for that time. The process notices a jump at its next reading of
+//! the clock. A jump between two processes shows in the rows: a job that was requested in the future. A clock that was
+//! set forward needs no handling: due work runs.
 
 use std::ops::Bound;
 
@@ -15,14 +15,14 @@ use convoke_core::error::Result;
 use convoke_core::id::Id;
 use convoke_store::{Db, DbMut};
 
-/// Rows of one transaction: some milliseconds of the writer.
+/// Rows per transaction: some milliseconds of the writer.
 const ROWS: usize = 100;
 
 impl Scheduler {
-    /// Looks at the clock, and has crons and jobs follow it if it was set back; returns the time.
+    /// Reads the clock. If it was set back, moves crons and jobs to earlier times. Returns the time.
     ///
     /// # Errors
-    /// A failure of the store; the next look tries again.
+    /// A failure of the store; the next reading retries.
     pub(super) async fn follow_clock(&self) -> Result<Millis> {
         let (now, monotonic) = (self.services().clock().now(), self.services().clock().monotonic());
         let set_back = self.looked.lock().look(now, monotonic);
@@ -31,7 +31,7 @@ impl Scheduler {
             let moved = self.bring_forward(now, set_back).await?;
             self.looked.lock().has_followed();
             let by_ms = u64::try_from(set_back.by.as_millis()).unwrap_or(u64::MAX);
-            tracing::warn!(target: "convoke::job", by_ms, moved, "the clock was set back, and jobs were brought forward");
+            tracing::warn!(target: "convoke::job", by_ms, moved, "the clock was set back; jobs were moved to earlier times");
         }
         Ok(now)
     }
@@ -51,7 +51,7 @@ impl Scheduler {
     }
 }
 
-/// The pending jobs that are not due yet.
+/// Returns the pending jobs that are not due yet.
 fn later(db: &Db, now: Millis) -> Result<Vec<Id<Job>>> {
     let mut found = Vec::new();
     for kind in [JobKind::Mutation, JobKind::Action] {
@@ -62,7 +62,7 @@ fn later(db: &Db, now: Millis) -> Result<Vec<Id<Job>>> {
     Ok(found)
 }
 
-/// Says how many it was: one or none.
+/// Returns the number of moved jobs: one or zero.
 fn bring_forward(db: &mut DbMut, id: Id<Job>, now: Millis, set_back: SetBack) -> Result<usize> {
     let Some(job) = db.get(id)?.filter(|job| job.state == JobState::Pending && job.run_at > now) else { return Ok(0) };
     let Some(asked_at) = job.asked_at else { return Ok(0) };

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicU64;
 
 use parking_lot::Mutex;
 
-use super::clock::Looked;
+use super::clock::ClockReading;
 use super::cron::Crons;
 use crate::call::Dispatcher;
 use crate::services::Services;
@@ -16,29 +16,29 @@ pub struct Scheduler {
     pub(super) dispatcher: Arc<Dispatcher>,
     /// The crons of the program, parsed.
     pub(super) crons: Crons,
-    /// Whether what precedes the first run was done.
+    /// Set when the first run was prepared.
     pub(super) prepared: tokio::sync::OnceCell<()>,
-    /// The last look at the clock.
-    pub(super) looked: Mutex<Looked>,
-    /// What became of attempts.
+    /// The last reading of the clock.
+    pub(super) looked: Mutex<ClockReading>,
+    /// Counters of attempts.
     pub stats: Stats,
 }
 
-/// What became of attempts that did not end well. Those that ran are counted with their functions.
+/// Counters of attempts that failed. Attempts that ran are counted with their functions.
 #[derive(Default)]
 pub struct Stats {
-    /// Attempts that failed and will be made again.
+    /// Failed attempts that will be retried.
     pub again: AtomicU64,
-    /// Jobs that failed for good.
+    /// Jobs that failed finally.
     pub failed: AtomicU64,
-    /// Attempts for which there was no room, or which the store refused.
+    /// Attempts without room, or that the store rejected.
     pub postponed: AtomicU64,
 }
 
 impl Scheduler {
-    /// `newest` is the time of the newest row that a former process left.
+    /// Creates the scheduler. `newest` is the time of the newest row of an earlier process.
     pub(crate) fn new(dispatcher: Arc<Dispatcher>, crons: Crons, newest: Millis) -> Self {
-        let looked = Mutex::new(Looked::first(&**dispatcher.services().clock(), newest));
+        let looked = Mutex::new(ClockReading::first(&**dispatcher.services().clock(), newest));
         Self { dispatcher, crons, prepared: tokio::sync::OnceCell::new(), looked, stats: Stats::default() }
     }
 

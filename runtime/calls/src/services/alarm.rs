@@ -1,4 +1,4 @@
-//! How code that asks for scheduled work wakes the scheduler, and nothing else about it.
+//! The alarm by which code that schedules work wakes the scheduler.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
@@ -6,10 +6,10 @@ use tokio::sync::Notify;
 
 use convoke_core::clock::Millis;
 
-/// Wakes the loop that runs scheduled work when there is something to do sooner than it thought.
+/// Wakes the scheduler's loop when there is work before its next planned run.
 pub(crate) struct Alarm {
     notify: Notify,
-    /// Until when the loop sleeps; the greatest number while it looks around, so that whatever comes then wakes it.
+    /// End of the loop's sleep; the maximum while it looks for work, so that any new work wakes it.
     sleeps_until: AtomicI64,
 }
 
@@ -20,19 +20,19 @@ impl Default for Alarm {
 }
 
 impl Alarm {
-    /// Says that work for `run_at` was committed.
+    /// Signals the commit of work for `run_at`.
     pub(crate) fn wake(&self, run_at: Millis) {
         if run_at.0 < self.sleeps_until.load(Ordering::SeqCst) {
             self.notify.notify_one();
         }
     }
 
-    /// The loop begins to look for work.
+    /// Records that the loop looks for work.
     pub(crate) fn looks(&self) {
         self.sleeps_until.store(i64::MAX, Ordering::SeqCst);
     }
 
-    /// Waits until work for a time before `until` was committed.
+    /// Waits until work for a time before `until` is committed.
     pub(crate) async fn woken_before(&self, until: Millis) {
         self.sleeps_until.store(until.0, Ordering::SeqCst);
         self.notify.notified().await;

@@ -1,6 +1,7 @@
-//! What is made once at start and what everything else may hold: functions, database, time, limits, settings, memory.
+//! The services: built once at start, and shared by all other parts: functions, database, time, limits, settings,
+//! memory.
 //!
-//! It knows neither how a call is dispatched nor who observes it; that is the runtime's, which stands on it.
+//! They know neither the dispatch of calls nor the observers, which belong to the runtime above.
 
 mod alarm;
 
@@ -50,26 +51,26 @@ struct Inner {
     actions: Arc<Semaphore>,
     answers: Arc<Budget>,
     settings: toml::Table,
-    /// Values of one type each: settings that were read, and state of the application in memory.
+    /// One value per type: settings that were read, and state of the application in memory.
     typed: RwLock<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>,
-    /// A number of this process, so that rows tell what a former one left.
+    /// A number of this process, which tells its rows from those of an earlier process.
     boot: u32,
     history: Arc<History>,
     turns: Turns,
     alarm: Alarm,
     idempotent_replays: AtomicU64,
     data: PathBuf,
-    /// What own secrets are made from where other nodes need the same ones.
+    /// The key for own secrets that all nodes derive.
     store_key: Option<StoreKey>,
     #[cfg(feature = "outbound")]
     http: OnceLock<Http>,
 }
 
-/// An observer of another crate, made once for each runtime that is started.
+/// An observer of another crate, built once for each runtime.
 pub struct SubmittedObserver(pub fn(&Services) -> Arc<dyn CallObserver>);
 inventory::collect!(SubmittedObserver);
 
-/// What [`Services::new`] takes.
+/// The parts of [`Services::new`].
 pub(crate) struct ServicesOptions {
     pub registry: Registry,
     pub store: Store,
@@ -111,32 +112,32 @@ impl Services {
         }))
     }
 
-    /// The functions.
+    /// Returns the functions.
     pub fn registry(&self) -> &Registry {
         &self.0.registry
     }
 
-    /// The bounds.
+    /// Returns the limits.
     pub fn limits(&self) -> &Limits {
         &self.0.limits
     }
 
-    /// The clock.
+    /// Returns the clock.
     pub fn clock(&self) -> &Arc<dyn Clock> {
         &self.0.clock
     }
 
-    /// The store.
+    /// Returns the store.
     pub fn store(&self) -> &Store {
         self.0.database.store()
     }
 
-    /// The database, for what the runtime itself keeps there.
+    /// Returns the database, for the tables of the runtime itself.
     pub fn database(&self) -> &Database {
         &self.0.database
     }
 
-    /// Reads the database in one snapshot, on the thread that calls: for tools, tests and programs that embed the
+    /// Reads the database in one snapshot, on the caller's thread: for tools, tests and programs that embed the
     /// runtime. Functions read through their context.
     ///
     /// # Errors
@@ -145,23 +146,23 @@ impl Services {
         self.database().read_blocking(work)
     }
 
-    /// Whether a call would be served now.
+    /// Checks that calls can be served now.
     ///
     /// # Errors
-    /// Why not, in one sentence.
+    /// The reason why not, in one sentence.
     pub fn ready(&self) -> std::result::Result<(), String> {
         self.store().ready()
     }
 
-    /// A secret of the installation: `CONVOKE_SECRET_<NAME>`, or the file `secrets/<NAME>` of the data folder.
+    /// Returns a secret of the installation: `CONVOKE_SECRET_<NAME>`, or the file `secrets/<NAME>` of the data folder.
     ///
     /// # Errors
-    /// [`SecretError`], which says where to put it.
+    /// [`SecretError`], which says where to set it.
     pub fn secret(&self, name: &str) -> Result<Secret, SecretError> {
         outbound::secret::read(&self.0.data, name)
     }
 
-    /// As [`Services::secret`]; one that is set nowhere is made: in the file of the data folder, or, where several nodes
+    /// As [`Services::secret`], but generates a missing secret: in a file of the data folder, or, if several nodes
     /// serve the database, from the key that they share.
     ///
     /// # Errors
@@ -183,37 +184,37 @@ impl Services {
         Ok(self.0.http.get_or_init(|| made))
     }
 
-    /// How much each identity may call and write.
+    /// Returns the rates: limits of calls and of written bytes per identity.
     pub fn rates(&self) -> &Rates {
         &self.0.rates
     }
 
-    /// What is done one at a time.
+    /// Returns the turns, which serialize work.
     pub fn turns(&self) -> &Turns {
         &self.0.turns
     }
 
-    /// Calls that were answered with what their idempotency key stood for already.
+    /// Returns the number of calls whose response was the stored result of an idempotency key.
     pub fn idempotent_replays(&self) -> &AtomicU64 {
         &self.0.idempotent_replays
     }
 
-    /// Where the database and everything else of this installation lie.
+    /// Returns the data folder: the database and all other files of this installation.
     pub fn data(&self) -> &Path {
         &self.0.data
     }
 
-    /// Actions that run now.
+    /// Returns the number of running actions.
     pub fn actions_running(&self) -> usize {
         self.limits().actions_max.saturating_sub(self.0.actions.available_permits())
     }
 
-    /// The calls of this runtime over time.
+    /// Returns the history of the runtime's calls.
     pub fn history(&self) -> &Arc<History> {
         &self.0.history
     }
 
-    /// Wakes the scheduler.
+    /// Returns the alarm that wakes the scheduler.
     pub(crate) fn alarm(&self) -> &Alarm {
         &self.0.alarm
     }
@@ -222,12 +223,12 @@ impl Services {
         self.0.boot
     }
 
-    /// A number of this process, which no other one of the installation is likely to have.
+    /// Returns a number of this process that is unlikely to be that of another process of the installation.
     pub fn process(&self) -> u32 {
         self.0.boot
     }
 
-    /// An id for a call that came without one: unique within the installation, not a secret.
+    /// Returns an id for a call without a request id: unique within the installation, not a secret.
     pub fn request_id(&self) -> Arc<str> {
         use std::sync::atomic::Ordering;
         static CALLS: AtomicU64 = AtomicU64::new(0);
@@ -238,17 +239,17 @@ impl Services {
         self.0.rates.charge(caller, function, cost, self.0.clock.now())
     }
 
-    /// What the bytes of answers are charged to.
+    /// Returns the memory budget for the bytes of responses.
     pub fn answers(&self) -> &Arc<Budget> {
         &self.0.answers
     }
 
-    /// For the result of one call.
+    /// Returns a writer for the result of one call.
     pub(crate) fn writer(&self) -> Writer {
         Writer::new(self.0.answers.clone(), self.limits().response_bytes_max)
     }
 
-    /// Charges a caller for the bytes that a mutation has written.
+    /// Charges a caller for the bytes that a mutation wrote.
     pub(crate) fn charge_bytes(&self, caller: &Caller, bytes: u64, payment: Payment) -> Result<()> {
         self.0.rates.charge_bytes(caller, bytes, payment, self.0.clock.now())
     }
@@ -262,7 +263,7 @@ impl Services {
         self.0.registry.of_def(F::DEF).cloned().ok_or_else(|| Error::internal("a function that is not registered"))
     }
 
-    /// Counts a call that another function makes.
+    /// Counts a call by another function.
     pub(crate) fn count_nested(&self, def: &'static FunctionDef) {
         if let Some(function) = self.0.registry.of_def(def) {
             function.count_nested();
@@ -273,20 +274,20 @@ impl Services {
         self.0.registry.of_def(def).map_or("", |function| &function.path)
     }
 
-    /// The settings of a section: those of `convoke.toml`, or its defaults.
+    /// Returns the settings of a section: those of `convoke.toml`, or the defaults.
     pub fn settings<S: Section>(&self) -> Arc<S> {
         self.typed(|| {
-            // The sections were checked at start, where a mistake stops it.
+            // The sections were checked at start; a mistake would have stopped it.
             self.0.settings.get(S::NAME).cloned().and_then(|value| value.try_into().ok()).unwrap_or_default()
         })
     }
 
-    /// Leases of a kind of things, which the application keeps in its memory: those of all nodes that serve the database.
+    /// Returns the leases of one kind, for the application's memory. All nodes that serve the database share them.
     pub fn leases<O: LeaseOwner, V: LeaseValue>(&self, kind: &'static str, limits: LeaseLimits) -> Leases<O, V> {
         Leases::of(self.store(), self.clock(), kind, limits)
     }
 
-    /// State of the application that lives in memory, one value a type.
+    /// Returns state of the application in memory, one value per type.
     pub fn memory<S: Default + Send + Sync + 'static>(&self) -> Arc<S> {
         self.typed::<Memory<S>>(Memory::default).0.clone()
     }
@@ -302,11 +303,11 @@ impl Services {
     }
 }
 
-/// Keeps memory apart from settings of the same type.
+/// Separates memory from settings of the same type.
 #[derive(Default)]
 struct Memory<S>(Arc<S>);
 
-/// What does not fit in `[rates]` and the application's sections, one sentence each.
+/// Returns the mistakes in `[rates]` and the application's sections, one sentence each.
 pub fn section_problems(settings: &toml::Table) -> Vec<String> {
     let mut problems = Vec::new();
     for section in inventory::iter::<SubmittedSection>() {

@@ -1,5 +1,5 @@
-//! The line of a call: the form that `tracing` gives an event of these fields, made without its machinery. It is the one
-//! line of which there are as many as calls.
+//! The log line of a call: in the form of a `tracing` event with these fields, but without its overhead. There are as
+//! many of these lines as calls.
 
 use std::cell::RefCell;
 use std::fmt::Write as _;
@@ -12,14 +12,14 @@ use convoke_server::config::LogFormat;
 use super::one_line::escaped;
 use super::writer::Writer;
 
-/// Writes the lines of calls.
+/// A writer of call lines.
 pub(super) struct Lines {
     writer: Writer,
     format: LogFormat,
 }
 
 impl Lines {
-    /// Into this log, in its format.
+    /// Creates a writer to this log, in its format.
     pub(super) fn new(writer: Writer, format: LogFormat) -> Self {
         Self { writer, format }
     }
@@ -34,7 +34,7 @@ impl CallLines for Lines {
         BUFFER.with_borrow_mut(|(line, stamp)| {
             line.clear();
             match self.format {
-                // It has no control characters: what may have some is written as `Debug` writes it.
+                // The line has no control characters: fields that may have them are written in `Debug` form.
                 LogFormat::Text => {
                     text(call, stamp, line);
                     line.push('\n');
@@ -56,11 +56,11 @@ fn rfc3339(at: Millis) -> humantime::Rfc3339Timestamp {
     humantime::format_rfc3339_micros(SystemTime::UNIX_EPOCH + since)
 }
 
-/// The last second in which a line was written: many are written in one.
+/// The last second in which a line was written: many lines share a second.
 #[derive(Default)]
 struct Stamp {
     second: i64,
-    /// As it is written, up to the dot; empty before the first.
+    /// The formatted time up to the dot; empty before the first line.
     text: String,
 }
 
@@ -88,7 +88,7 @@ fn text(call: &CallLine<'_>, stamp: &mut Stamp, line: &mut String) {
     push_text(line, request_id);
     line.push_str(" function=");
     push_text(line, function);
-    // Words of the runtime's own.
+    // Words of the runtime itself.
     line.push_str(" kind=\"");
     line.push_str(kind);
     line.push_str("\" outcome=\"");
@@ -111,20 +111,20 @@ fn text(call: &CallLine<'_>, stamp: &mut Stamp, line: &mut String) {
     }
 }
 
-/// `"value"`, as `Debug` writes it. Nearly every value is written as it is, and that is seen at once.
+/// Writes `"value"` in `Debug` form. A fast check covers nearly all values, which need no escapes.
 fn push_text(line: &mut String, value: &str) {
     if is_plain(value.as_bytes()) {
         line.push('"');
         line.push_str(value);
         line.push('"');
     } else {
-        // Nothing fails that writes into a text.
+        // A write to a string cannot fail.
         let _ = write!(line, "{value:?}");
     }
 }
 
-/// Whether `Debug` writes a text as it is: printable ASCII without quotes and backslashes. Texts are short here: without a
-/// branch for each byte, eight are looked at together.
+/// Returns true if `Debug` writes a text without escapes: printable ASCII without quotes and backslashes. The loop has
+/// no branch per byte, so that eight bytes are checked together.
 fn is_plain(value: &[u8]) -> bool {
     let is_plain = |all, byte: &u8| all & (b' '..0x7f).contains(byte) & (*byte != b'"') & (*byte != b'\\');
     let (eights, rest) = value.as_chunks::<8>();
@@ -180,7 +180,7 @@ mod tests {
         [line, other]
     }
 
-    /// What `tracing` writes of it.
+    /// Returns the line that `tracing` writes for it.
     fn event(call: &CallLine<'_>, format: LogFormat) -> String {
         #[derive(Clone, Default)]
         struct Out(Arc<Mutex<Vec<u8>>>);
@@ -209,19 +209,19 @@ mod tests {
     }
 
     #[test]
-    fn a_line_of_text_is_the_one_that_tracing_writes() {
+    fn text_line_equals_the_line_of_tracing() {
         for call in lines() {
             let mut line = String::new();
             text(&call, &mut Stamp::default(), &mut line);
             let without_time = |line: &str| line.split_once('Z').unwrap().1.to_owned();
             let theirs = event(&call, LogFormat::Text);
             assert_eq!(without_time(&line), without_time(&theirs));
-            assert_eq!(line.find('Z'), theirs.find('Z'), "the time is as exact");
+            assert_eq!(line.find('Z'), theirs.find('Z'), "the times have the same precision");
         }
     }
 
     #[test]
-    fn each_line_has_its_own_time_also_when_the_clock_goes_back() {
+    fn each_line_has_its_own_time_even_if_the_clock_goes_back() {
         let mut stamp = Stamp::default();
         for at in [0, 7, 999, 1_000, 1_767_225_600_123, 1_767_225_600_040, 1_767_225_599_999, 1_767_225_600_000] {
             let mut line = String::new();
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_of_json_has_the_members_that_tracing_writes() {
+    fn json_line_has_the_members_of_tracing() {
         for call in lines() {
             let mut line = String::new();
             json(&call, &mut line);

@@ -1,4 +1,4 @@
-//! The operator's log: on standard error, as text or as JSON lines, one event a line.
+//! The operator's log: on standard error, as text or as JSON lines, one line per event.
 
 mod call_line;
 mod one_line;
@@ -9,40 +9,44 @@ use std::sync::Arc;
 
 use convoke_calls::call_log::CallLines;
 use convoke_server::config::{Config, LogFormat};
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
 
 use super::failure::Failure;
 use call_line::Lines;
 pub(crate) use one_line::visible;
 use writer::{Writer, Written};
 
-/// The operator's log, as long as it is kept: what was logged last is written when it is dropped.
+/// The operator's log. When it is dropped, the remaining lines are written.
 #[must_use]
 pub(crate) struct OperatorLog {
-    /// Where the lines of calls go, if they are to be written.
+    /// Writer of call lines, if they are enabled.
     pub(crate) calls: Option<Arc<dyn CallLines>>,
-    #[expect(dead_code, reason = "it is kept for its end")]
+    #[expect(dead_code, reason = "its drop writes the remaining lines")]
     written: Written,
 }
 
 impl OperatorLog {
-    /// Installs it. `by_default` is its filter, if no other one was said.
+    /// Installs the log. `by_default` is the filter if the settings have none.
     ///
-    /// A thread of its own writes it: no call waits for anyone who reads standard error, or fails because nobody does.
+    /// A separate thread writes it: calls neither wait for a reader of standard error nor fail without one.
     pub(crate) fn install(config: &Config, by_default: &str) -> Result<Self, Failure> {
         let filter = config.log.as_deref().unwrap_or(by_default);
-        let filter = tracing_subscriber::EnvFilter::try_new(filter).map_err(|error| {
+        let filter: Targets = filter.parse().map_err(|error| {
             Failure(format!("--log {filter:?}: {error}; write e.g. `info` or `warn,convoke=debug`"))
         })?;
         let (writer, written) = Writer::start(std::io::stderr())?;
         convoke_server::metrics::watch_log(writer.left_out());
         let colored = std::io::stderr().is_terminal();
         let events = one_line::OneLine::new(writer.clone(), colored);
-        let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(events).with_ansi(colored);
+        let log = tracing_subscriber::fmt::layer().with_writer(events).with_ansi(colored);
+        let filtered = tracing_subscriber::registry().with(filter);
         match config.log_format {
-            LogFormat::Text => log.with_target(false).compact().init(),
-            LogFormat::Json => log.json().flatten_event(true).init(),
+            LogFormat::Text => filtered.with(log.with_target(false).compact()).init(),
+            LogFormat::Json => filtered.with(log.json().flatten_event(true)).init(),
         }
-        // Whoever looks at a terminal sees colors, and reads no thousand lines a second.
+        // A terminal shows colors, and its reader does not read a thousand lines per second.
         let are_wanted = !colored && tracing::enabled!(target: "convoke::call", tracing::Level::INFO);
         let calls = are_wanted.then(|| Arc::new(Lines::new(writer, config.log_format)) as Arc<dyn CallLines>);
         Ok(Self { calls, written })

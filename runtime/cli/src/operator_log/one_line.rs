@@ -1,22 +1,22 @@
-//! One event, one line: what a client sends cannot end a line of the operator's log and begin another.
+//! One line per event: text of a client cannot end a line of the operator's log and begin another.
 //!
-//! An event comes as one write that ends in a line break. Every other control character in it is written as an escape
-//! that means the same in text and in JSON. The sequences that color a terminal pass: an escape character within a value
-//! was made visible before, where the event was formatted.
+//! An event arrives as one write that ends in a line break. Every other control character in it is written as an escape
+//! that is valid in text and in JSON. The color sequences of a terminal pass: escape characters in values were escaped
+//! before, when the event was formatted.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
 
 use tracing_subscriber::fmt::MakeWriter;
 
-/// A maker of writers whose events stay on one line each.
+/// A maker of writers that keep each event on one line.
 pub(super) struct OneLine<M> {
     inner: M,
     colored: bool,
 }
 
 impl<M> OneLine<M> {
-    /// Over `inner`, which shows colors or does not.
+    /// Wraps `inner`, with or without colors.
     pub(super) fn new(inner: M, colored: bool) -> Self {
         Self { inner, colored }
     }
@@ -34,7 +34,7 @@ impl<'a, M: MakeWriter<'a>> MakeWriter<'a> for OneLine<M> {
     }
 }
 
-/// Takes one event.
+/// A writer of one event.
 pub(super) struct Event<W> {
     inner: W,
     colored: bool,
@@ -54,12 +54,12 @@ impl<W: Write> Write for Event<W> {
     }
 }
 
-/// The event with its control characters made visible; `None` if it has none.
+/// Returns the event with escaped control characters; `None` if it has none.
 pub(super) fn escaped(bytes: &[u8], colored: bool) -> Option<String> {
     let line = bytes.strip_suffix(b"\n").unwrap_or(bytes);
-    // Beyond ASCII they begin with one of two bytes, which much ordinary text has too.
+    // Beyond ASCII, control characters begin with one of two bytes, which ordinary text has too.
     let suspicious = |byte: u8| byte < b' ' || byte == 0x7f || byte == 0xc2 || byte == 0xe2;
-    // Without a branch for each byte, several are looked at together.
+    // The loop has no branch per byte, so that several bytes are checked together.
     if !line.iter().fold(false, |any, byte| any | suspicious(*byte)) {
         return None;
     }
@@ -74,7 +74,7 @@ pub(super) fn escaped(bytes: &[u8], colored: bool) -> Option<String> {
     Some(escaped)
 }
 
-/// A text whose control characters, line breaks too, are written as escapes.
+/// Returns a text with its control characters escaped, including line breaks.
 pub(crate) fn visible(text: &str) -> Cow<'_, str> {
     made_visible(text, false)
 }
@@ -108,14 +108,14 @@ mod tests {
     }
 
     #[test]
-    fn an_ordinary_line_passes_as_it_is() {
+    fn ordinary_line_passes_unchanged() {
         for text in ["INFO call function=\"a/b\"\n", "INFO café – “naïve” €\n", "", "\n"] {
             assert_eq!(written(text, false), text);
         }
     }
 
     #[test]
-    fn nothing_within_an_event_begins_a_line_or_moves_the_cursor() {
+    fn event_cannot_begin_a_line_or_move_the_cursor() {
         assert_eq!(
             written("INFO a\nINFO forged\r\x1b[2K\x08\u{85}\u{2028}\u{7f}\tb\n", false),
             "INFO a\\nINFO forged\\r\\u001b[2K\\u0008\\u0085\\u2028\\u007f\\tb\n"
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn colors_pass_where_there_are_any() {
+    fn colors_pass_if_enabled() {
         assert_eq!(written("\x1b[32m INFO\x1b[0m a\nb\n", true), "\x1b[32m INFO\x1b[0m a\\nb\n");
     }
 }

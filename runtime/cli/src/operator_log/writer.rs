@@ -1,7 +1,8 @@
-//! Writes the log in blocks, on a thread of its own.
+//! Writes the log in blocks, on a separate thread.
 //!
-//! A library that hands each line to its thread wakes it for each: at ten thousand calls a second that costs more than
-//! the calls. Here lines are put into one buffer, and the thread takes what has come together in some milliseconds.
+//! A library that passes each line to its thread wakes it for each line. At ten thousand calls per second that costs
+//! more than the calls. Here lines are collected in one buffer, and the thread writes the lines of some milliseconds
+//! together.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -13,16 +14,16 @@ use std::time::Duration;
 use parking_lot::{Condvar, Mutex};
 use tracing_subscriber::fmt::MakeWriter;
 
-/// Bytes that wait for anyone who reads standard error; lines beyond are left out.
+/// Maximum bytes that wait for the reader of standard error. Further lines are dropped.
 const WAITING_BYTES_MAX: usize = 4 * 1024 * 1024;
-/// Bytes that are written without waiting for more.
+/// Number of bytes that are written without waiting for more.
 const BLOCK_BYTES: usize = 64 * 1024;
-/// How long a line waits for others.
+/// Time for which a line waits for others.
 const PAUSE: Duration = Duration::from_millis(5);
-/// How long the end of the process waits for those who read standard error.
+/// Maximum wait of the process's end for the reader of standard error.
 const FAREWELL: Duration = Duration::from_secs(1);
 
-/// Takes whole lines. Clones write to the same log.
+/// A writer of whole lines. Clones write to the same log.
 #[derive(Clone)]
 pub(super) struct Writer(Arc<Shared>);
 
@@ -38,7 +39,7 @@ struct Lines {
     is_over: bool,
 }
 
-/// Dropped, it has what still waits written.
+/// Writes the remaining lines when it is dropped.
 pub(super) struct Written {
     shared: Arc<Shared>,
     ended: mpsc::Receiver<()>,
@@ -60,7 +61,7 @@ impl Writer {
         Ok((Self(shared.clone()), Written { shared, ended }))
     }
 
-    /// Adds lines, each with its line break. Never waits for anyone who reads.
+    /// Adds lines, each with its line break. Never waits for the reader.
     pub(super) fn add(&self, lines: &[u8]) {
         let mut held = self.0.lines.lock();
         let before = held.waiting.len();
@@ -71,13 +72,13 @@ impl Writer {
         held.waiting.extend_from_slice(lines);
         let after = held.waiting.len();
         drop(held);
-        // The thread sleeps while there is nothing, and is not woken again before it is worth it.
+        // The thread sleeps while the buffer is empty, and is woken again only for a full block.
         if before == 0 || (before < BLOCK_BYTES && after >= BLOCK_BYTES) {
             self.0.wake.notify_one();
         }
     }
 
-    /// How many lines were left out so far.
+    /// Returns the counter of dropped lines.
     pub(super) fn left_out(&self) -> Arc<AtomicU64> {
         self.0.left_out.clone()
     }
@@ -99,7 +100,7 @@ impl Shared {
             }
             std::mem::swap(&mut lines.waiting, &mut block);
             drop(lines);
-            // A log that cannot be written has nobody to tell.
+            // There is no place to report that the log cannot be written.
             let _ = out.write_all(&block).and_then(|()| out.flush());
             block.clear();
             block.shrink_to(2 * BLOCK_BYTES);
@@ -111,7 +112,7 @@ impl Drop for Written {
     fn drop(&mut self) {
         self.shared.lines.lock().is_over = true;
         self.shared.wake.notify_one();
-        // Nothing is ever sent: this waits for the thread's end, and not for ever.
+        // Nothing is ever sent: this waits for the thread's end, with a timeout.
         let _ = self.ended.recv_timeout(FAREWELL);
     }
 }
@@ -139,7 +140,7 @@ impl MakeWriter<'_> for Writer {
 mod tests {
     use super::*;
 
-    /// What was written, and a gate that holds the writing up.
+    /// The output of a test, and a gate that blocks it.
     #[derive(Clone, Default)]
     struct Out {
         bytes: Arc<Mutex<Vec<u8>>>,
@@ -159,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_added_last_is_written_at_the_end() {
+    fn last_lines_are_written_at_the_end() {
         let out = Out::default();
         let (writer, written) = Writer::start(out.clone()).unwrap();
         let expected: String = (0..10_000).map(|n| format!("line {n}\n")).collect();
@@ -172,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_nobody_reads_are_left_out_and_counted() {
+    fn unread_lines_are_dropped_and_counted() {
         let out = Out::default();
         let held_up = out.gate.lock();
         let (writer, written) = Writer::start(out.clone()).unwrap();

@@ -8,25 +8,25 @@ pub struct Client {
     retries: u32,
 }
 
-/// Whose calls they are.
+/// The credentials of a client's calls.
 #[derive(Clone)]
 enum Credentials {
-    Nobody,
+    Anonymous,
     Token(String),
     Provider(Arc<dyn TokenProvider>),
     DeployKey(String),
 }
 
-/// A future behind a pointer.
+/// A boxed future.
 type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// What a failure to get a token is.
+/// The error of a token provider.
 pub type TokenError = Box<dyn std::error::Error + Send + Sync>;
 
-/// What is asked for a token before every call. A closure will do, see [`Client::token_provider`].
+/// The source of tokens. [`Client::token_provider`] accepts a closure.
 pub trait TokenProvider: Send + Sync {
-    /// The token of the next call; none = nobody's call. `rejected` is the one that the server has just refused, if it
-    /// has: with another one than that, the call is sent once more.
+    /// Returns the token of the next call; `None` for a call without credentials. `rejected` is the token that the
+    /// server has just rejected, if any: if the result is a different token, the call is sent once more.
     fn token<'a>(&'a self, rejected: Option<&'a str>) -> Boxed<'a, std::result::Result<Option<String>, TokenError>>;
 }
 
@@ -44,27 +44,27 @@ where
 
 impl std::fmt::Debug for Client {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // Neither tokens nor keys are for logs.
+        // Tokens and keys must not reach logs.
         f.debug_struct("Client").field("url", &self.url).finish_non_exhaustive()
     }
 }
 
 impl Client {
-    /// A client of the server at `url` (`https://api.example.com`), whose calls are nobody's.
+    /// Creates a client of the server at `url` (`https://api.example.com`), whose calls have no credentials.
     pub fn new(url: impl Into<String>) -> Self {
         let url = url.into().trim_end_matches('/').to_owned();
-        Self { url, http: reqwest::Client::new(), credentials: Credentials::Nobody, timeout: None, retries: 3 }
+        Self { url, http: reqwest::Client::new(), credentials: Credentials::Anonymous, timeout: None, retries: 3 }
     }
 
-    /// The same, with calls by whom this token (a JWT) names.
+    /// Sends calls with this token (a JWT).
     #[must_use]
     pub fn token(mut self, token: impl Into<String>) -> Self {
         self.credentials = Credentials::Token(token.into());
         self
     }
 
-    /// The same, with a function that is asked for a token before every call, and again with the token that was
-    /// rejected: `client.token_provider(|_rejected| async { Ok(Some(fetch_token().await?)) })`.
+    /// Sets a function that returns the token of each call. It is called again with the token if the server rejects it:
+    /// `client.token_provider(|_rejected| async { Ok(Some(fetch_token().await?)) })`.
     #[must_use]
     pub fn token_provider<F, Fut>(mut self, provider: F) -> Self
     where
@@ -75,29 +75,29 @@ impl Client {
         self
     }
 
-    /// The same, with calls by a deploy key.
+    /// Sends calls with a deploy key.
     #[must_use]
     pub fn deploy_key(mut self, key: impl Into<String>) -> Self {
         self.credentials = Credentials::DeployKey(key.into());
         self
     }
 
-    /// The same, with this time for a call in all, retries included; by default 30 s for queries and mutations and
-    /// 11 minutes for actions.
+    /// Sets the timeout of a call, including retries. The default is 30 s for queries and mutations, and 11 minutes for
+    /// actions.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
         self
     }
 
-    /// The same, repeating a call that is safe to repeat at most so often; by default three times.
+    /// Sets the largest number of retries of a call that is safe to retry. The default is 3.
     #[must_use]
     pub fn retries(mut self, retries: u32) -> Self {
         self.retries = retries;
         self
     }
 
-    /// The same, through an HTTP client of your own: its proxy, its certificates, its pool.
+    /// Uses a custom HTTP client, with its proxy, certificates and connection pool.
     #[must_use]
     pub fn http(mut self, http: reqwest::Client) -> Self {
         self.http = http;
@@ -105,7 +105,7 @@ impl Client {
     }
 
     fn call<T>(&self, path: &'static str, kind: Kind, args: &impl Serialize) -> Call<'_, T> {
-        // Types made from schemas have no map whose keys are no texts: they can always be written.
+        // Serialization cannot fail: maps in generated types have text keys.
         let args = serde_json::to_value(args).unwrap_or_default();
         let idempotency_key = (kind == Kind::Mutation).then(random_id);
         let keyed = args.get("idempotencyKey").and_then(Value::as_str).is_some_and(|key| !key.is_empty());
@@ -128,7 +128,7 @@ impl Client {
     }
 }
 
-/// What a call of a function may do.
+/// The kind of a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Query,
@@ -145,17 +145,17 @@ impl Kind {
     }
 }
 
-/// A call that is sent when it is awaited. Dropping the future ends the wait; a mutation or action that was sent may
-/// run all the same.
+/// A call that is sent when it is awaited. A drop of the future ends the wait; a mutation or action that was sent may
+/// still run.
 #[must_use = "a call is sent when it is awaited"]
 pub struct Call<'c, T> {
     client: &'c Client,
     path: &'static str,
     kind: Kind,
     body: String,
-    /// A mutation's.
+    /// The key of a mutation.
     idempotency_key: Option<String>,
-    /// Whether the arguments have one.
+    /// True if the arguments have a key.
     keyed: bool,
     timeout: Duration,
     retries: u32,
@@ -164,15 +164,15 @@ pub struct Call<'c, T> {
     value: PhantomData<fn() -> T>,
 }
 
-/// What a function returned, and what is known of the call beside it.
+/// The result of a function, with the properties of the call.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Reply<T> {
-    /// What it returned.
+    /// The value that the function returned.
     pub value: T,
-    /// By what the server's log knows the call.
+    /// The id of the call in the server's log.
     pub request_id: String,
-    /// What the function logged, if the server sends it.
+    /// The log lines of the function, if the server sends them.
     pub log_lines: Vec<String>,
 }
 
@@ -186,81 +186,81 @@ impl<'c, T: DeserializeOwned + 'c> IntoFuture for Call<'c, T> {
 }
 
 impl<T: DeserializeOwned> Call<'_, T> {
-    /// The same call with this time in all, retries included.
+    /// Sets the timeout of this call, including retries.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
         self
     }
 
-    /// The same call, repeated at most so often.
+    /// Sets the largest number of retries of this call.
     pub fn retries(mut self, retries: u32) -> Self {
         self.retries = retries;
         self
     }
 
-    /// The same call, known to the server's log by this: 1 … 64 of `A-Za-z0-9._-`.
+    /// Sets the id of this call in the server's log: 1 to 64 of `A-Za-z0-9._-`.
     pub fn request_id(mut self, request_id: impl Into<String>) -> Self {
         self.request_id = request_id.into();
         self
     }
 
-    /// The same mutation, known to the server by this key when it is sent again: 1 … 255 visible characters of ASCII, at
-    /// least 16 without an identity. Made up unless given; give one to repeat a mutation in another process. It does its
-    /// work once a week. Queries and actions have none.
+    /// Sets the key of this mutation: 1 to 255 visible ASCII characters, at least 16 without an identity. The server
+    /// runs mutations with the same key only once within a week. By default the key is random; set one to retry a
+    /// mutation from another process. Ignored for queries and actions.
     pub fn idempotency_key(mut self, key: impl Into<String>) -> Self {
         self.idempotency_key = (self.kind == Kind::Mutation).then(|| key.into());
         self
     }
 
-    /// The same call by whom this token names, where one program calls for many.
+    /// Sends this call with this token, for programs that call for many users.
     pub fn token(mut self, token: impl Into<String>) -> Self {
         self.token = Some(token.into());
         self
     }
 
-    /// Calls, and returns what is known beside the value as well.
+    /// Sends the call and returns the value with the properties of the call.
     ///
     /// # Errors
-    /// Why the call failed.
+    /// The reason for which the call failed.
     pub async fn reply(self) -> Result<Reply<T>> {
         let mut state = Progress::default();
         match tokio::time::timeout(self.timeout, self.attempts(&mut state)).await {
             Ok(done) => done,
             Err(_) => {
                 let may_have_run = state.may_have_run || state.sent && self.kind != Kind::Query;
-                let told = Attempt { may_have_run, ..Attempt::new(Code::ClientTimeout, "The call took longer than its timeout") };
-                Err(self.failed(told, &state))
+                let failure = Attempt { may_have_run, ..Attempt::new(Code::ClientTimeout, "The call took longer than its timeout") };
+                Err(self.failed(failure, &state))
             }
         }
     }
 
     async fn attempts(&self, state: &mut Progress) -> Result<Reply<T>> {
         let ends = tokio::time::Instant::now() + self.timeout;
-        let mut credentials = self.credentials(None).await.map_err(|told| self.failed(told, state))?;
+        let mut credentials = self.credentials(None).await.map_err(|failure| self.failed(failure, state))?;
         let mut rejected: Option<String> = None;
         loop {
             state.attempts += 1;
             state.sent = true;
-            let told = match self.attempt(credentials.as_ref()).await {
+            let failure = match self.attempt(credentials.as_ref()).await {
                 Ok(reply) => return Ok(reply),
-                Err(told) => told,
+                Err(failure) => failure,
             };
             state.sent = false;
-            state.may_have_run |= told.may_have_run;
-            if told.code == Code::InvalidCredentials && rejected.is_none() && self.asks_for_tokens() {
-                // Nothing ran. Another token than the rejected one is worth one more attempt.
+            state.may_have_run |= failure.may_have_run;
+            if failure.code == Code::InvalidCredentials && rejected.is_none() && self.asks_for_tokens() {
+                // The function did not run. With a different token, the call is sent once more.
                 rejected = credentials.take().map(|(_, token)| token);
-                credentials = self.credentials(rejected.as_deref()).await.map_err(|told| self.failed(told, state))?;
+                credentials = self.credentials(rejected.as_deref()).await.map_err(|failure| self.failed(failure, state))?;
                 match &credentials {
                     Some((_, token)) if rejected.as_ref() != Some(token) => continue,
-                    Some(_) | None => return Err(self.failed(told, state)),
+                    Some(_) | None => return Err(self.failed(failure, state)),
                 }
             }
-            let safe = self.kind != Kind::Action || self.keyed || !told.may_have_run;
-            let pause = told.wait.unwrap_or_default() + backoff(state.attempts);
+            let safe = self.kind != Kind::Action || self.keyed || !failure.may_have_run;
+            let pause = failure.wait.unwrap_or_default() + backoff(state.attempts);
             let in_time = tokio::time::Instant::now() + pause < ends;
-            if !safe || !told.may_pass || state.attempts > self.retries || !in_time {
-                return Err(self.failed(told, state));
+            if !safe || !failure.is_retryable || state.attempts > self.retries || !in_time {
+                return Err(self.failed(failure, state));
             }
             tokio::time::sleep(pause).await;
         }
@@ -270,19 +270,19 @@ impl<T: DeserializeOwned> Call<'_, T> {
         self.token.is_none() && matches!(self.client.credentials, Credentials::Provider(_))
     }
 
-    /// The scheme and what follows it.
+    /// Returns the scheme and the secret of the `Authorization` field.
     async fn credentials(&self, rejected: Option<&str>) -> std::result::Result<Option<(&'static str, String)>, Attempt> {
         if let Some(token) = &self.token {
             return Ok(Some(("Bearer", token.clone())));
         }
         match &self.client.credentials {
-            Credentials::Nobody => Ok(None),
+            Credentials::Anonymous => Ok(None),
             Credentials::Token(token) => Ok(Some(("Bearer", token.clone()))),
             Credentials::DeployKey(key) => Ok(Some(("Convoke", key.clone()))),
             Credentials::Provider(provider) => match provider.token(rejected).await {
                 Ok(token) => Ok(token.map(|token| ("Bearer", token))),
                 Err(cause) => {
-                    let message = format!("No token could be had: {cause}");
+                    let message = format!("The token provider failed: {cause}");
                     Err(Attempt { source: Some(cause), ..Attempt::new(Code::TokenUnavailable, message) })
                 }
             },
@@ -302,8 +302,8 @@ impl<T: DeserializeOwned> Call<'_, T> {
         }
         let unreachable = |error: reqwest::Error| {
             let may_have_run = changes && !error.is_connect() && !error.is_builder();
-            let told = Attempt::new(Code::ConnectionFailed, format!("The server cannot be reached: {}", root(&error)));
-            Attempt { may_have_run, may_pass: !error.is_builder(), source: Some(Box::new(error)), ..told }
+            let failure = Attempt::new(Code::ConnectionFailed, format!("The server cannot be reached: {}", root(&error)));
+            Attempt { may_have_run, is_retryable: !error.is_builder(), source: Some(Box::new(error)), ..failure }
         };
         let response = request.send().await.map_err(unreachable)?;
         let status = response.status().as_u16();
@@ -311,67 +311,67 @@ impl<T: DeserializeOwned> Call<'_, T> {
         let request_id = header("x-request-id");
         let wait = header("retry-after").and_then(|text| text.parse().ok()).map(Duration::from_secs);
         let body = response.bytes().await.map_err(unreachable)?;
-        self.read(status, &body, request_id.clone()).map_err(|told| {
-            // A function that counts its callers' calls says when the next one is welcome.
-            let asked = told.data.get("retryAfterMs").and_then(Value::as_u64).map(Duration::from_millis);
-            Attempt { status: Some(status), request_id, wait: asked.or(wait), ..told }
+        self.read(status, &body, request_id.clone()).map_err(|failure| {
+            // A function with a rate limit returns the time of the next allowed call.
+            let asked = failure.data.get("retryAfterMs").and_then(Value::as_u64).map(Duration::from_millis);
+            Attempt { status: Some(status), request_id, wait: asked.or(wait), ..failure }
         })
     }
 
     fn read(&self, status: u16, body: &[u8], request_id: Option<String>) -> std::result::Result<Reply<T>, Attempt> {
         let changes = self.kind != Kind::Query;
         let unreadable = |what: String| {
-            let may_pass = status == 429 || (502..=504).contains(&status);
-            Attempt { may_have_run: changes, may_pass, ..Attempt::new(Code::InvalidResponse, what) }
+            let is_retryable = status == 429 || (502..=504).contains(&status);
+            Attempt { may_have_run: changes, is_retryable, ..Attempt::new(Code::InvalidResponse, what) }
         };
         let envelope: Envelope<'_> = serde_json::from_slice(body).map_err(|_| {
             let shown: String = String::from_utf8_lossy(body).chars().take(200).collect();
-            unreadable(format!("Status {status} with a body that is no answer of a function: {shown}"))
+            unreadable(format!("Status {status} with a body that is not the response of a function: {shown}"))
         })?;
         match (envelope.status, envelope.value) {
             ("success", Some(value)) => {
                 let value = serde_json::from_str(value.get())
-                    .map_err(|error| unreadable(format!("The result is not of the type that this client knows: {error}")))?;
+                    .map_err(|error| unreadable(format!("The result does not have the type that this client expects: {error}")))?;
                 let request_id = request_id.unwrap_or_else(|| self.request_id.clone());
                 Ok(Reply { value, request_id, log_lines: envelope.log_lines })
             }
             ("error", _) => {
                 let name = envelope.error_data.get("code").and_then(Value::as_str).unwrap_or_default();
                 let code = Code::named(name);
-                let refused_before = (400..500).contains(&status) || status == 503;
+                let rejected_before = (400..500).contains(&status) || status == 503;
                 let unknown = code == Code::CommitUnknown;
-                // A failed mutation is taken back; an action may be half done.
-                let may_have_run = changes && (unknown || self.kind == Kind::Action && !refused_before);
+                // A failed mutation is rolled back; an action may have run partly.
+                let may_have_run = changes && (unknown || self.kind == Kind::Action && !rejected_before);
                 Err(Attempt {
                     data: envelope.error_data,
                     log_lines: envelope.log_lines,
                     may_have_run,
-                    // A mutation's key makes asking again the way to find out what happened.
-                    may_pass: code.retryable() || unknown,
+                    // A retry with the same key returns the result if the mutation was committed.
+                    is_retryable: code.retryable() || unknown,
                     ..Attempt::new(code, envelope.error_message)
                 })
             }
-            _ => Err(unreadable(format!("Status {status} with an answer that is neither a success nor an error"))),
+            _ => Err(unreadable(format!("Status {status} with a response that is neither a success nor an error"))),
         }
     }
 
-    fn failed(&self, told: Attempt, state: &Progress) -> Error {
+    fn failed(&self, failure: Attempt, state: &Progress) -> Error {
         Error(Box::new(Inner {
             path: self.path,
-            request_id: told.request_id.clone().unwrap_or_else(|| self.request_id.clone()),
+            request_id: failure.request_id.clone().unwrap_or_else(|| self.request_id.clone()),
             attempts: state.attempts,
-            may_have_run: told.may_have_run || state.may_have_run,
-            told,
+            may_have_run: failure.may_have_run || state.may_have_run,
+            failure,
         }))
     }
 }
 
-/// How far a call is.
+/// The progress of a call.
 #[derive(Default)]
 struct Progress {
     attempts: u32,
     may_have_run: bool,
-    /// Whether an attempt is under way.
+    /// True while an attempt is in progress.
     sent: bool,
 }
 
@@ -379,7 +379,7 @@ struct Progress {
 #[serde(rename_all = "camelCase")]
 struct Envelope<'a> {
     status: &'a str,
-    #[serde(borrow, default, deserialize_with = "there")]
+    #[serde(borrow, default, deserialize_with = "present")]
     value: Option<&'a RawValue>,
     #[serde(default)]
     error_message: String,
@@ -389,12 +389,12 @@ struct Envelope<'a> {
     log_lines: Vec<String>,
 }
 
-/// A value that is there: null is one.
-fn there<'de, D: serde::Deserializer<'de>>(deserializer: D) -> std::result::Result<Option<&'de RawValue>, D::Error> {
+/// Deserializes a present value, which may be null.
+fn present<'de, D: serde::Deserializer<'de>>(deserializer: D) -> std::result::Result<Option<&'de RawValue>, D::Error> {
     <&RawValue>::deserialize(deserializer).map(Some)
 }
 
-/// One attempt that failed.
+/// A failed attempt.
 #[derive(Debug)]
 struct Attempt {
     code: Code,
@@ -404,9 +404,9 @@ struct Attempt {
     request_id: Option<String>,
     log_lines: Vec<String>,
     may_have_run: bool,
-    /// Whether a repetition can help.
-    may_pass: bool,
-    /// How long the server asked to wait.
+    /// True if a retry can succeed.
+    is_retryable: bool,
+    /// The time to wait that the server asked for.
     wait: Option<Duration>,
     source: Option<TokenError>,
 }
@@ -421,21 +421,21 @@ impl Attempt {
             request_id: None,
             log_lines: Vec::new(),
             may_have_run: false,
-            may_pass: false,
+            is_retryable: false,
             wait: None,
             source: None,
         }
     }
 }
 
-/// What a call returns.
+/// The result of a call.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why a call failed. `match` on its [`Error::code`].
+/// The error of a call. Use `match` on its [`Error::code`].
 pub struct Error(Box<Inner>);
 
 struct Inner {
-    told: Attempt,
+    failure: Attempt,
     path: &'static str,
     request_id: String,
     attempts: u32,
@@ -443,32 +443,32 @@ struct Inner {
 }
 
 impl Error {
-    /// What to match on.
+    /// The code, to match on.
     pub fn code(&self) -> Code {
-        self.0.told.code
+        self.0.failure.code
     }
 
-    /// The sentence of the server.
+    /// The message of the server.
     pub fn message(&self) -> &str {
-        &self.0.told.message
+        &self.0.failure.message
     }
 
-    /// What comes with the code.
+    /// The data of the code.
     pub fn data(&self) -> &Map<String, Value> {
-        &self.0.told.data
+        &self.0.failure.data
     }
 
-    /// Which argument an `INVALID_ARGUMENT` is about, such as `interests[2].category`.
+    /// The path of the argument of an `INVALID_ARGUMENT`, such as `interests[2].category`.
     pub fn field(&self) -> Option<&str> {
         self.data().get("field").and_then(Value::as_str)
     }
 
-    /// The HTTP status, if there was an answer.
+    /// The HTTP status, if there was a response.
     pub fn status(&self) -> Option<u16> {
-        self.0.told.status
+        self.0.failure.status
     }
 
-    /// Whether something may have been changed all the same. `false`: certainly nothing was.
+    /// True if the call may have changed data; false if it certainly has not.
     pub fn may_have_run(&self) -> bool {
         self.0.may_have_run
     }
@@ -478,17 +478,17 @@ impl Error {
         self.0.path
     }
 
-    /// By what the server's log knows the call.
+    /// The id of the call in the server's log.
     pub fn request_id(&self) -> &str {
         &self.0.request_id
     }
 
-    /// What the function logged, also where its writes were taken back.
+    /// The log lines of the function, also if its writes were rolled back.
     pub fn log_lines(&self) -> &[String] {
-        &self.0.told.log_lines
+        &self.0.failure.log_lines
     }
 
-    /// How often the call was sent.
+    /// The number of times that the call was sent.
     pub fn attempts(&self) -> u32 {
         self.0.attempts
     }
@@ -496,7 +496,7 @@ impl Error {
 
 impl std::fmt::Display for Error {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}: {}", self.0.path, self.0.told.message)
+        write!(f, "{}: {}", self.0.path, self.0.failure.message)
     }
 }
 
@@ -508,22 +508,23 @@ impl std::fmt::Debug for Error {
 
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        self.0.told.source.as_deref().map(|source| source as _)
+        self.0.failure.source.as_deref().map(|source| source as _)
     }
 }
 
-/// The first of the causes of an error.
+/// The root cause of an error.
 fn root(error: &dyn std::error::Error) -> &dyn std::error::Error {
     error.source().map_or(error, root)
 }
 
-/// Doubles from attempt to attempt up to five seconds, half of it by chance, so that clients do not come in step.
+/// The pause before the next attempt. It doubles with each attempt up to five seconds, and half of it is random, so
+/// that clients do not synchronize.
 fn backoff(attempts: u32) -> Duration {
     let full_ms = (100u64 << attempts.saturating_sub(1).min(6)).min(5_000);
     Duration::from_millis(full_ms / 2 + random() % (full_ms / 2 + 1))
 }
 
-/// As good as any where it needs to be unlike others, not secret.
+/// A random number that is unique enough for ids, but not secret.
 fn random() -> u64 {
     RandomState::new().build_hasher().finish()
 }
@@ -532,7 +533,7 @@ fn random_id() -> String {
     format!("{:016x}{:016x}", random(), random())
 }
 
-/// An id: a text of its own type, so that the id of another table does not fit.
+/// Defines id types, so that the id of another table does not compile.
 macro_rules! ids {
     ($($(#[$doc:meta])* $name:ident;)*) => {
         $($(#[$doc])*
@@ -573,7 +574,7 @@ macro_rules! ids {
     };
 }
 
-/// One of several texts, and what a newer server may say beside them.
+/// Defines enums of texts, with a variant for the unknown texts of newer servers.
 macro_rules! words {
     ($($(#[$doc:meta])* $name:ident { $($variant:ident = $text:literal,)* })*) => {
         $($(#[$doc])*
@@ -581,12 +582,12 @@ macro_rules! words {
         #[serde(from = "String", into = "String")]
         pub enum $name {
             $(#[doc = concat!("`", $text, "`")] $variant,)*
-            /// A text that this client does not know yet.
+            /// A text that this client does not know.
             Unrecognized(String),
         }
 
         impl $name {
-            /// As on the wire.
+            /// The text on the wire.
             pub fn as_str(&self) -> &str {
                 match self {
                     $(Self::$variant => $text,)*

@@ -1,107 +1,109 @@
-/** What every call of a client shares. */
+/** The options of a client. */
 export interface ClientOptions {
-  /** Where the server is, such as `https://api.example.com`. */
+  /** The URL of the server, such as `https://api.example.com`. */
   readonly url: string;
-  /** Whose calls they are: a token (JWT), or a function that is asked for one before every call. */
+  /** The credentials of the calls: a token (JWT), or a function that returns the token of each call. */
   readonly token?: TokenSource | undefined;
-  /** A deploy key instead of a token. Never in a page: whoever reads it may do what it may. */
+  /** A deploy key instead of a token. Never use it in a page: every visitor could read it and would have its rights. */
   readonly deployKey?: string | undefined;
-  /** How long a call may take in all, retries included; 30 s for queries and mutations, 11 min for actions. */
+  /** Timeout of a call, including retries. Default: 30 s for queries and mutations, 11 min for actions. */
   readonly timeoutMs?: number | undefined;
-  /** How often a call that is safe to repeat is repeated before its failure is told; 3. */
+  /** Largest number of retries of a call that is safe to retry. Default: 3. */
   readonly retries?: number | undefined;
-  /** Another `fetch`, such as one of a test. */
+  /** A custom `fetch`, for example in tests. */
   readonly fetch?: typeof globalThis.fetch | undefined;
-  /** Gets what functions log, where the server sends it. */
+  /** Receives the log lines of functions, if the server sends them. */
   readonly onLogLines?: ((lines: readonly string[], call: { readonly path: string; readonly requestId: string }) => void) | undefined;
 }
 
-/** What one call has of its own. */
+/** The options of a call. */
 export interface CallOptions {
-  /** Aborts the call. A mutation or action that was sent may run all the same. */
+  /** Aborts the call. A mutation or action that was sent may still run. */
   readonly signal?: AbortSignal | undefined;
-  /** How long this call may take in all, retries included. */
+  /** Timeout of this call, including retries. */
   readonly timeoutMs?: number | undefined;
-  /** How often this call is repeated at most. */
+  /** Largest number of retries of this call. */
   readonly retries?: number | undefined;
-  /** By what the server's log knows it: 1 … 64 of `A-Za-z0-9._-`. Made up unless given. */
+  /** The id of the call in the server's log: 1 to 64 of `A-Za-z0-9._-`. Default: a random id. */
   readonly requestId?: string | undefined;
   /**
-   * By what the server knows a mutation that is sent again: 1 … 255 visible characters of ASCII, at least 16 without an
-   * identity. Made up unless given; give one to repeat a mutation in another process. It does its work once a week.
+   * The key of a mutation: 1 to 255 visible ASCII characters, at least 16 without an identity. The server runs mutations
+   * with the same key only once within a week. Default: a random key. Set one to retry a mutation from another process.
    */
   readonly idempotencyKey?: string | undefined;
-  /** Whose call it is, where one process calls for many; `null` for nobody's. */
+  /** The token of this call, for processes that call for many users; `null` for a call without credentials. */
   readonly token?: TokenSource | null | undefined;
 }
 
 /**
- * A token, or what gets one. A function is told the token that the server has just rejected, if it has: if it then
- * returns another one, the call is sent once more with that.
+ * A token, or a function that returns one. The function gets the token that the server has just rejected, if any. If it
+ * then returns a different token, the call is sent once more.
  */
 export type TokenSource =
   | string
   | ((asked: { readonly rejected: string | undefined }) => string | null | undefined | Promise<string | null | undefined>);
 
-/** How a call ended, for those who would rather look than catch. */
+/** The result of a call that does not throw. */
 export type Result<Value> =
   | { readonly ok: true; readonly value: Value; readonly requestId: string; readonly logLines: readonly string[] }
   | { readonly ok: false; readonly error: ConvokeError };
 
 /** A function of the server. */
 export interface ServerFunction<Kind extends FunctionKind, Args, Value> {
-  /** Calls it. Rejects with a {@link ConvokeError}, which {@link isConvokeError} recognizes. */
+  /** Calls the function. Rejects with a {@link ConvokeError}, which {@link isConvokeError} recognizes. */
   (args: Args, options?: CallOptions): Promise<Value>;
-  /** Calls it. Does not reject: a failure is a result whose `error` is typed by its `code`. */
+  /** Calls the function. Does not reject: a failure is a result whose `error` is typed by its `code`. */
   safe(args: Args, options?: CallOptions): Promise<Result<Value>>;
   readonly path: string;
   readonly kind: Kind;
 }
 
-/** A function of the server for which `{}` is enough. */
+/** A function of the server without required arguments. */
 export interface EasyServerFunction<Kind extends FunctionKind, Args, Value> {
-  /** Calls it. Rejects with a {@link ConvokeError}, which {@link isConvokeError} recognizes. */
+  /** Calls the function. Rejects with a {@link ConvokeError}, which {@link isConvokeError} recognizes. */
   (args?: Args, options?: CallOptions): Promise<Value>;
-  /** Calls it. Does not reject: a failure is a result whose `error` is typed by its `code`. */
+  /** Calls the function. Does not reject: a failure is a result whose `error` is typed by its `code`. */
   safe(args?: Args, options?: CallOptions): Promise<Result<Value>>;
   readonly path: string;
   readonly kind: Kind;
 }
 
-/** A query of the server: a function whose result can be watched. */
+/** A query of the server: a function whose result can be live. */
 export interface ServerQuery<Args, Value> extends ServerFunction<"query", Args, Value> {
   /**
-   * Tells its result, and from then on each one that differs from the last, until `options.signal` aborts or the returned
-   * function is called. A connection that is lost, or silent for too long, is made again.
+   * Calls `onResult` with the result and with each later result that differs from the last one. Ends when
+   * `options.signal` aborts or the returned function is called. Reconnects if the connection breaks or is silent for too
+   * long.
    *
-   * Each watch is a connection of its own, and over HTTP/1.1 a browser has six to a server: a page with many of them is
-   * served over HTTP/2, or uses `convex/react`, which has one WebSocket for all.
+   * Each watch has its own connection, and over HTTP/1.1 a browser opens at most six to a server. A page with many
+   * watches needs HTTP/2, or `convex/react`, which has one WebSocket for all.
    */
   watch(args: Args, onResult: (value: Value) => void, options?: WatchOptions): () => void;
 }
 
-/** A query of the server for which `{}` is enough. */
+/** A query of the server without required arguments. */
 export interface EasyServerQuery<Args, Value> extends EasyServerFunction<"query", Args, Value> {
-  /** As {@link ServerQuery.watch}. */
+  /** Watches the query, see {@link ServerQuery.watch}. */
   watch(args: Args, onResult: (value: Value) => void, options?: WatchOptions): () => void;
 }
 
-/** What one watch has of its own. */
+/** The options of a watch. */
 export interface WatchOptions {
   /** Ends the watch. */
   readonly signal?: AbortSignal | undefined;
   /**
-   * Told what the function refuses (`ended` is false: a later commit may bring a result), and why the watch has ended:
-   * the credentials are rejected, or there is a limit. Without it an error is thrown where nobody can catch it.
+   * Receives errors. If `ended` is false, the function returned an error, and a later commit may bring a result. If
+   * `ended` is true, the watch has ended, because the credentials are rejected or a limit is reached. Without this
+   * function, errors are thrown as uncaught errors.
    */
   readonly onError?: ((error: ConvokeError, ended: boolean) => void) | undefined;
-  /** Told why the connection is lost, or could not be made again, and, with nothing, that it is there. */
+  /** Receives the error of a lost or failed connection, and `undefined` once it is connected. */
   readonly onConnection?: ((lost: ConvokeError | undefined) => void) | undefined;
-  /** Whose watch it is; `null` for nobody's. */
+  /** The token of this watch; `null` for a watch without credentials. */
   readonly token?: TokenSource | null | undefined;
 }
 
-/** What a call of a function may do: read, write one transaction, or work outside the database. */
+/** The kind of a function: it reads, writes in one transaction, or works outside the database. */
 export type FunctionKind = "query" | "mutation" | "action";
 
 /** Any JSON. */
@@ -112,82 +114,82 @@ export interface JsonObject {
   [member: string]: JsonValue;
 }
 
-/** The id of a row. A plain string will do; the id of a row of another table will not. */
+/** The id of a row. A plain string is accepted; the id of a row of another table is not. */
 export type Id<Prefix extends string> = string & { readonly __row?: Prefix };
 
-/** What went wrong, by where it was found: by the server, or by this client before or after it. */
+/** The code of an error, from the server or from this client. */
 export type ErrorCode = ServerErrorCode | ClientErrorCode;
 
-/** What this client finds. */
+/** The codes of this client. */
 export type ClientErrorCode =
   /** The caller's signal aborted the call. */
   | "ABORTED"
   /** The call took longer than `timeoutMs`. */
   | "CLIENT_TIMEOUT"
-  /** There was no connection, or it broke before the answer was whole. */
+  /** The connection failed, or it broke before the response was complete. */
   | "CONNECTION_FAILED"
-  /** What answered is no server of this kind, such as a proxy with a page of its own. */
+  /** The response is not that of a Convoke server, but for example that of a proxy. */
   | "INVALID_RESPONSE"
-  /** The function that is asked for tokens threw. */
+  /** The function that returns tokens threw. */
   | "TOKEN_UNAVAILABLE"
-  /** A code that this file does not know yet; it stands in `data.code`. */
+  /** A code that this client does not know; `data.code` has it. */
   | "UNRECOGNIZED_CODE";
 
-/** What comes with an error beside its sentence, by its code. Functions add members of their own. */
+/** The data of an error, by its code. Functions may add members. */
 export interface ErrorData extends Record<ErrorCode, JsonObject> {
   INVALID_ARGUMENT: JsonObject & {
-    /** Which argument, such as `interests[2].category`; empty for all of them together. */
+    /** The path of the argument, such as `interests[2].category`; empty for all arguments together. */
     field: string;
   };
   FUNCTION_NOT_FOUND: JsonObject & {
-    /** The path that may have been meant. */
+    /** The most similar path. */
     nearest?: string;
   };
   UNRECOGNIZED_CODE: JsonObject & { code: string };
 }
 
-/** Why a call failed: a union, so that `switch (error.code)` knows the type of `error.data`. */
+/** The error of a call: a union, so that `switch (error.code)` narrows the type of `error.data`. */
 export type ConvokeError = { [Code in ErrorCode]: CallFailure<Code> }[ErrorCode];
 
-/** Whether something that was caught is the failure of a call. */
+/** Returns true if a caught value is the error of a call. */
 export function isConvokeError(caught: unknown): caught is ConvokeError {
   return caught instanceof CallFailure;
 }
 
-/** The class of every {@link ConvokeError}. */
+/** The class of all {@link ConvokeError} values. */
 export class CallFailure<Code extends ErrorCode> extends Error {
   override readonly name: string = "ConvokeError";
-  /** What to switch on. */
+  /** The code, to switch on. */
   readonly code: Code;
-  /** What comes with it. */
+  /** The data of the code. */
   readonly data: ErrorData[Code];
-  /** The HTTP status, if there was an answer. */
+  /** The HTTP status, if there was a response. */
   readonly status: number | undefined;
-  /** Whether something may have been changed all the same. `false`: certainly nothing was. */
+  /** True if the call may have changed data; false if it certainly has not. */
   readonly mayHaveRun: boolean;
   /** The function's path. */
   readonly path: string;
-  /** By what the server's log knows the call. */
+  /** The id of the call in the server's log. */
   readonly requestId: string;
-  /** What the function logged, also where its writes were taken back. */
+  /** The log lines of the function, also if its writes were rolled back. */
   readonly logLines: readonly string[];
-  /** How often the call was sent. */
+  /** The number of times that the call was sent. */
   readonly attempts: number;
 
-  constructor(code: Code, message: string, data: ErrorData[Code], told: FailureDetails) {
-    super(message, told.cause === undefined ? undefined : { cause: told.cause });
+  constructor(code: Code, message: string, data: ErrorData[Code], details: FailureDetails) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause });
     this.code = code;
     this.data = data;
-    this.status = told.status;
-    this.mayHaveRun = told.mayHaveRun;
-    this.path = told.path;
-    this.requestId = told.requestId;
-    this.logLines = told.logLines;
-    this.attempts = told.attempts;
+    this.status = details.status;
+    this.mayHaveRun = details.mayHaveRun;
+    this.path = details.path;
+    this.requestId = details.requestId;
+    this.logLines = details.logLines;
+    this.attempts = details.attempts;
   }
 }
 
-/** What a failure says beside its code. */
+/** The details of a failure, in addition to its code. */
 export interface FailureDetails {
   readonly status: number | undefined;
   readonly mayHaveRun: boolean;
@@ -203,10 +205,10 @@ const RETRIES = 3;
 const BACKOFF_MS = 100;
 const BACKOFF_MS_MAX = 5_000;
 
-/** Why the one controller of a call was aborted. */
+/** The reason with which a timeout aborts a call. */
 const TIMED_OUT = Symbol("timed out");
 
-/** One attempt that failed. */
+/** A failed attempt. */
 interface Attempt {
   readonly code: ErrorCode;
   readonly message: string;
@@ -215,11 +217,11 @@ interface Attempt {
   readonly logLines: readonly string[];
   readonly requestId: string | undefined;
   readonly cause: unknown;
-  /** Whether it may have changed something. */
+  /** True if the attempt may have changed data. */
   readonly mayHaveRun: boolean;
-  /** Whether a repetition can help. */
-  readonly mayPass: boolean;
-  /** How long the server asked to wait. */
+  /** True if a retry can succeed. */
+  readonly isRetryable: boolean;
+  /** The time to wait that the server asked for. */
   readonly waitMs: number | undefined;
 }
 
@@ -229,7 +231,7 @@ interface Answer {
   readonly requestId: string | undefined;
 }
 
-/** One call, from its arguments to its end. */
+/** Runs a call to its end, with retries. */
 async function run(client: ClientOptions, path: string, kind: FunctionKind, args: unknown, own: CallOptions): Promise<Result<unknown>> {
   const requestId = own.requestId ?? randomId();
   const body = JSON.stringify({ args: args ?? {} });
@@ -239,7 +241,7 @@ async function run(client: ClientOptions, path: string, kind: FunctionKind, args
   const retries = own.retries ?? client.retries ?? RETRIES;
   const ends = Date.now() + timeoutMs;
   const stop = new AbortController();
-  // The longest time that setTimeout knows; beyond it the call is not timed.
+  // setTimeout supports no longer time; above it the call has no timeout.
   const timer = timeoutMs <= 0x7fffffff ? setTimeout(() => { stop.abort(TIMED_OUT); }, timeoutMs) : undefined;
   const aborted = (): void => { stop.abort(own.signal?.reason); };
   if (own.signal?.aborted === true) aborted();
@@ -263,14 +265,14 @@ async function run(client: ClientOptions, path: string, kind: FunctionKind, args
       mayHaveRun ||= outcome.mayHaveRun;
       if (outcome.logLines.length > 0) client.onLogLines?.(outcome.logLines, { path, requestId });
       if (outcome.code === "INVALID_CREDENTIALS" && typeof source === "function" && rejected === undefined && token !== undefined) {
-        // Nothing ran. Another token than the rejected one is worth one more attempt.
+        // The function did not run. With a different token, the call is sent once more.
         rejected = token;
         token = await tokenOf(source, rejected, stop.signal);
         if (token === undefined || token === rejected) return failed(outcome, mayHaveRun);
         continue;
       }
       const safe = kind === "query" || keyed || !outcome.mayHaveRun;
-      if (!safe || !outcome.mayPass || attempts > retries) return failed(outcome, mayHaveRun);
+      if (!safe || !outcome.isRetryable || attempts > retries) return failed(outcome, mayHaveRun);
       const waitMs = (outcome.waitMs ?? 0) + backoffMs(attempts, BACKOFF_MS_MAX);
       if (Date.now() + waitMs >= ends) return failed(outcome, mayHaveRun);
       if (!(await slept(waitMs, stop.signal))) return failed(stopped(stop.signal, false, undefined), mayHaveRun);
@@ -291,7 +293,7 @@ function failureOf(path: string, last: Attempt, requestId: string, attempts: num
   return new CallFailure(last.code, `${path}: ${last.message}`, last.data as never, details) as ConvokeError;
 }
 
-/** How long to wait after so many attempts: twice as long each time, and not as long as others. */
+/** The pause after so many attempts. It doubles with each attempt and is partly random, so that clients do not synchronize. */
 function backoffMs(attempts: number, max: number): number {
   return Math.min(BACKOFF_MS * 2 ** (attempts - 1), max) * (0.5 + Math.random() / 2);
 }
@@ -321,22 +323,22 @@ async function attempt(send: Sending, token: string | undefined): Promise<Answer
     if (signal.aborted) return stopped(signal, changes, cause);
     const message = `The server cannot be reached: ${reasonOf(cause)}`;
     const mayHaveRun = changes && !wasNeverSent(cause);
-    return { ...NOTHING, code: "CONNECTION_FAILED", message, cause, mayHaveRun, mayPass: true };
+    return { ...NOTHING, code: "CONNECTION_FAILED", message, cause, mayHaveRun, isRetryable: true };
   }
   const envelope = parsed(text);
   if (response.status === 200 && envelope?.["status"] === "success" && "value" in envelope) {
     const requestId = response.headers.get("X-Request-Id") ?? undefined;
     return { value: envelope["value"], logLines: lines(envelope["logLines"]), requestId };
   }
-  return refusalOf(kind, response, envelope, text);
+  return failedResponse(kind, response, envelope, text);
 }
 
-/** Where something of the server is. */
+/** The URL of a path of the server. */
 function addressOf(client: ClientOptions, path: string): string {
   return client.url.replace(/\/+$/, "") + path;
 }
 
-/** Whose token is sent: none beside a deploy key. */
+/** The source of the token; none if there is a deploy key. */
 function tokenSource(client: ClientOptions, own: { readonly token?: TokenSource | null | undefined }): TokenSource | undefined {
   return client.deployKey === undefined && own.token !== null ? (own.token ?? client.token) : undefined;
 }
@@ -346,8 +348,8 @@ function authorize(headers: Record<string, string>, client: ClientOptions, token
   else if (token !== undefined) headers["Authorization"] = `Bearer ${token}`;
 }
 
-/** What an answer says that is no success. */
-function refusalOf(kind: FunctionKind, response: Response, envelope: JsonObject | undefined, text: string): Attempt {
+/** Reads a response that is not a success. */
+function failedResponse(kind: FunctionKind, response: Response, envelope: JsonObject | undefined, text: string): Attempt {
   const requestId = response.headers.get("X-Request-Id") ?? undefined;
   const waitMs = retryAfterMs(response.headers.get("Retry-After"));
   const { status } = response;
@@ -356,34 +358,34 @@ function refusalOf(kind: FunctionKind, response: Response, envelope: JsonObject 
   const code = data?.["code"];
   const message = envelope?.["errorMessage"];
   if (envelope?.["status"] !== "error" || data === undefined || typeof code !== "string" || typeof message !== "string") {
-    const said = `Status ${String(status)} with a body that is no answer of a function: ${text.slice(0, 200)}`;
-    const mayPass = status === 429 || (status >= 502 && status <= 504);
-    return { ...NOTHING, code: "INVALID_RESPONSE", message: said, status, requestId, waitMs, mayHaveRun: changes, mayPass };
+    const said = `Status ${String(status)} with a body that is not the response of a function: ${text.slice(0, 200)}`;
+    const isRetryable = status === 429 || (status >= 502 && status <= 504);
+    return { ...NOTHING, code: "INVALID_RESPONSE", message: said, status, requestId, waitMs, mayHaveRun: changes, isRetryable };
   }
-  // A function that counts its callers' calls says when the next one is welcome.
-  const asked = data["retryAfterMs"];
+  // A function with a rate limit returns the time of the next allowed call.
+  const retryAfter = data["retryAfterMs"];
   const logLines = lines(envelope["logLines"]);
-  const told = { ...NOTHING, message, data, status, logLines, requestId, waitMs: typeof asked === "number" ? asked : waitMs };
+  const failure = { ...NOTHING, message, data, status, logLines, requestId, waitMs: typeof retryAfter === "number" ? retryAfter : waitMs };
   const mayHaveRun = changes && mayHaveChanged(kind, status, code);
-  if (!isServerErrorCode(code)) return { ...told, code: "UNRECOGNIZED_CODE", mayHaveRun, mayPass: false };
-  // Nobody knows whether it was committed: a mutation's key makes asking again the way to find out.
-  return { ...told, code, mayHaveRun, mayPass: RETRYABLE[code] || code === "COMMIT_UNKNOWN" };
+  if (!isServerErrorCode(code)) return { ...failure, code: "UNRECOGNIZED_CODE", mayHaveRun, isRetryable: false };
+  // If the commit is unknown, a retry with the same key returns the result of a committed mutation.
+  return { ...failure, code, mayHaveRun, isRetryable: RETRYABLE[code] || code === "COMMIT_UNKNOWN" };
 }
 
-/** How long a connection may be silent: the server says something every 15 s. */
+/** Longest silence of a connection. The server sends something every 15 s. */
 const SILENCE_MS_MAX = 45_000;
 const RECONNECT_MS_MAX = 15_000;
-/** A connection that brought results for so long is no failed attempt. */
-const SETTLED_MS = 1_000;
+/** A connection with results that lasted this long does not count as a failed attempt. */
+const STABLE_MS = 1_000;
 
-/** One watch, from its first connection to its end. */
+/** Runs a watch, from its first connection to its end. */
 function watch(client: ClientOptions, path: string, args: unknown, onResult: (value: unknown) => void, own: WatchOptions): () => void {
   const body = JSON.stringify({ queries: [{ path, args: args ?? {} }] });
   const source = tokenSource(client, own);
   const stop = new AbortController();
-  /** Where the last event stood, and what it said. */
+  /** The id and the data of the last event. */
   const last = { id: "", data: "" };
-  /** The token that the server has just rejected. */
+  /** The last token that the server rejected. */
   let rejected: string | undefined;
   let isConnected = false;
   const end = (): void => {
@@ -396,15 +398,15 @@ function watch(client: ClientOptions, path: string, args: unknown, onResult: (va
   }
   return end;
 
-  /** Calls the caller, whose errors are not ours, unless nothing more is wanted. */
-  function tell(work: () => void): void {
+  /** Runs a callback in a separate task, so that its errors do not affect the watch. Does nothing after the end. */
+  function notify(work: () => void): void {
     queueMicrotask(() => {
       if (!stop.signal.aborted) work();
     });
   }
 
-  function tellError(error: ConvokeError, ended: boolean): void {
-    tell(() => {
+  function notifyError(error: ConvokeError, ended: boolean): void {
+    notify(() => {
       if (own.onError === undefined) throw error;
       own.onError(error, ended);
     });
@@ -416,30 +418,30 @@ function watch(client: ClientOptions, path: string, args: unknown, onResult: (va
       const began = Date.now();
       const requestId = randomId();
       const token = await tokenOf(source, rejected, stop.signal);
-      // A provider of tokens that cannot be reached is like a server that cannot.
-      const outcome = typeof token === "object" ? { ...token, mayPass: true } : await listen(token, requestId);
+      // A failed token provider is retried like an unreachable server.
+      const outcome = typeof token === "object" ? { ...token, isRetryable: true } : await listen(token, requestId);
       if (stop.signal.aborted) return;
-      attempts = isConnected && Date.now() - began > SETTLED_MS ? 1 : attempts + 1;
+      attempts = isConnected && Date.now() - began > STABLE_MS ? 1 : attempts + 1;
       isConnected = false;
       if (outcome.code === "INVALID_CREDENTIALS" && typeof source === "function" && typeof token === "string" && rejected === undefined) {
         rejected = token;
         continue;
       }
       const error = failureOf(path, outcome, requestId, attempts);
-      if (!outcome.mayPass) {
+      if (!outcome.isRetryable) {
         own.signal?.removeEventListener("abort", end);
-        tellError(error, true);
+        notifyError(error, true);
         return;
       }
-      tell(() => own.onConnection?.(error));
+      notify(() => own.onConnection?.(error));
       if (!(await slept((outcome.waitMs ?? 0) + backoffMs(attempts, RECONNECT_MS_MAX), stop.signal))) return;
     }
   }
 
-  /** One connection: hands on what arrives, and returns why it ended. */
+  /** Runs one connection: passes on its events, and returns the reason for its end. */
   async function listen(token: string | undefined, requestId: string): Promise<Attempt> {
     if (rejected !== undefined && (token === undefined || token === rejected)) {
-      return { ...NOTHING, code: "INVALID_CREDENTIALS", message: "The token was rejected, and there is no other", mayHaveRun: false, mayPass: false };
+      return { ...NOTHING, code: "INVALID_CREDENTIALS", message: "The token was rejected, and there is no other token", mayHaveRun: false, isRetryable: false };
     }
     const headers: Record<string, string> = { "Content-Type": "application/json", "X-Request-Id": requestId };
     if (last.id !== "") headers["Last-Event-ID"] = last.id;
@@ -449,27 +451,27 @@ function watch(client: ClientOptions, path: string, args: unknown, onResult: (va
     stop.signal.addEventListener("abort", cut);
     if (stop.signal.aborted) cut();
     let silence = setTimeout(cut, SILENCE_MS_MAX);
-    const heard = (): void => {
+    const resetSilence = (): void => {
       clearTimeout(silence);
       silence = setTimeout(cut, SILENCE_MS_MAX);
     };
     try {
-      const asked = { method: "POST", headers, body, signal: connection.signal };
-      const response = await (client.fetch ?? globalThis.fetch)(addressOf(client, "/api/live"), asked);
+      const request = { method: "POST", headers, body, signal: connection.signal };
+      const response = await (client.fetch ?? globalThis.fetch)(addressOf(client, "/api/live"), request);
       const isStream = response.headers.get("Content-Type")?.startsWith("text/event-stream") === true;
-      // Some have a `fetch` without streams, whose text would never end.
+      // A `fetch` without streams would wait for the end of the text forever.
       if (response.status !== 200 || !isStream || !response.body) {
         const text = isStream ? "" : await response.text();
-        return refusalOf("query", response, parsed(text), text);
+        return failedResponse("query", response, parsed(text), text);
       }
-      for await (const event of eventsOf(response.body, heard)) {
-        const ended = take(event, response);
+      for await (const event of eventsOf(response.body, resetSilence)) {
+        const ended = handle(event, response);
         if (ended !== undefined) return ended;
       }
-      return { ...NOTHING, code: "CONNECTION_FAILED", message: "The connection was closed", mayHaveRun: false, mayPass: true };
+      return { ...NOTHING, code: "CONNECTION_FAILED", message: "The connection was closed", mayHaveRun: false, isRetryable: true };
     } catch (cause) {
       const message = `The server cannot be reached: ${connection.signal.aborted ? "it is silent" : reasonOf(cause)}`;
-      return { ...NOTHING, code: "CONNECTION_FAILED", message, cause, mayHaveRun: false, mayPass: true };
+      return { ...NOTHING, code: "CONNECTION_FAILED", message, cause, mayHaveRun: false, isRetryable: true };
     } finally {
       clearTimeout(silence);
       stop.signal.removeEventListener("abort", cut);
@@ -477,15 +479,15 @@ function watch(client: ClientOptions, path: string, args: unknown, onResult: (va
     }
   }
 
-  /** Hands on an event; returns why the connection is at its end, if it is. */
-  function take(event: ServerEvent, response: Response): Attempt | undefined {
+  /** Handles an event. Returns the reason if the connection has ended. */
+  function handle(event: ServerEvent, response: Response): Attempt | undefined {
     if (event.type === "end") {
-      const ended = refusalOf("query", response, parsed(event.data), event.data);
-      // What exceeds a limit now would exceed it again.
-      return ended.code === "OVERLOADED" ? { ...ended, mayPass: false } : ended;
+      const ended = failedResponse("query", response, parsed(event.data), event.data);
+      // A retry would exceed the limit again.
+      return ended.code === "OVERLOADED" ? { ...ended, isRetryable: false } : ended;
     }
     if (event.type !== "results") return undefined;
-    if (!isConnected) tell(() => own.onConnection?.(undefined));
+    if (!isConnected) notify(() => own.onConnection?.(undefined));
     isConnected = true;
     rejected = undefined;
     if (event.id !== undefined) last.id = event.id;
@@ -494,23 +496,23 @@ function watch(client: ClientOptions, path: string, args: unknown, onResult: (va
     // Nothing has changed since `Last-Event-ID`.
     if (result === undefined) return undefined;
     const requestId = response.headers.get("X-Request-Id") ?? "";
-    const refusal = result["status"] === "success" && "value" in result ? undefined : refusalOf("query", response, result, event.data);
-    // A server that was started anew may say what the former has said.
+    const failure = result["status"] === "success" && "value" in result ? undefined : failedResponse("query", response, result, event.data);
+    // After a restart, the server may send the same result again.
     if (event.data !== last.data) {
       last.data = event.data;
       const logLines = lines(result["logLines"]);
-      if (logLines.length > 0) tell(() => client.onLogLines?.(logLines, { path, requestId }));
-      if (refusal === undefined) tell(() => { onResult(result["value"]); });
-      else tellError(failureOf(path, refusal, requestId, 1), false);
+      if (logLines.length > 0) notify(() => client.onLogLines?.(logLines, { path, requestId }));
+      if (failure === undefined) notify(() => { onResult(result["value"]); });
+      else notifyError(failureOf(path, failure, requestId, 1), false);
     }
-    if (refusal?.mayPass !== true) return undefined;
-    // No commit has to happen for another result: it is asked for anew, whatever has changed since.
+    if (failure?.isRetryable !== true) return undefined;
+    // The result may change without a commit, so the next connection asks for it without `Last-Event-ID`.
     last.id = "";
-    return refusal;
+    return failure;
   }
 }
 
-/** One of what a server tells. */
+/** A server-sent event. */
 interface ServerEvent {
   readonly type: string;
   readonly data: string;
@@ -518,10 +520,10 @@ interface ServerEvent {
 }
 
 /**
- * The events of a `text/event-stream` (WHATWG HTML §9.2.6), however it is cut into chunks. One at whose end it breaks
- * off is none. `heard` is called for whatever arrives, comments too.
+ * Returns the events of a `text/event-stream` (WHATWG HTML §9.2.6), for any split into chunks. An incomplete event at the
+ * end is ignored. `onData` is called for each chunk, including comments.
  */
-async function* eventsOf(body: ReadableStream<Uint8Array>, heard: () => void): AsyncGenerator<ServerEvent, void> {
+async function* eventsOf(body: ReadableStream<Uint8Array>, onData: () => void): AsyncGenerator<ServerEvent, void> {
   const reader = body.getReader();
   const decoder = new TextDecoder();
   let line = "";
@@ -531,18 +533,18 @@ async function* eventsOf(body: ReadableStream<Uint8Array>, heard: () => void): A
     for (;;) {
       const { done, value } = await reader.read();
       if (done) return;
-      heard();
+      onData();
       const text = decoder.decode(value, { stream: true });
       if (text === "") continue;
-      // A line may end with both, and they may be in two chunks.
+      // A line may end with CR LF, split over two chunks.
       const [first = "", ...more] = (isAfterReturn && text.startsWith("\n") ? text.slice(1) : text).split(/\r\n|\r|\n/);
       isAfterReturn = text.endsWith("\r");
       line += first;
       for (const next of more) {
-        const [, name = "", said = ""] = /^([^:]*):? ?(.*)$/s.exec(line) ?? [];
-        if (name === "data") event.data.push(said);
-        else if (name === "event") event.type = said;
-        else if (name === "id" && !said.includes("\0")) event.id = said;
+        const [, name = "", value = ""] = /^([^:]*):? ?(.*)$/s.exec(line) ?? [];
+        if (name === "data") event.data.push(value);
+        else if (name === "event") event.type = value;
+        else if (name === "id" && !value.includes("\0")) event.id = value;
         else if (line === "") {
           if (event.data.length > 0) yield { ...event, data: event.data.join("\n") };
           event = { type: "", data: [], id: undefined };
@@ -551,7 +553,7 @@ async function* eventsOf(body: ReadableStream<Uint8Array>, heard: () => void): A
       }
     }
   } finally {
-    // Whoever leaves off has no more use for what still comes.
+    // The rest of the stream is not needed after the end of the loop.
     reader.cancel().catch(() => undefined);
   }
 }
@@ -565,21 +567,21 @@ const NOTHING = {
   waitMs: undefined,
 } as const;
 
-/** Whether an answered failure may have left something: a failed mutation is taken back, an action may be half done. */
+/** True if a failed call may have changed data: a failed mutation is rolled back, an action may have run partly. */
 function mayHaveChanged(kind: FunctionKind, status: number, code: string): boolean {
   if (code === "COMMIT_UNKNOWN") return true;
-  const refusedBefore = (status >= 400 && status < 500) || status === 503;
-  return kind === "action" && !refusedBefore;
+  const rejectedBefore = (status >= 400 && status < 500) || status === 503;
+  return kind === "action" && !rejectedBefore;
 }
 
 function stopped(signal: AbortSignal, mayHaveRun: boolean, cause: unknown): Attempt {
   const timedOut = signal.reason === TIMED_OUT;
   const code = timedOut ? "CLIENT_TIMEOUT" : "ABORTED";
   const message = timedOut ? "The call took longer than its timeout" : "The call was aborted";
-  return { ...NOTHING, code, message, cause: timedOut ? cause : signal.reason, mayHaveRun, mayPass: false };
+  return { ...NOTHING, code, message, cause: timedOut ? cause : signal.reason, mayHaveRun, isRetryable: false };
 }
 
-/** The token, nothing, or why there is none. */
+/** Returns the token, `undefined` without a token, or the failure of the provider. */
 async function tokenOf(source: TokenSource | undefined, rejected: string | undefined, signal: AbortSignal): Promise<string | undefined | Attempt> {
   if (typeof source !== "function") return source;
   let stop = (): void => undefined;
@@ -592,8 +594,8 @@ async function tokenOf(source: TokenSource | undefined, rejected: string | undef
     const token = await Promise.race([Promise.resolve(source({ rejected })), whenStopped]);
     return token === ABORTED ? stopped(signal, false, undefined) : (token ?? undefined);
   } catch (cause) {
-    const message = `No token could be had: ${reasonOf(cause)}`;
-    return { ...NOTHING, code: "TOKEN_UNAVAILABLE", message, cause, mayHaveRun: false, mayPass: false };
+    const message = `The token provider failed: ${reasonOf(cause)}`;
+    return { ...NOTHING, code: "TOKEN_UNAVAILABLE", message, cause, mayHaveRun: false, isRetryable: false };
   } finally {
     signal.removeEventListener("abort", stop);
   }
@@ -601,7 +603,7 @@ async function tokenOf(source: TokenSource | undefined, rejected: string | undef
 
 const ABORTED = Symbol("aborted");
 
-/** Waits; `false` if the call was stopped meanwhile. */
+/** Waits. Returns false if the call was aborted meanwhile. */
 function slept(ms: number, signal: AbortSignal): Promise<boolean> {
   return new Promise((resolve) => {
     if (signal.aborted) {
@@ -620,13 +622,13 @@ function slept(ms: number, signal: AbortSignal): Promise<boolean> {
   });
 }
 
-/** The failures that Node.js reports before a byte was sent. Browsers do not tell them apart. */
+/** The errors of Node.js before a byte was sent. Browsers do not distinguish them. */
 const BEFORE_SENDING: ReadonlySet<unknown> = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH", "UND_ERR_CONNECT_TIMEOUT"]);
 
 function wasNeverSent(thrown: unknown): boolean {
   const cause = thrown instanceof Error ? thrown.cause : undefined;
   const causes: readonly unknown[] = cause instanceof AggregateError ? cause.errors : [cause];
-  return causes.length > 0 && causes.every((one) => BEFORE_SENDING.has(objectOf(one)?.["code"]));
+  return causes.length > 0 && causes.every((item) => BEFORE_SENDING.has(objectOf(item)?.["code"]));
 }
 
 function reasonOf(thrown: unknown): string {
@@ -665,13 +667,13 @@ function lines(value: JsonValue | undefined): readonly string[] {
   return Array.isArray(value) ? value.filter((line) => typeof line === "string") : [];
 }
 
-/** Pages outside of HTTPS have no `randomUUID`; this needs to be unlike others, not secret. */
+/** Returns a unique id, which is not secret. Pages without HTTPS have no `randomUUID`. */
 function randomId(): string {
   const digit = (): string => Math.floor(Math.random() * 36).toString(36);
   return typeof crypto !== "undefined" && "randomUUID" in crypto ? crypto.randomUUID() : Array.from({ length: 24 }, digit).join("");
 }
 
-/** Paths by their parts; a function is its kind. One that is a module as well has its kind under `""`. */
+/** The functions by the parts of their paths, each with its kind. A function that is also a module has its kind under `""`. */
 interface Tree {
   readonly [name: string]: FunctionKind | Tree;
 }

@@ -1,19 +1,19 @@
-/** The id of a row. A plain string will do; the id of a row of another table will not. */
+/** The id of a row. A plain string is accepted; the id of a row of another table is not. */
 export type Id<Prefix extends string> = string & { readonly __row?: Prefix };
 
-/** What a function refused: the `data` of the `ConvexError` that a hook throws, or with which a call rejects. */
+/** The error of a function: the `data` of the `ConvexError` that a hook throws or with which a call rejects. */
 export interface Refusal {
-  /** What to switch on. */
+  /** The code, to switch on. */
   readonly code: ServerErrorCode;
-  /** A sentence for people. */
+  /** The message for users. */
   readonly message: string;
-  /** Of `INVALID_ARGUMENT`: which argument, such as `interests[2].category`; empty for all of them together. */
+  /** The path of the argument of an `INVALID_ARGUMENT`, such as `interests[2].category`; empty for all arguments together. */
   readonly field?: string;
-  /** Functions add members of their own. */
+  /** Further members of the function. */
   readonly [member: string]: Value | undefined;
 }
 
-/** What a function refused, if that is what was caught. */
+/** Returns the error of a function if `caught` is one. */
 export function refusalOf(caught: unknown): Refusal | undefined {
   const data: unknown = caught instanceof ConvexError ? caught.data : undefined;
   return typeof data === "object" && data !== null && "code" in data ? (data as Refusal) : undefined;

@@ -1,28 +1,28 @@
-//! How modules, types and comments are written in TypeScript, for every file of it.
+//! Prints modules, types and comments in TypeScript.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use crate::model::{Described, Interface, Member, Named, Shape, Type, Usage};
+use crate::model::{Function, Interface, Member, NamedType, Shape, Type, Usage};
 use crate::prose;
 use convoke_calls::function::{Kind, Visibility};
 use convoke_core::error::Code;
 use convoke_core::wire::schema::id_type_name;
 
-/// What values are to whoever has the file.
+/// The representation of values in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Values {
-    /// JSON: every number is a `number`, bytes are a text.
+    /// JSON: all numbers are `number`, and bytes are a text.
     Json,
-    /// Those of npm's `convex`: whole numbers that no double holds are `bigint`, bytes an `ArrayBuffer`.
+    /// The values of npm's `convex`: integers beyond doubles are `bigint`, and bytes are `ArrayBuffer`.
     Convex,
 }
 
-/// The argument by which a list is read in pages that keep their borders, and its type in npm's `convex`.
+/// The argument for lists in pages, and its type in npm's `convex`.
 const PAGINATION_OPTS: &str = "paginationOpts";
 pub(super) const PAGINATION_OPTIONS: &str = "PaginationOptions";
 
-/// Where a part of a file begins.
+/// Prints the heading of a part of a file.
 pub(super) fn section(out: &mut String, title: &str) {
     let _ = writeln!(out, "\n// ---- {title} {}\n", "-".repeat(110usize.saturating_sub(title.len())));
 }
@@ -30,12 +30,12 @@ pub(super) fn section(out: &mut String, title: &str) {
 /// A module of the tree of functions.
 #[derive(Default)]
 pub(super) struct Module<'a> {
-    pub function: Option<&'a Described>,
+    pub function: Option<&'a Function>,
     pub inside: BTreeMap<&'a str, Module<'a>>,
 }
 
 impl<'a> Module<'a> {
-    pub(super) fn of(functions: &'a [Described]) -> Self {
+    pub(super) fn of(functions: &'a [Function]) -> Self {
         let mut root = Self::default();
         for function in functions {
             let mut module = &mut root;
@@ -48,8 +48,8 @@ impl<'a> Module<'a> {
     }
 }
 
-/// The members of an interface that has every function at its place, each of the type that `type_of` says.
-pub(super) fn members(out: &mut String, module: &Module<'_>, depth: usize, type_of: &dyn Fn(&Described) -> String) {
+/// Prints the members of an interface with all functions, whose types are those of `type_of`.
+pub(super) fn members(out: &mut String, module: &Module<'_>, depth: usize, type_of: &dyn Fn(&Function) -> String) {
     let indent = "  ".repeat(depth);
     for (name, module) in &module.inside {
         if let Some(function) = module.function {
@@ -71,7 +71,7 @@ pub(super) fn members(out: &mut String, module: &Module<'_>, depth: usize, type_
     }
 }
 
-fn function_doc(function: &Described) -> String {
+fn function_doc(function: &Function) -> String {
     let mut text = function
         .doc
         .lines()
@@ -79,17 +79,17 @@ fn function_doc(function: &Described) -> String {
         .collect::<Vec<_>>()
         .join("\n");
     if function.visibility == Visibility::Admin {
-        text.push_str("\n\nFor a deploy key or an identity with the role `admin`.");
+        text.push_str("\n\nRequires a deploy key or an identity with the role `admin`.");
     }
     if function.keyed && function.kind == Kind::Action {
         text.push_str(
-            "\n\nWith an `idempotencyKey` it is repeated when its answer is lost; without one it is sent once.",
+            "\n\nWith an `idempotencyKey` the call is retried if its response is lost; without a key it is sent once.",
         );
     }
     text.trim().to_owned()
 }
 
-/// The ids and types that functions speak of.
+/// Prints the ids and types that the functions use.
 pub(super) fn types(out: &mut String, interface: &Interface, values: Values) {
     for prefix in &interface.ids {
         let name = id_type_name(prefix);
@@ -103,7 +103,7 @@ pub(super) fn types(out: &mut String, interface: &Interface, values: Values) {
     }
 }
 
-fn declare(out: &mut String, named: &Named, values: Values) {
+fn declare(out: &mut String, named: &NamedType, values: Values) {
     doc(out, "", &named.doc);
     let name = &named.name;
     match &named.shape {
@@ -111,7 +111,7 @@ fn declare(out: &mut String, named: &Named, values: Values) {
             let _ = writeln!(out, "export type {name} = Record<string, never>;\n");
         }
         Shape::Object(members) => {
-            // Arguments of references have to be of an object's type: an interface is not, since it can grow.
+            // Arguments of references must be object types. An interface is not one, because it can be extended.
             let (begin, end) = match values {
                 Values::Json => (format!("interface {name} {{"), "}"),
                 Values::Convex => (format!("type {name} = {{"), "};"),
@@ -141,19 +141,19 @@ fn declare_member(out: &mut String, member: &Member, usage: Usage, values: Value
     doc(out, "  ", &text);
     let name = key(&member.name);
     let written = match values {
-        // What hooks for lists look for. Ours takes more, such as null for what is absent.
+        // Hooks for lists require this type. The server accepts more, such as null for absent members.
         Values::Convex if member.name == PAGINATION_OPTS && usage != Usage::Out => PAGINATION_OPTIONS.to_owned(),
         Values::Json | Values::Convex => ty(&member.ty, usage, values),
     };
     let _ = match (member.required, usage) {
         (true, _) => writeln!(out, "  {name}: {written};"),
-        // What goes in may be said to be undefined: it is left out of the JSON.
+        // A member of arguments may be undefined, which JSON leaves out.
         (false, Usage::In) if values == Values::Json => writeln!(out, "  {name}?: {written} | undefined;"),
         (false, Usage::In | Usage::Out | Usage::Both) => writeln!(out, "  {name}?: {written};"),
     };
 }
 
-/// A type, as it is written where it is spoken of.
+/// Returns the expression of a type.
 pub(super) fn ty(of: &Type, usage: Usage, values: Values) -> String {
     let inside = |of: &Type| ty(of, usage, values);
     match (of, values) {
@@ -190,11 +190,11 @@ pub(super) fn ty(of: &Type, usage: Usage, values: Values) -> String {
     }
 }
 
-/// Every code that there is.
+/// Prints all error codes.
 pub(super) fn codes(out: &mut String) {
-    out.push_str("/** Every code of the server. Those of functions come first; the others are of the call. */\nexport type ServerErrorCode =\n");
-    for (place, code) in Code::ALL.iter().enumerate() {
-        let end = if place + 1 == Code::ALL.len() { ";" } else { "" };
+    out.push_str("/** All codes of the server. The codes of functions come first, then those of calls. */\nexport type ServerErrorCode =\n");
+    for (index, code) in Code::ALL.iter().enumerate() {
+        let end = if index + 1 == Code::ALL.len() { ";" } else { "" };
         let _ = writeln!(out, "  /** {} */\n  | \"{code}\"{end}", code.meaning());
     }
 }
@@ -207,7 +207,7 @@ fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-/// The name of a member: quoted unless it is an identifier.
+/// Returns the name of a member, quoted unless it is an identifier.
 pub(super) fn key(name: &str) -> String {
     let mut chars = name.chars();
     let begins = chars.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_' || c == '$');

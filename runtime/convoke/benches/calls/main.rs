@@ -6,7 +6,7 @@
 //! cargo bench -p convoke --bench calls -- list      # the rows whose name contains this
 //! cargo bench -p convoke --bench calls -- live      # or one part of it: live, memory, "10 M rows"
 //! cargo bench -p convoke --bench calls -- --quick --record
-//! runtime/postgres/tests/postgres.sh cargo bench -p convoke --features postgres --bench calls -- postgres
+//! e2e/postgres.sh cargo bench -p convoke --features postgres --bench calls -- postgres
 //! ```
 //!
 //! Convoke is `serve` of this very program with its default settings, on functions and tables as the guide teaches them;
@@ -299,7 +299,7 @@ impl Bench<'_> {
 }
 
 /// How the part is run that needs a server.
-const POSTGRES: &str = "PostgreSQL was not measured: runtime/postgres/tests/postgres.sh \
+const POSTGRES: &str = "PostgreSQL was not measured: e2e/postgres.sh \
                         cargo bench -p convoke --features postgres --bench calls -- postgres";
 
 /// What can be chosen beside the title of a row.

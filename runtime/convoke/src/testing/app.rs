@@ -1,4 +1,4 @@
-//! The runtime in a test's process, its callers, and what they are answered.
+//! The runtime in a test's process, its callers, and their replies.
 
 use std::collections::HashSet;
 use std::future::Future;
@@ -28,16 +28,16 @@ use convoke_core::id::Id;
 use convoke_core::identity::{Caller, DeployKeyCaller, Identity};
 use convoke_store::{Db, Doc, HeldDisk, Table};
 
-/// When the clock of a test stands, until it is moved: 2026-01-01T00:00:00Z.
+/// Initial time of a test's clock: 2026-01-01T00:00:00Z.
 pub const START: Millis = Millis(1_767_225_600_000);
 
-/// How long a query or mutation of a test may take, unless its settings say otherwise.
+/// Timeout of a query or mutation in a test, unless its settings change it.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Rows of one part of a migration: few, so that a test with some rows has several parts.
+/// Rows per part of a migration: few, so that a test with a few rows has several parts.
 const MIGRATED_ROWS: i64 = 2;
 
-/// The issuer of a test's users.
+/// Issuer of a test's users.
 pub const ISSUER: &str = "https://issuer.test";
 
 /// A runtime in the test's process, on a temporary database.
@@ -47,22 +47,22 @@ pub struct TestApp {
     disk: Arc<HeldDisk>,
     executor: Arc<tokio::runtime::Runtime>,
     options: RuntimeOptions,
-    /// Failed jobs that the test has looked at.
+    /// Failed jobs that the test has read.
     seen: Mutex<HashSet<Id<Job>>>,
     _data: tempfile::TempDir,
     _database: Lent,
 }
 
 impl TestApp {
-    /// An app with default settings and every function that is linked into the test.
+    /// Returns an app with default settings and every function that is linked into the test.
     ///
     /// # Panics
-    /// If the runtime does not start; the message says why.
+    /// If the runtime does not start. The message has the reason.
     pub fn new() -> Self {
         Self::with(|_| {})
     }
 
-    /// An app whose options the test changes first.
+    /// Returns an app whose options the test changes first.
     ///
     /// # Panics
     /// As [`TestApp::new`].
@@ -70,8 +70,8 @@ impl TestApp {
         Self::on([], change)
     }
 
-    /// An app on the database of a former release, which had these tables otherwise than the code. Where rows do not fit, it
-    /// serves the operator only until their migration has run:
+    /// Returns an app on the database of a former release, in which these tables differ from the code. If stored rows do not
+    /// fit, it serves only the operator until the migration has run:
     ///
     /// ```no_run
     /// # use convoke::testing::{FormerTable, TestApp}; use serde_json::json;
@@ -102,7 +102,7 @@ impl TestApp {
         options.clock = clock.clone();
         options.disk = disk.clone();
         options.predictable_ids = true;
-        // How long a call takes says nothing on a machine whose other work takes the cores.
+        // The duration of a call has no meaning on a machine whose cores are busy with other work.
         options.limits.query_timeout = PATIENCE;
         options.limits.mutation_timeout = PATIENCE;
         change(&mut options);
@@ -117,10 +117,10 @@ impl TestApp {
         app
     }
 
-    /// An app with these settings, as they would stand in `convoke.toml`: `[rates]` and the application's sections.
+    /// Returns an app with these settings, in the format of `convoke.toml`: `[rates]` and the application's sections.
     ///
     /// # Panics
-    /// If they are not TOML; as [`TestApp::new`].
+    /// If they are not valid TOML; as [`TestApp::new`].
     pub fn configured(settings: &str) -> Self {
         let settings = toml::from_str(settings).unwrap_or_else(|error| panic!("{error}"));
         Self::with(|options| options.settings = settings)
@@ -140,11 +140,10 @@ impl TestApp {
         self.runtime = Some(runtime.unwrap_or_else(|error| panic!("the runtime does not start: {error}")));
     }
 
-    /// Ends the runtime and starts another one on the same data, as a restart of the server would: what is in memory
-    /// is gone.
+    /// Stops the runtime and starts another one on the same data, like a restart of the server. In-memory state is lost.
     ///
     /// # Panics
-    /// If the runtime does not start again; the message says why.
+    /// If the runtime does not start again. The message has the reason.
     pub fn restart(&mut self) {
         if let Some(runtime) = self.runtime.take() {
             runtime.store().close();
@@ -152,12 +151,12 @@ impl TestApp {
         self.start();
     }
 
-    /// The difference between the schema in code and the database that keeps the store closed; none if it is open.
+    /// Returns the difference between the schema in code and the database that keeps the store closed; `None` if it is open.
     pub fn difference(&self) -> Option<String> {
         self.runtime().store().difference()
     }
 
-    /// Runs a migration to its end, a few rows a part, as `convoke migrate` does; returns its last answer.
+    /// Runs a migration to its end, with a few rows per part, like `convoke migrate`. Returns the result of the last part.
     ///
     /// # Panics
     /// If a part fails.
@@ -171,12 +170,12 @@ impl TestApp {
         }
     }
 
-    /// The runtime itself.
+    /// Returns the runtime.
     pub fn runtime(&self) -> &Runtime {
         self.runtime.as_ref().expect("the runtime stands until the app is dropped")
     }
 
-    /// A caller whose subject is `name`, with a verified e-mail address `name@example.com`.
+    /// Returns a caller with the subject `name` and the verified e-mail address `name@example.com`.
     pub fn user(&self, name: &str) -> TestCaller<'_> {
         self.identity(Identity {
             issuer: ISSUER.to_owned(),
@@ -188,17 +187,17 @@ impl TestApp {
         })
     }
 
-    /// A caller with the claims of the test's choice.
+    /// Returns a caller with the given claims.
     pub fn identity(&self, identity: Identity) -> TestCaller<'_> {
         self.caller(Caller::User(Arc::new(identity)))
     }
 
-    /// A caller without credentials.
+    /// Returns a caller without credentials.
     pub fn nobody(&self) -> TestCaller<'_> {
         self.caller(Caller::Nobody)
     }
 
-    /// A deploy key with these scopes, acting as nobody.
+    /// Returns a deploy key with these scopes, which acts as no user.
     pub fn deploy_key(&self, scopes: &[&str]) -> TestCaller<'_> {
         self.caller(Caller::DeployKey(Arc::new(DeployKeyCaller {
             name: "test".to_owned(),
@@ -207,28 +206,28 @@ impl TestApp {
         })))
     }
 
-    /// Any caller.
+    /// Returns a caller of any kind.
     pub fn caller(&self, caller: Caller) -> TestCaller<'_> {
         TestCaller { app: self, caller }
     }
 
-    /// What the clock shows.
+    /// Returns the time of the clock.
     pub fn now(&self) -> Millis {
         use convoke_core::clock::Clock as _;
         self.clock.now()
     }
 
-    /// The clock, to set it as the test likes.
+    /// Returns the clock, which the test can set.
     pub fn clock(&self) -> &HeldClock {
         &self.clock
     }
 
-    /// The disk, which has room however full that of the machine is, until the test sets it.
+    /// Returns the simulated disk. It has free space until the test fills it, whatever the machine's disk has.
     pub fn disk(&self) -> &HeldDisk {
         &self.disk
     }
 
-    /// Reads the database in one snapshot.
+    /// Reads the database in a snapshot.
     ///
     /// # Panics
     /// If the read fails.
@@ -236,7 +235,7 @@ impl TestApp {
         self.runtime().read(work).unwrap_or_else(|error| panic!("the read failed: {error:?}"))
     }
 
-    /// How many rows a table has.
+    /// Returns the number of rows of a table.
     ///
     /// # Panics
     /// If the read fails.
@@ -244,13 +243,13 @@ impl TestApp {
         self.read(|db| Ok(db.scan::<T>().count()?))
     }
 
-    /// Waits for a future on the app's own executor.
+    /// Waits for a future on the app's executor.
     pub fn block_on<T>(&self, future: impl Future<Output = T>) -> T {
         self.executor.block_on(future)
     }
 
-    /// Moves the clock on and runs the scheduled work that becomes due, crons included, each at its time: what a job
-    /// schedules runs too, if its time comes.
+    /// Advances the clock and runs the scheduled work that becomes due, including crons, each at its time. Work that a job
+    /// schedules runs too if it becomes due.
     ///
     /// # Panics
     /// If the store fails.
@@ -269,7 +268,7 @@ impl TestApp {
         self.clock.set(end.max(self.now()));
     }
 
-    /// Runs the scheduled work that is due now, and what it schedules for now; returns how many jobs ran.
+    /// Runs the scheduled work that is due now, and the work that it schedules for now. Returns the number of jobs that ran.
     ///
     /// # Panics
     /// If the store fails.
@@ -278,7 +277,7 @@ impl TestApp {
         ran.unwrap_or_else(|error| panic!("the scheduled work cannot be run: {error:?}"))
     }
 
-    /// The jobs that wait for their time, in the order of their ids.
+    /// Returns the pending jobs, in the order of their ids.
     ///
     /// # Panics
     /// If the read fails.
@@ -286,8 +285,8 @@ impl TestApp {
         self.read(|db| Ok(db.query(Job::by_state).eq(JobState::Pending).take(usize::MAX)?))
     }
 
-    /// The jobs whose tries have all failed, oldest first. A test that expects one looks at it here: one that nobody
-    /// looked at fails the test when the app is dropped.
+    /// Returns the jobs whose attempts have all failed, oldest first. A test that expects failed jobs must read them here:
+    /// otherwise they fail the test when the app is dropped.
     ///
     /// # Panics
     /// If the read fails.
@@ -297,7 +296,7 @@ impl TestApp {
         failed
     }
 
-    /// Counts a call of a function that ended now, as if it had taken `latency`: for tests of figures.
+    /// Records a call of a function that ended now and took `latency`, for tests of performance metrics.
     ///
     /// # Panics
     /// If there is no such function.
@@ -306,9 +305,9 @@ impl TestApp {
         self.history().record(function, Ended { at: self.now(), latency, failed: !ok, scheduled: false });
     }
 
-    /// What must hold after any test.
+    /// Checks the invariants that hold after every test.
     fn check(&self) {
-        // A read may still be on its way out when its call was cut off by a limit.
+        // A read may still be ending after a limit ended its call.
         let open = || self.runtime().store().stats().readers_busy;
         for _ in 0..200 {
             if open() == 0 {
@@ -335,7 +334,7 @@ impl Default for TestApp {
 
 impl Drop for TestApp {
     fn drop(&mut self) {
-        // A test that fails already says why by itself.
+        // A failing test has its own message.
         let checked = catch_unwind(AssertUnwindSafe(|| {
             if !std::thread::panicking() && self.runtime.is_some() {
                 self.check();
@@ -351,7 +350,7 @@ impl Drop for TestApp {
     }
 }
 
-/// Somebody who calls functions of a [`TestApp`].
+/// A caller of functions of a [`TestApp`].
 #[derive(Clone)]
 pub struct TestCaller<'app> {
     app: &'app TestApp,
@@ -372,7 +371,7 @@ impl<'app> TestCaller<'app> {
         self.app.block_on(self.call_async(path, args))
     }
 
-    /// As [`TestCaller::call`], to be awaited beside others.
+    /// Like [`TestCaller::call`], but async, for concurrent calls.
     pub async fn call_async(&self, path: &str, args: Value) -> Reply {
         let runtime = self.app.runtime();
         let args = args.to_string();
@@ -392,10 +391,10 @@ impl<'app> TestCaller<'app> {
         self.app.block_on(self.app.runtime().run::<F>(self.caller.clone(), args))
     }
 
-    /// The same deploy key, acting as a user: issuer and subject only.
+    /// Returns the same deploy key, which acts as a user with this subject.
     ///
     /// # Panics
-    /// If the caller is no deploy key.
+    /// If the caller is not a deploy key.
     #[must_use]
     pub fn acting_as(&self, subject: &str) -> Self {
         let key = self.caller.deploy_key().expect("only a deploy key acts as somebody");
@@ -405,7 +404,7 @@ impl<'app> TestCaller<'app> {
     }
 }
 
-/// How a call ended.
+/// The reply of a call.
 #[derive(Debug)]
 pub struct Reply {
     value: Value,
@@ -425,7 +424,7 @@ impl Reply {
         }
     }
 
-    /// The reply that the object of a result says.
+    /// Returns the reply for the object of a result.
     pub(super) fn of_json(result: &Value) -> Self {
         let lines = result["logLines"].as_array().into_iter().flatten().filter_map(Value::as_str);
         let log_lines = lines.map(str::to_owned).collect();
@@ -441,10 +440,10 @@ impl Reply {
         Self { value: Value::Null, error: Some(error), log_lines }
     }
 
-    /// The value.
+    /// Returns the value.
     ///
     /// # Panics
-    /// If the call failed; the message says how.
+    /// If the call failed. The message has the error.
     #[track_caller]
     pub fn value(&self) -> &Value {
         if let Some(error) = &self.error {
@@ -453,26 +452,26 @@ impl Reply {
         &self.value
     }
 
-    /// The value as a Rust type.
+    /// Returns the value as a Rust type.
     ///
     /// # Panics
-    /// If the call failed or the value is of another shape.
+    /// If the call failed or the value has another shape.
     #[track_caller]
     pub fn into_value<T: DeserializeOwned>(self) -> T {
         let value = self.value().clone();
         serde_json::from_value(value).unwrap_or_else(|error| panic!("another shape: {error}: {}", self.value))
     }
 
-    /// The spelling of the error's code.
+    /// Returns the code of the error, as on the wire.
     ///
     /// # Panics
-    /// If the call succeeded; the message shows the value.
+    /// If the call succeeded. The message has the value.
     #[track_caller]
     pub fn code(&self) -> &'static str {
         self.error().code().as_str()
     }
 
-    /// The error's sentence.
+    /// Returns the message of the error.
     ///
     /// # Panics
     /// If the call succeeded.
@@ -481,7 +480,7 @@ impl Reply {
         self.error().message()
     }
 
-    /// The argument an `INVALID_ARGUMENT` is about.
+    /// Returns the argument that an `INVALID_ARGUMENT` names.
     ///
     /// # Panics
     /// If the call succeeded.
@@ -490,7 +489,7 @@ impl Reply {
         self.error().field()
     }
 
-    /// `errorData`.
+    /// Returns `errorData`.
     ///
     /// # Panics
     /// If the call succeeded.
@@ -499,10 +498,10 @@ impl Reply {
         json!(self.error())
     }
 
-    /// The error.
+    /// Returns the error.
     ///
     /// # Panics
-    /// If the call succeeded; the message shows the value.
+    /// If the call succeeded. The message has the value.
     #[track_caller]
     pub fn error(&self) -> &Error {
         match &self.error {
@@ -511,20 +510,20 @@ impl Reply {
         }
     }
 
-    /// Whether the call succeeded.
+    /// Returns true if the call succeeded.
     pub fn is_success(&self) -> bool {
         self.error.is_none()
     }
 
-    /// What the function logged.
+    /// Returns the log lines of the function.
     pub fn log_lines(&self) -> &[String] {
         &self.log_lines
     }
 
-    /// Asserts that the call was refused with this code and sentence.
+    /// Asserts that the call failed with this code and message.
     ///
     /// # Panics
-    /// If it was not.
+    /// If it did not.
     #[track_caller]
     pub fn assert_refused(&self, code: Code, message: &str) {
         assert_eq!((self.code(), self.message()), (code.as_str(), message));

@@ -1,4 +1,4 @@
-//! Where the databases of tests are kept.
+//! The databases of tests.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,23 +9,23 @@ use convoke_calls::outbound::secret;
 use convoke_calls::outbound::store_key::STORE_KEY;
 use convoke_store::EngineFactory;
 
-/// Names the server whose databases tests use, in the place of files in their temporary folders.
+/// Environment variable with the address of a database server that tests use instead of files in temporary folders.
 const STORE: &str = "CONVOKE_TEST_STORE";
 
-/// Schemas that no test uses any more: emptying one takes a fraction of the time that its tables and indexes take.
+/// Schemas that no test uses. Emptying one takes a fraction of the time that creating its tables and indexes takes.
 static FREE: Mutex<Vec<Arc<dyn EngineFactory>>> = Mutex::new(Vec::new());
 
-/// The database of one test, and of nobody else as long as this lives.
+/// The database of one test. No other test uses it during the lifetime of this value.
 pub(crate) struct Lent {
     engine: Arc<dyn EngineFactory>,
     is_kept: bool,
 }
 
 impl Lent {
-    /// One without rows.
+    /// Returns a database without rows.
     ///
     /// # Panics
-    /// If there is none for what the environment says.
+    /// If no engine exists for the address in the environment.
     pub(crate) fn new() -> Self {
         let Ok(store) = std::env::var(STORE) else { return Self { engine: engine_at(None), is_kept: false } };
         let free = FREE.lock().pop();
@@ -39,7 +39,7 @@ impl Lent {
         Self { engine, is_kept: true }
     }
 
-    /// What opens it.
+    /// Returns the engine that opens it.
     pub(crate) fn engine(&self) -> Arc<dyn EngineFactory> {
         self.engine.clone()
     }
@@ -47,7 +47,7 @@ impl Lent {
 
 impl Drop for Lent {
     fn drop(&mut self) {
-        // What a failed test leaves may still be in use.
+        // A failed test may still be using its schema.
         if self.is_kept && !std::thread::panicking() {
             FREE.lock().push(self.engine.clone());
         }
@@ -58,7 +58,7 @@ fn engine_at(store: Option<&str>) -> Arc<dyn EngineFactory> {
     crate::engines().at(store, None).unwrap_or_else(|error| panic!("{STORE}: {error}"))
 }
 
-/// What every node of such a database has: the same in all tests.
+/// The node key of such a database, equal in all tests.
 pub(crate) fn set_key(data: &std::path::Path) {
     if std::env::var_os(STORE).is_some() {
         secret::write(data, STORE_KEY, "of every node in every test, thirty-two characters at least")
@@ -66,11 +66,11 @@ pub(crate) fn set_key(data: &std::path::Path) {
     }
 }
 
-/// The address with a schema of its own.
+/// Returns the address with a schema of its own.
 fn with_schema(store: &str) -> String {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let sign = if store.contains('?') { '&' } else { '?' };
-    // Test programs that run one after the other may have the same process id.
+    // Two test programs can have the same process id, one after the other.
     let random = tempfile::Builder::new().prefix("").rand_bytes(12).tempfile().ok();
     let name = random.as_ref().and_then(|file| file.path().file_name()?.to_str().map(str::to_lowercase));
     let count = COUNT.fetch_add(1, Ordering::Relaxed);

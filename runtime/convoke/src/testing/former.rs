@@ -1,4 +1,4 @@
-//! Tables as a former release had them, for tests of migrations.
+//! Tables of a former release, for tests of migrations.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use convoke_store::{
     Column, ColumnType, Database, FieldDef, ReadLimits, Store, StoreOptions, SubmittedTable, TableDef, Value,
 };
 
-/// A table as a former release had it, with rows.
+/// A table of a former release, with rows.
 ///
 /// ```
 /// # use convoke::testing::FormerTable; use serde_json::json;
@@ -31,12 +31,12 @@ pub struct FormerTable {
 }
 
 impl FormerTable {
-    /// A table of this name, whose ids had this prefix.
+    /// Returns a table of this name, with this prefix of ids.
     pub fn new(name: &'static str, prefix: &'static str) -> Self {
         Self { name, prefix, fields: Vec::new(), rows: Vec::new() }
     }
 
-    /// A field by its name in the database, which is camelCase.
+    /// Adds a field by its name in the database, in camelCase.
     #[must_use]
     pub fn field<T: Column + OutMember>(mut self, name: &'static str) -> Self {
         self.fields.push(FieldDef {
@@ -55,15 +55,14 @@ impl FormerTable {
         self
     }
 
-    /// A row, as the object of its fields; one that is absent is null. Ids are texts, such as those that a row of another
-    /// table has.
+    /// Adds a row, as the object of its fields. An absent field is null. Ids are texts.
     #[must_use]
     pub fn row(mut self, fields: Json) -> Self {
         self.rows.push(fields);
         self
     }
 
-    /// The definition, which lasts as long as the process, and the rows.
+    /// Returns the definition, which lives as long as the process, and the rows.
     fn into_parts(self) -> (&'static TableDef, Vec<Vec<Value>>) {
         let Self { name, prefix, fields, rows } = self;
         let table: &'static TableDef =
@@ -77,7 +76,7 @@ impl FormerTable {
     }
 }
 
-/// A value as it is stored.
+/// Returns the stored form of a value.
 fn stored(field: &FieldDef, value: &Json) -> Value {
     let number = value.as_i64().map(Value::Integer);
     let text = value.as_str();
@@ -94,7 +93,7 @@ fn stored(field: &FieldDef, value: &Json) -> Value {
     stored.unwrap_or_else(|| panic!("field {} held no {value}", field.name))
 }
 
-/// Makes the database of a former release: its tables, and those of the code that it had as they are.
+/// Creates the database of a former release: the given tables, and the unchanged tables of the code.
 pub(super) async fn make(options: &RuntimeOptions, former: impl IntoIterator<Item = FormerTable>) {
     let former: Vec<_> = former.into_iter().map(FormerTable::into_parts).collect();
     let mut tables: Vec<_> = inventory::iter::<SubmittedTable>().map(|table| table.0).collect();

@@ -1,4 +1,4 @@
-//! Live queries in a test: what their caller is told, one result after the other, without sleeping.
+//! Live queries in a test: their results, one after the other, without sleeping.
 
 use std::time::Duration;
 
@@ -6,23 +6,23 @@ use serde_json::Value;
 
 use super::app::{Reply, TestApp, TestCaller};
 use convoke_calls::call::Format;
-use convoke_calls::live::{AskedQuery, LiveConnection, Told, Update};
+use convoke_calls::live::{AskedQuery, LiveConnection, QueryResult, Update};
 use convoke_core::error::Result;
 
-/// How long a test waits for what must come.
+/// Timeout of a test for an expected result.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A live query of a [`TestCaller`]; it ends when this is dropped.
+/// A live query of a [`TestCaller`]. It ends when this value is dropped.
 pub struct Watch<'app> {
     app: &'app TestApp,
     connection: LiveConnection,
 }
 
 impl<'app> TestCaller<'app> {
-    /// Watches a query: [`Watch::next`] says its first result, and then each later one.
+    /// Subscribes to a query: [`Watch::next`] returns its first result and then each later one.
     ///
     /// # Panics
-    /// If the caller has as many live connections as may be.
+    /// If the caller has reached the limit of live connections.
     pub fn watch(&self, path: &str, args: Value) -> Watch<'app> {
         let mut connection = self.live().unwrap_or_else(|error| panic!("{error:?}"));
         let (path, args) = (path.to_owned(), args.to_string());
@@ -31,7 +31,7 @@ impl<'app> TestCaller<'app> {
         Watch { app: self.app(), connection }
     }
 
-    /// A connection for live queries, as a transport holds one.
+    /// Returns a connection for live queries, like that of a transport.
     ///
     /// # Errors
     /// `OVERLOADED`.
@@ -44,10 +44,10 @@ impl<'app> TestCaller<'app> {
 }
 
 impl Watch<'_> {
-    /// The next result that differs from the one before, the first one at once.
+    /// Returns the next result that differs from the previous one. The first result comes immediately.
     ///
     /// # Panics
-    /// If none comes for a minute.
+    /// If no result comes within one minute.
     #[track_caller]
     #[expect(clippy::should_implement_trait, reason = "it never ends, and waits")]
     pub fn next(&mut self) -> Reply {
@@ -56,7 +56,7 @@ impl Watch<'_> {
         only(update)
     }
 
-    /// The result as of the newest commit, if it differs from the one before.
+    /// Returns the result as of the latest commit, if it differs from the previous one.
     ///
     /// # Panics
     /// If the live query has ended.
@@ -68,15 +68,15 @@ impl Watch<'_> {
 }
 
 fn only(update: Update) -> Reply {
-    let [told] = &*update.results else { panic!("one query has one result: {update:?}") };
-    reply(told)
+    let [result] = &*update.results else { panic!("one query has one result: {update:?}") };
+    reply(result)
 }
 
-/// What a query's caller is told, as the reply of a call.
+/// Returns a result of a live query as the reply of a call.
 ///
 /// # Panics
-/// If it is no result.
-pub fn reply(told: &Told) -> Reply {
-    let json = [b"{", &*told.json].concat();
+/// If it is not a result.
+pub fn reply(result: &QueryResult) -> Reply {
+    let json = [b"{", &*result.json].concat();
     Reply::of_json(&serde_json::from_slice(&json).expect("the runtime writes valid JSON"))
 }

@@ -1,4 +1,4 @@
-//! In-process testing: the runtime with a database of its own, a clock that stands still, and users at will.
+//! In-process tests: a runtime with a temporary database, a stopped clock, and any number of users.
 //!
 //! ```no_run
 //! # use convoke::testing::TestApp; use serde_json::json;
@@ -11,11 +11,11 @@
 //! seen.next(); // the first result; after a mutation that changes it, the next one
 //! ```
 //!
-//! A migration is tested on tables as a former release had them ([`TestApp::after`]).
+//! Migrations are tested on the tables of a former release ([`TestApp::after`]).
 //!
-//! Calls go through the same steps as over HTTP, from the registry on. Dropping the app checks what must hold after
-//! any test. With `CONVOKE_TEST_STORE`, the address of a database server, each app has a schema there that nobody else uses
-//! meanwhile. Where the wire itself is the subject, [`TestApp::serve`] opens a real port.
+//! Calls take the same steps as over HTTP, from the registry on. Dropping the app checks the invariants that hold after
+//! every test. If `CONVOKE_TEST_STORE` is the address of a database server, each app has its own schema on that server.
+//! [`TestApp::serve`] opens a real port for tests of the wire.
 
 pub mod app;
 mod engine;

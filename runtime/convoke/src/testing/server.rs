@@ -1,4 +1,4 @@
-//! A real port in front of a [`TestApp`]: real sockets, real tokens, signed by a key of the test's own.
+//! A real port in front of a [`TestApp`]: real sockets and real tokens, signed by the test's own key.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -16,10 +16,10 @@ use convoke_server::auth::{AuthConfig, Authenticator, Environment};
 use convoke_server::console::ConsoleOptions;
 use convoke_server::gateway::Gateway;
 
-/// How long a token of a test is valid.
+/// Lifetime of a test's token.
 const TOKEN_LIFETIME: Duration = Duration::from_secs(3_600);
 
-/// A listener on a free port of this machine; it ends when dropped.
+/// A listener on a free port of this machine. It stops when this value is dropped.
 pub struct TestServer<'app> {
     app: &'app TestApp,
     address: SocketAddr,
@@ -29,27 +29,27 @@ pub struct TestServer<'app> {
     stop: Option<oneshot::Sender<()>>,
 }
 
-/// What came back over HTTP.
+/// An HTTP response.
 #[derive(Debug)]
 pub struct HttpReply {
     /// The status.
     pub status: u16,
     /// The headers.
     pub headers: reqwest::header::HeaderMap,
-    /// The body, or null if it is no JSON.
+    /// The body, or null if it is not JSON.
     pub body: Value,
 }
 
 impl HttpReply {
-    /// `errorData.code`, or an empty text.
+    /// Returns `errorData.code`, or an empty text.
     pub fn code(&self) -> &str {
         self.body["errorData"]["code"].as_str().unwrap_or_default()
     }
 
-    /// `value` of a success.
+    /// Returns `value` of a success.
     ///
     /// # Panics
-    /// If it is none.
+    /// If the response is not a success.
     #[track_caller]
     pub fn value(&self) -> &Value {
         assert_eq!(self.body["status"], "success", "{} {}", self.status, self.body);
@@ -61,12 +61,12 @@ impl TestApp {
     /// Serves the app's functions on a free port, for tokens of an issuer of its own.
     ///
     /// # Panics
-    /// If no port can be had.
+    /// If no port is free.
     pub fn serve(&self) -> TestServer<'_> {
         self.serve_with(|_| {}, LogLinesOn::Error)
     }
 
-    /// As [`TestApp::serve`], with options that the test changes first.
+    /// Like [`TestApp::serve`], with options that the test changes first.
     ///
     /// # Panics
     /// As [`TestApp::serve`].
@@ -74,7 +74,7 @@ impl TestApp {
         self.listen(change, log_lines, ConsoleOptions::default())
     }
 
-    /// As [`TestApp::serve`], with a console.
+    /// Like [`TestApp::serve`], with a console.
     ///
     /// # Panics
     /// As [`TestApp::serve`].
@@ -119,20 +119,20 @@ impl TestApp {
 }
 
 impl TestServer<'_> {
-    /// Where it listens.
+    /// Returns the address of the listener.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// What its operator holds.
+    /// Returns the operator's interface.
     pub fn admin(&self) -> &Admin {
         &self.admin
     }
 
-    /// A token that names `subject`, with the verified address `subject@example.com`.
+    /// Returns a token with the subject `subject` and the verified address `subject@example.com`.
     ///
     /// # Panics
-    /// If it cannot be signed.
+    /// If the token cannot be signed.
     pub fn token(&self, subject: &str) -> String {
         self.token_of(&DevelopmentUser {
             email: Some(format!("{subject}@example.com")),
@@ -141,10 +141,10 @@ impl TestServer<'_> {
         })
     }
 
-    /// A token with claims of the test's choice.
+    /// Returns a token with the given claims.
     ///
     /// # Panics
-    /// If it cannot be signed.
+    /// If the token cannot be signed.
     pub fn token_of(&self, user: &DevelopmentUser) -> String {
         self.issuer.mint(user, TOKEN_LIFETIME).expect("a token can be signed")
     }
@@ -159,7 +159,7 @@ impl TestServer<'_> {
         self.app.block_on(self.post_async(token, route, body))
     }
 
-    /// As [`TestServer::post`], to be awaited beside others.
+    /// Like [`TestServer::post`], but async, for concurrent requests.
     ///
     /// # Panics
     /// If no response comes.
@@ -167,7 +167,7 @@ impl TestServer<'_> {
         self.send_async(token, route, &[], body).await
     }
 
-    /// As [`TestServer::post_async`], with further header fields.
+    /// Like [`TestServer::post_async`], with additional headers.
     ///
     /// # Panics
     /// If no response comes.

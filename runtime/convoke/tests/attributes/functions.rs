@@ -1,4 +1,4 @@
-//! `#[query]`, `#[mutation]`, `#[action]`: what is registered, and what a call of it says to arguments that do not fit.
+//! `#[query]`, `#[mutation]`, `#[action]`: the registered function, and the errors for invalid arguments.
 
 use convoke::function::{Function, FunctionDef, Kind, Visibility};
 use convoke::testing::TestApp;
@@ -30,10 +30,10 @@ pub(crate) mod onboarding {
         pub category: Category,
     }
 
-    /// What [`save`] takes.
+    /// Arguments of [`save`].
     #[args]
     pub(crate) struct Save {
-        /// In years.
+        /// The age in years.
         pub age: Age,
         pub display_name: Option<DisplayName>,
         pub interests: Vec<Interest>,
@@ -42,7 +42,7 @@ pub(crate) mod onboarding {
         pub weeks: i64,
     }
 
-    /// Saves who somebody is.
+    /// Saves a person.
     ///
     /// # Errors
     /// - `FORBIDDEN`: never.
@@ -91,7 +91,7 @@ fn a_function_is_registered_with_what_stands_above_it() {
     assert_eq!((save.name, save.kind, save.visibility), ("save", Kind::Mutation, Visibility::Public));
     assert!(save.module.ends_with("::functions::onboarding"), "{}", save.module);
     assert!(save.file.ends_with("functions.rs") && save.line > 1);
-    assert_eq!(save.doc, "Saves who somebody is.\n\n# Errors\n- `FORBIDDEN`: never.");
+    assert_eq!(save.doc, "Saves a person.\n\n# Errors\n- `FORBIDDEN`: never.");
     assert_eq!((save.rate, save.crons, save.identity_hook), (Some("onboarding"), &[][..], false));
 
     let forget = def::<forget>();

@@ -4,7 +4,7 @@ use convoke::Millis;
 use convoke::{args, value};
 use serde_json::json;
 
-/// An interest as it is sent.
+/// An interest as a client sends it.
 #[value]
 pub(crate) struct Interest {
     pub id: String,
@@ -12,13 +12,13 @@ pub(crate) struct Interest {
     pub icon: Option<String>,
 }
 
-/// What a listing takes.
+/// Arguments of a listing.
 #[args]
 pub(crate) struct Listing {
     /// The rows of one page.
     #[default(20)]
     pub limit: i64,
-    /// Where the page begins.
+    /// The start of the page.
     pub cursor: Option<String>,
     pub r#type: String,
     pub since: Option<Millis>,
@@ -90,7 +90,7 @@ fn what_goes_out_leaves_out_what_has_no_value() {
 fn the_schema_comes_from_the_docs_the_types_and_the_defaults() {
     let schema = schemars::generate::SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<Listing>();
     let schema = serde_json::to_value(schema).unwrap();
-    assert_eq!(schema["description"], "What a listing takes.");
+    assert_eq!(schema["description"], "Arguments of a listing.");
     assert_eq!(schema["additionalProperties"], false);
     assert_eq!(schema["required"], json!(["type", "interests"]));
     assert_eq!(schema["properties"]["limit"]["default"], 20);

@@ -24,7 +24,7 @@ pub(crate) struct Constraint {
     pub roles: Vec<String>,
 }
 
-/// A person's wish to meet.
+/// A request to meet.
 #[table(name = "queueEntries", prefix = "queue")]
 #[index(by_user(meeting_id, status))]
 #[index(one_waiting(meeting_id), unique, when(status = Status::Waiting))]
@@ -32,7 +32,7 @@ pub(crate) struct Constraint {
 #[index(ended(ended_at), when(ended_at is not null))]
 #[index(open(name), when(ended_at is null))]
 pub(crate) struct Entry {
-    /// Where.
+    /// The meeting.
     pub meeting_id: Id<Meeting>,
     #[default(Status::Matched)]
     pub status: Status,
@@ -56,7 +56,7 @@ fn entry() -> Entry {
     }
 }
 
-/// A row that holds these values.
+/// Returns a row with these values.
 struct Held(Vec<Value>);
 
 impl Row for Held {
@@ -136,7 +136,7 @@ fn the_changes_of_a_row_are_what_its_columns_say() {
         Entry { status: Status::Matched, usage_count: 4, constraint: None, ended_at: Some(Millis(9)), ..changed };
     let (before, after) = (entry().encode(), other.encode());
     assert!(entry().changes(&before).is_empty());
-    // All but the meeting, and the field that is no more.
+    // All fields but the meeting and the retired one.
     let expected: Vec<_> = [1, 2, 4, 5, 6].map(|place| (place, after[place].clone())).into();
     assert_eq!(other.changes(&before), expected);
     let mut gone = before.clone();
@@ -169,7 +169,7 @@ fn a_row_goes_out_in_camel_case_without_what_it_lacks() {
 fn a_row_and_its_document_have_schemas() {
     let generator = schemars::generate::SchemaSettings::draft2020_12().for_serialize().into_generator();
     let schema = serde_json::to_value(generator.into_root_schema_for::<Doc<Entry>>()).unwrap();
-    assert_eq!(schema["description"], "A person's wish to meet.");
+    assert_eq!(schema["description"], "A request to meet.");
     assert_eq!(schema["required"], json!(["_id", "_creationTime", "meetingId", "status", "usageCount", "name"]));
     assert_eq!(schema["properties"]["meetingId"]["description"], "Where.\n\nId of a row of `meetings`.");
     assert!(schema["properties"]["_id"]["pattern"].as_str().unwrap().starts_with("^queue_"));

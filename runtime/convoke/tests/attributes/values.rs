@@ -22,7 +22,7 @@ enum Spelled {
     Other,
 }
 
-/// The name that others see.
+/// The name that other users see.
 #[value(text, trim, min = 1, max = 100, too_short = "Display name cannot be empty")]
 pub struct DisplayName(String);
 
@@ -41,7 +41,7 @@ fn no_ghosts(word: String) -> Result<String, String> {
     }
 }
 
-/// Years.
+/// The age in years.
 #[value(integer, min = 13, max = 120)]
 pub struct Age(i64);
 
@@ -124,7 +124,7 @@ fn a_text_obeys_its_rule_wherever_it_comes_from() {
     assert_eq!(serde_json::to_value(&name).unwrap(), "Ada Lovelace");
     assert_eq!(
         schema::<DisplayName>(),
-        json!({ "type": "string", "minLength": 1, "maxLength": 100, "description": "The name that others see." })
+        json!({ "type": "string", "minLength": 1, "maxLength": 100, "description": "The name that other users see." })
     );
 }
 
@@ -152,7 +152,7 @@ fn an_integer_obeys_its_rule_wherever_it_comes_from() {
     assert_eq!(read::<Small>(json!(-2_147_483_648i64)).unwrap().get(), i32::MIN);
     assert_eq!(
         schema::<Age>(),
-        json!({ "type": "integer", "format": "int64", "minimum": 13, "maximum": 120, "description": "Years." })
+        json!({ "type": "integer", "format": "int64", "minimum": 13, "maximum": 120, "description": "The age in years." })
     );
 }
 
@@ -174,12 +174,12 @@ fn a_stored_value_is_taken_as_it_is() {
     );
 }
 
-/// What happened.
+/// An event.
 #[value(tag = "kind", rename_all = "camelCase", name = "Happening")]
 enum Event {
     /// It moved.
     HasMoved {
-        /// Where to.
+        /// The destination.
         to: DisplayName,
         #[default(2)]
         steps: i64,
@@ -232,7 +232,7 @@ fn the_schema_of_variants_has_a_discriminator_and_a_name_for_each() {
     assert_eq!(moved["properties"]["kind"], {
         json!({ "type": "string", "enum": ["hasMoved"], "description": "Always `hasMoved`." })
     });
-    assert_eq!(moved["properties"]["to"]["description"], "Where to.\n\nThe name that others see.");
+    assert_eq!(moved["properties"]["to"]["description"], "The destination.\n\nThe name that other users see.");
     assert_eq!((&moved["required"], &moved["additionalProperties"]), (&json!(["kind", "to"]), &json!(false)));
     assert_eq!(schema["$defs"]["HappeningClosed"]["required"], json!(["kind"]));
 }

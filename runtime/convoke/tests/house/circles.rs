@@ -1,4 +1,4 @@
-//! No circles between the files of a crate: a reader who opens one file of a circle needs all of them.
+//! No circular dependencies between the files of a crate: a reader of one file of a circle needs all of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -10,7 +10,7 @@ use syn::visit::Visit;
 
 use crate::{files, root};
 
-/// The path of a module in its crate: its segments.
+/// The path of a module in its crate, as segments.
 pub(crate) type ModulePath = Vec<String>;
 
 /// A module with a file of its own.
@@ -26,7 +26,7 @@ pub(crate) struct Module {
     paths: Vec<ModulePath>,
 }
 
-/// Reads a file; paths within inline modules lose the `super` that leads out of them.
+/// Reads a file. Paths in inline modules lose the `super` that leaves these modules.
 struct Reader<'m> {
     module: &'m mut Module,
     inline_depth: usize,
@@ -126,7 +126,7 @@ impl<'ast> Visit<'ast> for Reader<'_> {
     }
 }
 
-/// The modules of a crate by their paths.
+/// Returns the modules of a crate by their paths.
 pub(crate) struct Crate(BTreeMap<ModulePath, Module>);
 
 impl Crate {
@@ -155,7 +155,7 @@ impl Crate {
         Self(modules)
     }
 
-    /// The module that defines what a path names, seen from a module; `None` if it is of another crate.
+    /// Returns the module that defines the item of a path, as seen from a module; `None` for another crate.
     fn definer(&self, from: &ModulePath, path: &[String], depth: usize) -> Option<ModulePath> {
         const DEPTH_MAX: usize = 16;
         if depth > DEPTH_MAX {
@@ -214,7 +214,7 @@ impl Crate {
         (!module.globs.iter().any(is_foreign)).then_some(at)
     }
 
-    /// Each module with those that it uses.
+    /// Returns each module with the modules that it uses.
     pub(crate) fn arrows(&self) -> DiGraphMap<&ModulePath, ()> {
         let mut graph = DiGraphMap::new();
         for (from, module) in &self.0 {
@@ -231,14 +231,14 @@ impl Crate {
     }
 }
 
-/// The name of a module's file below `src`.
+/// Returns the name of a module's file below `src`.
 fn file_of(source: &Path, module: &[String]) -> String {
     let joined = module.join("/");
     let candidates = [format!("{joined}.rs"), format!("{joined}/mod.rs"), "lib.rs".to_owned()];
     candidates.into_iter().find(|name| source.join(name.trim_start_matches('/')).is_file()).unwrap_or(joined)
 }
 
-/// The circles of a crate, each as its files with those of the circle that they use.
+/// Returns the circles of a crate. Each is a list of files with the files of the circle that they use.
 fn circles(source: &Path) -> Vec<BTreeMap<String, Vec<String>>> {
     let read = Crate::read(source);
     let graph = read.arrows();
@@ -257,7 +257,7 @@ fn circles(source: &Path) -> Vec<BTreeMap<String, Vec<String>>> {
     all
 }
 
-/// The folders of source code of all crates.
+/// Returns the folders of source code of all crates.
 fn sources() -> Vec<PathBuf> {
     let mut manifests = Vec::new();
     files(&root(), "Cargo.toml", &mut manifests);
@@ -278,7 +278,7 @@ fn no_files_use_each_other_in_a_circle() {
             circle.iter().for_each(|(from, to)| _ = writeln!(found, "  {from} -> {}", to.join(", ")));
         }
     }
-    assert!(found.is_empty(), "files that use each other in a circle:\n{found}");
+    assert!(found.is_empty(), "files with circular dependencies:\n{found}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! A comment that names a file is read by somebody who then looks for it.
+//! Files that comments name exist.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use regex_lite::Regex;
 
 use crate::{files, root};
 
-/// Files that are not of this repository: an installation's, an author's, a generated one, somebody else's.
+/// Files that are not in this repository: files of an installation or an author, and generated files.
 const ELSEWHERE: [&str; 2] = ["src/convoke.rs", "examples/client/src/convoke.rs"];
 
 #[test]

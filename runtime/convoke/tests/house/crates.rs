@@ -1,4 +1,4 @@
-//! Which crate may know which. Cargo refuses circles; what it does not know is which way is down.
+//! The order of the crates. Cargo rejects circular dependencies, but does not know their direction.
 
 use std::process::Command;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::root;
 
-/// From the cellar to the door: a crate may know those before it.
+/// The order from the lowest crate to the facade. A crate may depend on the crates before it.
 const ORDER: [&str; 11] = [
     "convoke-macros",
     "convoke-core",
@@ -21,13 +21,13 @@ const ORDER: [&str; 11] = [
     "convoke",
 ];
 
-/// Pairs that the order would allow, and that may not be.
+/// Dependencies that the order would allow, but that must not exist.
 const APART: [(&str, &str); 15] = [
     ("convoke-http", "convoke-store"),
     ("convoke-calls", "convoke-http"),
     ("convoke-codegen", "convoke-server"),
     ("schema", "convoke-calls"),
-    // The facade alone chooses the engine.
+    // Only the facade chooses the engine.
     ("convoke-http", "convoke-sqlite"),
     ("convoke-calls", "convoke-sqlite"),
     ("convoke-server", "convoke-sqlite"),
@@ -47,7 +47,7 @@ fn cargo(arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Each crate of the workspace with what it needs to be built.
+/// Returns each crate of the workspace with the dependencies of its build.
 fn crates() -> Vec<(String, Vec<String>)> {
     let metadata = cargo(&["metadata", "--format-version=1", "--no-deps", "--offline"]);
     let metadata: Value = serde_json::from_str(&metadata).unwrap();
@@ -68,7 +68,7 @@ fn a_crate_knows_only_those_below_it() {
             let apart = APART.contains(&(&*name, &**need));
             assert!(!apart, "{name} may not depend on {need}");
             if let (Some(own), Some(other)) = (level(&name), level(need)) {
-                assert!(other < own, "{name} depends on {need}, which stands above it");
+                assert!(other < own, "{name} depends on {need}, which is above it");
                 checked += 1;
             }
         }
@@ -76,7 +76,7 @@ fn a_crate_knows_only_those_below_it() {
     assert!(checked > 15, "only {checked} arrows were seen");
 }
 
-/// Whoever names the engine's library, its files or its ways outside of its crate ties the house to it.
+/// Names of the engine's library or files outside of its crate would couple the other crates to it.
 #[test]
 fn no_crate_but_its_own_names_sqlite() {
     let names = regex_lite::Regex::new(r"(?i)sqlite|r2d2|pragma").unwrap();
@@ -95,11 +95,11 @@ fn no_crate_but_its_own_names_sqlite() {
     assert!(looked > 100, "only {looked} files were seen");
 }
 
-/// The crates around what a transcript says, each with the crates of the workspace that it may depend on.
+/// The crates that read transcripts, each with the workspace crates that it may depend on.
 const READING: [(&str, &[&str]); 2] = [("reading", &[]), ("learn", &["reading"])];
 
 #[test]
-fn reading_of_transcripts_needs_nothing_of_the_runtime() {
+fn reading_of_transcripts_depends_on_nothing_of_the_runtime() {
     let crates = crates();
     for (name, allowed) in READING {
         let (_, needs) = crates.iter().find(|(one, _)| one == name).unwrap();
@@ -111,7 +111,7 @@ fn reading_of_transcripts_needs_nothing_of_the_runtime() {
     assert_eq!(learns.count(), 0, "the learner is built into another crate");
 }
 
-/// Tables alone bring neither the listener nor the command line along, nor an HTTP client.
+/// A crate of tables does not depend on the listener, the command line or an HTTP client.
 #[test]
 fn the_schema_needs_what_its_list_says() {
     let tree = cargo(&["tree", "--offline", "-p", "schema", "--edges=normal", "--prefix=none", "--format={p}"]);

@@ -1,7 +1,7 @@
-//! The walls of the house: which crate may know which, what tables alone bring along, that no folders of modules know
-//! each other in a circle, and that comments name files which exist.
+//! Rules of the source code: the order of crates, the dependencies of tables, no circular dependencies between files and
+//! folders, existing file names in comments, and plain words.
 //!
-//! `.ci/renew` writes the list of `schema`'s dependencies anew.
+//! `.ci/renew` renews the list of `schema`'s dependencies.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot read the repository has failed")]
 
@@ -13,12 +13,12 @@ mod words;
 
 use std::path::{Path, PathBuf};
 
-/// The root of the repository.
+/// Returns the root of the repository.
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
-/// Every file with this ending below a folder, without what builds leave.
+/// Adds every file with this ending below a folder, without build outputs.
 fn files(folder: &Path, ending: &str, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();

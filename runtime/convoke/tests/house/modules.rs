@@ -1,4 +1,4 @@
-//! No circles between the modules at the top of a crate: a reader of one room needs no second one to understand it.
+//! No circular dependencies between the top modules of a crate: a reader of one module needs no other one.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -10,8 +10,8 @@ use petgraph::graphmap::DiGraphMap;
 use crate::circles::Crate;
 use crate::root;
 
-/// The crates that are made of rooms. In `schema` a table's columns are values, and values hold the ids of tables. In `store`
-/// commits, queries and the transaction use each other.
+/// The crates to which the rule applies. In `schema`, columns of tables are values, and values hold ids of tables. In
+/// `store`, commits, queries and the transaction use each other.
 const CRATES: [&str; 8] = [
     "runtime/core",
     "runtime/calls",
@@ -23,13 +23,13 @@ const CRATES: [&str; 8] = [
     "functions/reading",
 ];
 
-/// The circles between the modules at the top of a crate, each as its arrows from file to file.
+/// Returns the circles between the top modules of a crate, each as the uses from file to file.
 fn circles(source: &Path) -> Vec<BTreeSet<String>> {
     let read = Crate::read(source);
     let mut rooms = DiGraphMap::<&str, ()>::new();
     let files: Vec<_> = read.arrows().all_edges().map(|(from, to, ())| (from, to)).collect();
     for (from, to) in &files {
-        // `lib.rs` names every room.
+        // `lib.rs` names every module.
         if let (Some(from), Some(to)) = (from.first(), to.first())
             && from != to
         {
@@ -58,7 +58,7 @@ fn no_modules_know_each_other_in_a_circle() {
             circle.iter().for_each(|arrow| _ = writeln!(found, "  {arrow}"));
         }
     }
-    assert!(found.is_empty(), "modules that know each other in a circle:\n{found}");
+    assert!(found.is_empty(), "modules with circular dependencies:\n{found}");
 }
 
 #[test]

@@ -1,61 +1,61 @@
-//! How many bytes of answers may be in memory at once.
+//! The limit of response bytes in memory.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 
 use parking_lot::RwLock;
 
-/// The bytes of all answers that are being made, or were made and are not taken yet.
+/// The bytes of all responses that are being produced or that clients have not read yet.
 ///
-/// Whoever makes an answer holds a reader or the writer and must not wait. So bytes beyond the bound are had at once:
-/// the slowest of those who hold some lose their connections. What they hold goes a moment later, and only for that
-/// moment there may be more bytes than the bound, by half of it at most.
+/// The code that produces a response holds a reader or the writer and must not wait. So a charge beyond the limit
+/// succeeds immediately and closes the slowest connections. Their bytes are freed a moment later; until then, the total
+/// may exceed the limit by at most half of it.
 pub struct Budget {
     bytes_max: usize,
     bytes: AtomicUsize,
     reliefs: RwLock<Vec<Weak<dyn Relief>>>,
 }
 
-/// Who holds bytes for clients, and can let go of them.
+/// A holder of response bytes that can free them.
 pub trait Relief: Send + Sync {
-    /// Has the slowest clients let go, until `bytes` are on their way out. How many are, those included that were
-    /// before.
+    /// Closes the slowest clients until at least `bytes` are being freed. Returns the number of bytes that are being
+    /// freed, including those of earlier calls.
     fn relieve(&self, bytes: usize) -> usize;
 }
 
-/// There is no room for an answer, and nobody whose slowness could be blamed.
+/// The error of a charge for which there is no memory and no slow client to close.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("answers take all of the memory that is theirs")]
+#[error("the memory for responses is exhausted")]
 pub struct Exhausted;
 
 impl Budget {
-    /// Room for so many bytes.
+    /// Creates a budget of `bytes_max` bytes.
     pub fn new(bytes_max: usize) -> Arc<Self> {
         Arc::new(Self { bytes_max, bytes: AtomicUsize::new(0), reliefs: RwLock::default() })
     }
 
-    /// Asks `relief` too when there is no room, for as long as it lives.
+    /// Registers a holder that frees bytes when the budget is exhausted, until the holder is dropped.
     pub fn relieved_by(&self, relief: Weak<dyn Relief>) {
         let mut reliefs = self.reliefs.write();
         reliefs.retain(|relief| relief.strong_count() > 0);
         reliefs.push(relief);
     }
 
-    /// Bytes now.
+    /// The charged bytes.
     pub fn bytes(&self) -> usize {
         self.bytes.load(Ordering::Relaxed)
     }
 
-    /// Takes so many bytes, before they are made.
+    /// Charges so many bytes before they are produced.
     ///
     /// # Errors
     /// [`Exhausted`].
     pub fn charge(self: &Arc<Self>, bytes: usize) -> Result<Charge, Exhausted> {
-        let (charge, has_room) = self.take(bytes);
-        if has_room { Ok(charge) } else { Err(Exhausted) }
+        let (charge, is_within) = self.take(bytes);
+        if is_within { Ok(charge) } else { Err(Exhausted) }
     }
 
-    /// Counts bytes that are there already. Room is made for them too; they stay where there is none.
+    /// Charges bytes that exist already. It also closes slow clients, but never fails.
     pub fn charge_made(self: &Arc<Self>, bytes: usize) -> Charge {
         self.take(bytes).0
     }
@@ -67,7 +67,7 @@ impl Budget {
         (charge, over == 0 || self.relieve(over) && over <= self.bytes_max / 2)
     }
 
-    /// Whether that many bytes are on their way out.
+    /// Returns true if at least `over` bytes are being freed.
     fn relieve(&self, over: usize) -> bool {
         let mut leaving = 0;
         for relief in self.reliefs.read().iter().filter_map(Weak::upgrade) {
@@ -79,19 +79,19 @@ impl Budget {
     }
 }
 
-/// Bytes of a [`Budget`], given back when this is dropped.
+/// Charged bytes of a [`Budget`], released on drop.
 pub struct Charge {
     budget: Arc<Budget>,
     bytes: usize,
 }
 
 impl Charge {
-    /// How many.
+    /// The number of charged bytes.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Gives back all but `bytes` of them.
+    /// Releases all but `bytes` of them.
     pub fn shrink_to(&mut self, bytes: usize) {
         let surplus = self.bytes.saturating_sub(bytes);
         self.bytes -= surplus;
@@ -117,13 +117,13 @@ mod tests {
 
     use super::*;
 
-    /// Holds bytes until it is asked to let go, and lets go of them only later.
-    struct Slow {
+    /// A holder that frees its bytes only some time after the request.
+    struct SlowHolder {
         held: usize,
         is_leaving: AtomicBool,
     }
 
-    impl Relief for Slow {
+    impl Relief for SlowHolder {
         fn relieve(&self, _bytes: usize) -> usize {
             self.is_leaving.store(true, Ordering::Relaxed);
             self.held
@@ -131,20 +131,23 @@ mod tests {
     }
 
     #[test]
-    fn bytes_beyond_the_bound_are_had_from_the_slowest_and_from_nobody_else() {
+    fn charge_beyond_the_limit_frees_bytes_of_slow_holders_only() {
         let budget = Budget::new(100);
         let held = budget.charge(90).unwrap();
-        assert_eq!(budget.charge(20).err(), Some(Exhausted), "nobody is slow");
-        assert_eq!(budget.bytes(), 90, "what is not had is not counted");
+        assert_eq!(budget.charge(20).err(), Some(Exhausted), "no holder is slow");
+        assert_eq!(budget.bytes(), 90, "a failed charge is not counted");
 
-        let slow = Arc::new(Slow { held: 90, is_leaving: AtomicBool::new(false) });
-        let relief: Weak<dyn Relief> = Arc::<Slow>::downgrade(&slow);
+        let slow = Arc::new(SlowHolder { held: 90, is_leaving: AtomicBool::new(false) });
+        let relief: Weak<dyn Relief> = Arc::<SlowHolder>::downgrade(&slow);
         budget.relieved_by(relief);
-        assert!(budget.charge(10).is_ok() && !slow.is_leaving.load(Ordering::Relaxed), "there is room");
+        assert!(
+            budget.charge(10).is_ok() && !slow.is_leaving.load(Ordering::Relaxed),
+            "the charge is within the limit"
+        );
         let mine = budget.charge(20).unwrap();
         assert!(slow.is_leaving.load(Ordering::Relaxed));
-        assert_eq!(budget.bytes(), 110, "they leave a moment later");
-        assert_eq!(budget.charge(41).err(), Some(Exhausted), "but this is too much, even for a moment");
+        assert_eq!(budget.bytes(), 110, "the bytes are freed later");
+        assert_eq!(budget.charge(41).err(), Some(Exhausted), "the excess is more than half of the limit");
         drop(held);
         assert_eq!(budget.bytes(), 20);
         drop((mine, slow));
@@ -153,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_made_is_counted_even_beyond_the_bound() {
+    fn existing_bytes_are_charged_even_beyond_the_limit() {
         let budget = Budget::new(100);
         let mut made = budget.charge_made(150);
         assert_eq!(budget.charge(1).err(), Some(Exhausted));

@@ -1,7 +1,7 @@
-//! The bytes of answers, from where they are made to where a client takes them.
+//! The bytes of responses, from their production to the client.
 //!
-//! They are made in pieces, and each piece is charged to one budget before there is anything in it, so that what
-//! clients do not take has a bound over all connections. Nobody copies a piece; it goes when the socket has it.
+//! A response is produced in pieces. Each piece is charged to one budget before it is written, so that unread bytes are
+//! limited over all connections. Pieces are not copied, and are freed when the socket has accepted them.
 
 pub mod budget;
 pub mod pieces;

@@ -1,4 +1,4 @@
-//! Bytes in pieces.
+//! The bytes of a response in pieces.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -8,39 +8,39 @@ use bytes::Bytes;
 
 use super::budget::{Budget, Charge};
 
-/// Bytes that are sooner copied than sent as a piece of their own.
+/// Largest size that is copied instead of sent as a separate piece.
 const COPIED_MAX: usize = 2 * 1024;
 
-/// Bytes that were made piece by piece and are sent so.
+/// Bytes that are produced and sent in pieces.
 #[derive(Debug, Default)]
 pub struct Pieces {
-    /// Most answers have no other.
+    /// Most responses have only this piece.
     first: Option<Piece>,
     rest: VecDeque<Piece>,
     len: usize,
 }
 
-/// Some of them, and what they are charged to.
+/// Some of the bytes, with their charge.
 #[derive(Debug)]
 pub struct Piece {
     /// The bytes.
     pub bytes: Bytes,
-    /// The budget that they are charged to, if any.
+    /// The charge of the bytes, if any.
     pub charge: Option<Charge>,
 }
 
 impl Pieces {
-    /// Bytes in all.
+    /// The total number of bytes.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there are none.
+    /// True if there are no bytes.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// All of them in one: as they are where there is one piece, copied where there are several.
+    /// Returns all bytes: borrowed if there is one piece, copied if there are several.
     pub fn joined(&self) -> Cow<'_, [u8]> {
         match &self.first {
             None => Cow::Borrowed(&[]),
@@ -54,10 +54,10 @@ impl Pieces {
         }
     }
 
-    /// These bytes between `head` and `tail`.
+    /// Puts these bytes between `head` and `tail`.
     pub fn between(mut self, head: &'static [u8], tail: Vec<u8>) -> Self {
         let len = head.len() + self.len + tail.len();
-        // What others hold too is copied: the copy is charged to this answer, however long it outlives theirs.
+        // Shared bytes are copied: the copy is charged to this response, which may outlive the other holders.
         let is_own = self.first.as_ref().is_some_and(|piece| piece.charge.is_some() || piece.bytes.is_unique());
         if self.rest.is_empty() && (self.len <= COPIED_MAX || !is_own) {
             let mut whole = Vec::with_capacity(len);
@@ -74,8 +74,8 @@ impl Pieces {
         Self { len, ..self }
     }
 
-    /// Charges what is charged to nobody yet, unless others hold it too (a document that is kept): then it costs no
-    /// memory of its own.
+    /// Charges the pieces without a charge. Shared bytes, such as a cached document, are not charged because they use
+    /// no additional memory.
     pub fn charge(&mut self, budget: &Arc<Budget>) {
         for piece in self.first.iter_mut().chain(&mut self.rest) {
             if piece.charge.is_none() && piece.bytes.is_unique() {
@@ -84,12 +84,12 @@ impl Pieces {
         }
     }
 
-    /// How many of them are charged.
+    /// The number of charged bytes.
     pub fn charged(&self) -> usize {
         self.first.iter().chain(&self.rest).filter_map(|piece| piece.charge.as_ref()).map(Charge::bytes).sum()
     }
 
-    /// Takes the first piece out.
+    /// Removes and returns the first piece.
     pub fn pop(&mut self) -> Option<Piece> {
         let piece = self.first.take().or_else(|| self.rest.pop_front())?;
         self.len -= piece.bytes.len();
@@ -111,7 +111,7 @@ impl From<Bytes> for Piece {
     }
 }
 
-/// Bytes that are whole already: `Bytes`, `Vec<u8>`, `String`, `&'static str`.
+/// Converts complete bytes: `Bytes`, `Vec<u8>`, `String`, `&'static str`.
 impl<B: Into<Bytes>> From<B> for Pieces {
     fn from(bytes: B) -> Self {
         let mut pieces = Self::default();
@@ -133,16 +133,16 @@ mod tests {
     }
 
     #[test]
-    fn a_large_answer_is_sent_as_it_is_unless_others_hold_it_too() {
+    fn large_response_is_not_copied_unless_it_is_shared() {
         let (small, large) = (vec![b'1'; COPIED_MAX], vec![b'1'; COPIED_MAX + 1]);
         assert_eq!(pieces_between(small.clone().into()), [[b"{", &small[..], b"}"].concat()]);
         let own = Bytes::from(large.clone());
-        let place = own.as_ptr();
+        let address = own.as_ptr();
         let sent = pieces_between(own);
         assert_eq!(sent, [&b"{"[..], &large, b"}"]);
-        assert_eq!(sent[1].as_ptr(), place);
-        // This one may outlive those who hold it: a copy is charged to the answer.
-        let kept = Bytes::from(large.clone());
-        assert_eq!(pieces_between(kept.clone()), [[b"{", &large[..], b"}"].concat()]);
+        assert_eq!(sent[1].as_ptr(), address);
+        // The response may outlive the other holder, so it gets a copy that is charged to it.
+        let shared = Bytes::from(large.clone());
+        assert_eq!(pieces_between(shared.clone()), [[b"{", &large[..], b"}"].concat()]);
     }
 }

@@ -1,4 +1,4 @@
-//! What a function's result is written to.
+//! The writer of a function's result.
 
 use std::io;
 use std::sync::Arc;
@@ -7,18 +7,18 @@ use super::budget::{Budget, Charge, Exhausted};
 use super::pieces::{Piece, Pieces};
 use crate::error::{Error, Result};
 
-/// Bytes of a piece: large enough that sending one costs more than having made it, small enough that nobody who takes
-/// bytes at all holds many that are gone already.
+/// Bytes of a piece. A piece is large enough that its allocation costs less than its transfer, and small enough that a
+/// client which reads does not hold many sent bytes.
 const PIECE_BYTES: usize = 64 * 1024;
 
-/// What the first piece has room for when it is begun, and how many times as much when that is not enough.
+/// First capacity of the first piece, and the factor by which it grows.
 const FIRST_BYTES: usize = 512;
 const GROWTH: usize = 4;
 
-/// Room that a piece may have beyond what is in it.
+/// Largest unused capacity of a finished piece.
 const SURPLUS_BYTES_MAX: usize = 4 * 1024;
 
-/// Makes [`Pieces`]. Each is charged before it is begun; at its end it costs what it takes.
+/// Writes [`Pieces`]. Each piece is charged before it is allocated. A finished piece is charged its capacity.
 pub struct Writer {
     budget: Arc<Budget>,
     done: Pieces,
@@ -35,20 +35,20 @@ enum Failure {
 }
 
 impl Writer {
-    /// For at most `bytes_max` bytes.
+    /// Creates a writer of at most `bytes_max` bytes.
     pub fn new(budget: Arc<Budget>, bytes_max: usize) -> Self {
         Self { budget, done: Pieces::default(), open: Vec::new(), charge: None, bytes_max, failure: None }
     }
 
-    /// For a result that no client waits for: what clients do not take must not stand in its way.
+    /// Creates a writer without limits, for a result that no client waits for. Unread responses must not block it.
     pub fn unread() -> Self {
         Self::new(Budget::new(usize::MAX), usize::MAX)
     }
 
-    /// What was written.
+    /// Returns the written bytes.
     ///
     /// # Errors
-    /// `INTERNAL` if it was more than may be.
+    /// `INTERNAL` if the result is too large.
     pub fn finish(mut self) -> Result<Pieces> {
         if self.done.len() + self.open.len() > self.bytes_max {
             return Err(self.failed(Failure::TooLarge));
@@ -57,17 +57,15 @@ impl Writer {
         Ok(self.done)
     }
 
-    /// Why nothing more could be written, if that is so: `OVERLOADED` where there is no memory for it, `INTERNAL` where
-    /// it is more than may be.
+    /// The error that stopped the writer, if any: `OVERLOADED` without memory, `INTERNAL` if the result is too large.
     pub fn failure(&self) -> Option<Error> {
         self.failure.map(|failure| self.failed(failure))
     }
 
     fn failed(&self, failure: Failure) -> Error {
         match failure {
-            Failure::Exhausted => {
-                Error::overloaded("Too many answers wait to be taken; try again in a second").caused_by(Exhausted)
-            }
+            Failure::Exhausted => Error::overloaded("Too many responses are waiting to be read; try again in a second")
+                .caused_by(Exhausted),
             Failure::TooLarge => Error::internal(format!("the result is larger than {} bytes", self.bytes_max)),
         }
     }
@@ -88,7 +86,7 @@ impl Writer {
         self.done.push(Piece { bytes: open.into(), charge });
     }
 
-    /// Makes room for a byte at least: more in the open piece, or a new one.
+    /// Makes room for at least one byte: grows the open piece or begins a new one.
     fn make_room(&mut self) -> std::result::Result<(), Failure> {
         let capacity = self.open.capacity();
         if (1..PIECE_BYTES).contains(&capacity) {
@@ -102,7 +100,7 @@ impl Writer {
         let is_first = self.open.is_empty() && self.done.is_empty();
         self.close();
         self.charge = Some(self.budget.charge(PIECE_BYTES).map_err(|Exhausted| Failure::Exhausted)?);
-        // The first one is usually the only one, and small.
+        // The first piece is usually the only one, and small.
         self.open = Vec::with_capacity(if is_first { FIRST_BYTES } else { PIECE_BYTES });
         Ok(())
     }
@@ -116,7 +114,7 @@ impl Writer {
             if !bytes.is_empty() {
                 self.make_room().map_err(|failure| {
                     self.failure = Some(failure);
-                    io::Error::other("the answer finds no room")
+                    io::Error::other("no memory for the response")
                 })?;
             }
         }
@@ -125,7 +123,7 @@ impl Writer {
 }
 
 impl io::Write for Writer {
-    /// Most of what is written are a few bytes of JSON, some thousand times an answer. Room is what was charged.
+    /// Most writes are a few bytes of JSON, thousands of times per response. The free capacity is charged already.
     #[inline]
     fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
         if bytes.len() <= self.open.capacity() - self.open.len() {
@@ -156,12 +154,12 @@ mod tests {
     const MIB: usize = 1024 * 1024;
 
     #[test]
-    fn an_answer_is_charged_before_it_is_made_and_costs_what_it_takes() {
+    fn response_is_charged_before_it_is_written_and_then_its_actual_size() {
         let budget = Budget::new(MIB);
         let mut writer = Writer::new(Arc::clone(&budget), MIB);
         assert_eq!(budget.bytes(), 0);
         writer.write_all(b"[1]").unwrap();
-        assert_eq!(budget.bytes(), PIECE_BYTES, "the piece that is begun");
+        assert_eq!(budget.bytes(), PIECE_BYTES, "the open piece");
         let small = writer.finish().unwrap();
         assert!(budget.bytes() <= SURPLUS_BYTES_MAX);
         assert_eq!((&*small.joined(), small.len()), (&b"[1]"[..], 3));
@@ -169,9 +167,9 @@ mod tests {
         let text: Vec<u8> = (0..PIECE_BYTES * 3 + 7).map(|at| u8::try_from(at % 251).unwrap()).collect();
         for step in [1, 1000, PIECE_BYTES - 1, PIECE_BYTES, PIECE_BYTES + 1, text.len()] {
             let mut writer = Writer::new(Arc::clone(&budget), MIB);
-            for (place, part) in text.chunks(step).enumerate() {
+            for (number, part) in text.chunks(step).enumerate() {
                 writer.write_all(part).unwrap();
-                assert!(budget.bytes() >= ((place + 1) * step).min(text.len()), "charged before");
+                assert!(budget.bytes() >= ((number + 1) * step).min(text.len()), "the part is charged");
             }
             let mut pieces = writer.finish().unwrap().between(b"{", b"}".to_vec());
             assert_eq!((pieces.len(), pieces.joined().len()), (text.len() + 2, text.len() + 2));
@@ -181,7 +179,7 @@ mod tests {
             while let Some(piece) = pieces.pop() {
                 left -= piece.charge.as_ref().map_or(0, Charge::bytes);
                 drop(piece);
-                assert_eq!(pieces.charged(), left, "a piece that is gone costs nothing");
+                assert_eq!(pieces.charged(), left, "a dropped piece is not charged");
             }
         }
         drop(small);
@@ -189,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_made_that_finds_no_room() {
+    fn write_fails_without_memory() {
         let budget = Budget::new(2 * PIECE_BYTES);
         let mut writer = Writer::new(Arc::clone(&budget), MIB);
         assert!(writer.write_all(&vec![b' '; MIB]).is_err());
@@ -200,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_beyond_its_limit_is_given_up_on_the_way() {
+    fn response_above_its_limit_fails_during_the_write() {
         let budget = Budget::new(MIB);
         let mut writer = Writer::new(Arc::clone(&budget), PIECE_BYTES);
         assert!(writer.write_all(&[b' '; 2 * PIECE_BYTES + 1]).is_err());

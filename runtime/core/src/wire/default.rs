@@ -1,16 +1,16 @@
-//! Defaults of members that are written as literals: `#[default(20)]` of an `Age`.
+//! Defaults of members that are literals: `#[default(20)]` of an `Age`.
 
 use super::invalid::Invalid;
 use super::text::TextRule;
 
-/// A type that a literal can be a default of, by the rule of the type.
+/// A type that can have a literal as a default. The literal must obey the rule of the type.
 #[diagnostic::on_unimplemented(
     message = "a default of type `{Self}` cannot be written as this literal",
     label = "the field is a `{Self}`",
     note = "write a literal of the field's type, or an expression such as `{Self}::default()` or `vec![]`"
 )]
 pub trait FromLiteral<L>: Sized {
-    /// Makes the value.
+    /// Converts the literal.
     ///
     /// # Errors
     /// The rule that the literal breaks.
@@ -23,16 +23,16 @@ impl FromLiteral<&'static str> for String {
     }
 }
 
-/// A literal as an integer of 64 bits.
+/// Converts a literal to an integer of 64 bits.
 ///
 /// # Errors
-/// It is none.
+/// The literal does not fit into 64 bits.
 pub fn integer_literal(literal: i128) -> Result<i64, Invalid> {
     i64::try_from(literal)
         .map_err(|_| Invalid::must_be(format_args!("an integer between {} and {}", i64::MIN, i64::MAX), literal))
 }
 
-/// The value of a literal that was checked at start.
+/// Converts a literal that was checked at start.
 ///
 /// # Panics
 /// If the literal breaks the rule of its type.
@@ -40,7 +40,7 @@ pub fn of_literal<T: FromLiteral<L>, L>(literal: L) -> T {
     T::from_literal(literal).expect("a program whose defaults break a rule does not start")
 }
 
-/// A default that is written as a literal: what the attributes submit, checked at start.
+/// A literal default, which the attributes submit and the start checks.
 pub struct SubmittedDefault {
     /// Returns the rule that the literal breaks.
     pub check: fn() -> Result<(), Invalid>,

@@ -1,8 +1,8 @@
-//! The two forms of a type: as it is sent in arguments, and as it is returned in results.
+//! The two forms of a type: the form in arguments and the form in results.
 //!
-//! They differ where an absent member may also be sent as null. Such a type has two names in clients and in OpenAPI: in
-//! arguments `PlaceInput`, in results `Place`. The arguments of a function have their plain name; only if they are
-//! returned as well, that form is `AddOutput`. Which names a type has depends on the type alone, not on where it is used.
+//! The forms differ if an absent member may also be sent as null. Such a type has two names in clients and in OpenAPI:
+//! `PlaceInput` in arguments, and `Place` in results. The arguments of a function have their plain name; if they are
+//! also returned, that form is `AddOutput`. The names depend on the type alone, not on its uses.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,8 +16,8 @@ pub struct Forms {
 }
 
 impl Forms {
-    /// Compares the forms of all types that arguments refer to; `arguments` are those of functions. A reference is
-    /// `prefix` and the name of a type.
+    /// Compares the forms of all types that arguments refer to. `arguments` has the names of the argument types of
+    /// functions. A reference is `prefix` and the name of a type.
     pub fn of(
         prefix: &str,
         arguments: &BTreeSet<&str>,
@@ -40,24 +40,24 @@ impl Forms {
         Self { values, arguments }
     }
 
-    /// The name of a type in arguments.
+    /// Returns the name of a type in arguments.
     pub fn sent<'a>(&self, name: &'a str) -> Cow<'a, str> {
         if self.values.contains(name) { format!("{name}Input").into() } else { name.into() }
     }
 
-    /// The name of a type in results.
+    /// Returns the name of a type in results.
     pub fn returned<'a>(&self, name: &'a str) -> Cow<'a, str> {
         if self.arguments.contains(name) { format!("{name}Output").into() } else { name.into() }
     }
 }
 
-fn refers_to(schema: &Value, prefix: &str, is_one: &impl Fn(&str) -> bool) -> bool {
+fn refers_to(schema: &Value, prefix: &str, matches: &impl Fn(&str) -> bool) -> bool {
     match schema {
         Value::Object(members) => members.iter().any(|(key, value)| match value {
-            Value::String(target) if key == "$ref" => target.strip_prefix(prefix).is_some_and(is_one),
-            other => refers_to(other, prefix, is_one),
+            Value::String(target) if key == "$ref" => target.strip_prefix(prefix).is_some_and(matches),
+            other => refers_to(other, prefix, matches),
         }),
-        Value::Array(items) => items.iter().any(|item| refers_to(item, prefix, is_one)),
+        Value::Array(items) => items.iter().any(|item| refers_to(item, prefix, matches)),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
     }
 }

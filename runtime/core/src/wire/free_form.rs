@@ -1,7 +1,7 @@
-//! Free-form values: JSON objects whose members no type names.
+//! Free-form values: JSON objects whose members have no declared type.
 //!
-//! One client writes such an object and others read it, so its keys and numbers obey a rule that every client of every
-//! format can read. A value that was stored before the rule is read leniently: members that break it are left out.
+//! One client writes such an object and others read it, so the keys and numbers obey a rule that suits the clients of
+//! all formats. Stored values may be older than the rule, so their invalid members are left out.
 
 use std::fmt;
 
@@ -14,8 +14,8 @@ use super::number::INTEGER_MAX;
 /// The longest key, in characters.
 pub const KEY_CHARS_MAX: usize = 64;
 
-/// Returns true if every client can read this key: it has 1 to 64 printable ASCII characters and does not begin with `$`,
-/// which marks tagged values in `convex_encoded_json`.
+/// Returns true if all clients can read this key. It has 1 to 64 printable ASCII characters and does not begin with
+/// `$`, which marks tagged values in `convex_encoded_json`.
 pub fn is_key(key: &str) -> bool {
     (1..=KEY_CHARS_MAX).contains(&key.len())
         && key.bytes().all(|byte| (b' '..=b'~').contains(&byte))
@@ -36,11 +36,11 @@ pub fn require_key(key: &str) -> Result<(), Invalid> {
     Err(Invalid::must_be(rule, shown(key)))
 }
 
-/// Checks a key and reads the value under it. The error of a key has the path of the member; one without a name has the
-/// path of its object.
+/// Checks a key and reads its value. The error of a key has the path of the member; the error of an empty key has the
+/// path of the object.
 ///
 /// # Errors
-/// As [`require_key`]; those of the seed.
+/// Those of [`require_key`] and of the seed.
 pub fn value_under<'de, A: MapAccess<'de>, S: DeserializeSeed<'de>>(
     map: &mut A,
     key: &str,
@@ -63,27 +63,27 @@ impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for Under<'_, S> {
     }
 }
 
-/// How strictly a free-form value is read.
+/// The strictness with which a free-form value is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reading {
-    /// A value from a caller: what breaks the rule is refused.
+    /// A value from a caller: an invalid member is rejected.
     Given,
-    /// A value from the database: members that break the rule are left out, numbers become the nearest double.
+    /// A value from the database: invalid members are left out, and numbers become the nearest double.
     Stored,
 }
 
 impl Reading {
-    /// The number of an integer. A free-form number is a double, as in JSON everywhere else.
+    /// Converts an integer to a number. A free-form number is a double, as usual in JSON.
     ///
     /// # Errors
-    /// A double does not hold the integer exactly.
+    /// No double equals the integer.
     pub fn integer(self, integer: i128) -> Result<Number, Invalid> {
         if let Ok(small) = i64::try_from(integer)
             && small.unsigned_abs() <= INTEGER_MAX.unsigned_abs()
         {
             return Ok(small.into());
         }
-        #[allow(clippy::cast_precision_loss, reason = "the loss is what is looked for")]
+        #[allow(clippy::cast_precision_loss, reason = "the next line checks for a loss")]
         let double = integer as f64;
         #[allow(clippy::cast_possible_truncation, reason = "an integer of 64 bits is far within those of 128")]
         let is_exact = double as i128 == integer;
@@ -96,7 +96,8 @@ impl Reading {
     /// Reads the members of an object.
     ///
     /// # Errors
-    /// No object; of a value from a caller, also a key or a number that breaks the rule, U+0000, or a key twice.
+    /// The value is not an object. For a value from a caller, also an invalid key or number, U+0000, or a duplicate
+    /// key.
     pub fn members<'de, D: Deserializer<'de>>(self, deserializer: D) -> Result<Map<String, Value>, D::Error> {
         struct Object(Reading);
         impl<'de> Visitor<'de> for Object {
@@ -131,7 +132,7 @@ fn members<'de, A: MapAccess<'de>>(mut map: A, reading: Reading) -> Result<Map<S
     Ok(members)
 }
 
-/// Reads any value, with the rule for the objects in it.
+/// Reads any value and applies the rule to its objects.
 #[derive(Clone, Copy)]
 struct Any(Reading);
 
@@ -192,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_has_at_most_64_printable_ascii_characters_and_no_dollar_first() {
+    fn key_has_at_most_64_printable_ascii_characters_and_no_dollar_first() {
         for good in ["a", " ", "a$", "packetLoss", "a.b/c~", &"x".repeat(64)] {
             assert!(is_key(good), "{good:?}");
         }
@@ -203,22 +204,22 @@ mod tests {
     }
 
     #[test]
-    fn a_stored_object_loses_the_members_that_break_the_rule_at_any_depth() {
+    fn stored_object_loses_invalid_members_at_any_depth() {
         let json = r#"{"größe":1,"a":[{"$x":{"b":2},"c":3}],"$integer":"AQAAAAAAIAA=","n":9007199254740993}"#;
         assert_eq!(read(json, Reading::Stored).unwrap(), r#"{"a":[{"c":3}],"n":9007199254740992.0}"#);
     }
 
     #[test]
-    fn a_number_is_a_double_and_an_integer_that_none_holds_is_refused() {
+    fn integer_without_an_equal_double_is_rejected() {
         let given = |number: &str| read(&format!("{{\"n\":{number}}}"), Reading::Given);
         assert_eq!(given("9007199254740991").unwrap(), r#"{"n":9007199254740991}"#);
         assert_eq!(given("-9007199254740991").unwrap(), r#"{"n":-9007199254740991}"#);
         assert_eq!(given("9007199254740992").unwrap(), r#"{"n":9007199254740992.0}"#);
         assert_eq!(given("9223372036854775808").unwrap(), r#"{"n":9.223372036854776e+18}"#);
-        let refusal = given("9007199254740993").unwrap_err();
+        let rejection = given("9007199254740993").unwrap_err();
         assert!(
-            refusal.starts_with("must be a number that a double holds exactly, or a string (got 9007"),
-            "{refusal}"
+            rejection.starts_with("must be a number that a double holds exactly, or a string (got 9007"),
+            "{rejection}"
         );
         assert!(given("18446744073709551615").is_err());
     }

@@ -1,9 +1,8 @@
-//! How values are read from JSON and described: the rules that many value types share, and the sentences of their
-//! refusal.
+//! The reading and the schemas of JSON values: the rules that many value types share, and their error messages.
 //!
-//! A refusal reads "must be an integer between 13 and 120 (got 7)"; the decoder of a call puts the argument's path
-//! before it. A sentence that does not begin with "must be" stands for itself (see `call::decode`). The attributes
-//! call what is here, so that what they write stays short.
+//! A typical error is "must be an integer between 13 and 120 (got 7)"; the decoder of a call puts the argument's path
+//! in front. A message that does not begin with "must be" is a complete sentence (see `call::decode`). The expansions
+//! of the attributes call this module, so that they stay short.
 
 pub mod default;
 pub mod forms;

@@ -1,4 +1,4 @@
-//! Numbers: whole ones and doubles, with their bounds.
+//! Numbers: integers and doubles, with their bounds.
 
 use std::fmt;
 
@@ -8,27 +8,27 @@ use serde::de::{Error, Unexpected, Visitor};
 
 use super::invalid::Invalid;
 
-/// The integers that JSON carries without loss: ±(2^53 − 1).
+/// The largest integer that JSON transports without loss: 2^53 − 1.
 pub const INTEGER_MAX: i64 = (1 << 53) - 1;
 
-/// What a whole number must be.
+/// The rule of an integer.
 #[derive(Clone, Copy)]
 pub struct IntegerRule {
-    /// The least.
+    /// The minimum.
     pub min: i64,
-    /// The greatest.
+    /// The maximum.
     pub max: i64,
-    /// The whole sentence for a number below `min`.
+    /// The complete message for a number below `min`.
     pub too_small: Option<&'static str>,
-    /// The whole sentence for a number above `max`.
+    /// The complete message for a number above `max`.
     pub too_large: Option<&'static str>,
 }
 
 impl IntegerRule {
-    /// Any integer that JSON carries without loss.
+    /// Allows all integers that JSON transports without loss.
     pub const ANY: IntegerRule = IntegerRule { min: -INTEGER_MAX, max: INTEGER_MAX, too_small: None, too_large: None };
 
-    /// The same rule, ending where a smaller type of numbers ends.
+    /// Returns the rule limited to the range of a smaller integer type.
     #[must_use]
     pub const fn within(mut self, min: i64, max: i64) -> Self {
         if self.min < min {
@@ -40,10 +40,10 @@ impl IntegerRule {
         self
     }
 
-    /// The number, if it obeys.
+    /// Returns the number if it obeys the rule.
     ///
     /// # Errors
-    /// Why it is refused.
+    /// The rule that the number breaks.
     pub fn apply(&self, number: i64) -> Result<i64, Invalid> {
         match number {
             number if number < self.min => Err(self.too_small(&number)),
@@ -53,15 +53,16 @@ impl IntegerRule {
     }
 
     fn too_small(&self, got: &dyn fmt::Display) -> Invalid {
-        self.refuse(self.too_small, self.min <= -INTEGER_MAX, got)
+        self.invalid(self.too_small, self.min <= -INTEGER_MAX, got)
     }
 
     fn too_large(&self, got: &dyn fmt::Display) -> Invalid {
-        self.refuse(self.too_large, self.max >= INTEGER_MAX, got)
+        self.invalid(self.too_large, self.max >= INTEGER_MAX, got)
     }
 
-    /// `is_implied`: the bound is one that `Display` leaves out, because every integer in JSON has it.
-    fn refuse(&self, sentence: Option<&'static str>, is_implied: bool, got: &dyn fmt::Display) -> Invalid {
+    /// Builds the error. `is_implied` is true for a bound that `Display` leaves out because all integers in JSON have
+    /// it.
+    fn invalid(&self, sentence: Option<&'static str>, is_implied: bool, got: &dyn fmt::Display) -> Invalid {
         match sentence {
             Some(sentence) => Invalid::new(sentence),
             None if is_implied => {
@@ -71,10 +72,10 @@ impl IntegerRule {
         }
     }
 
-    /// The JSON schema of such a number.
+    /// Returns the JSON schema of such a number.
     pub fn schema(&self, doc: &str) -> Schema {
         let mut schema = json_schema!({ "type": "integer", "format": "int64" });
-        // The bounds of what JSON carries without loss go without saying; wider ones do not.
+        // The bounds of lossless integers in JSON are implied. Other bounds are stated.
         if self.min != -INTEGER_MAX {
             schema.insert("minimum".to_owned(), self.min.into());
         }
@@ -86,7 +87,7 @@ impl IntegerRule {
     }
 }
 
-/// What it must be, in words that follow "must be".
+/// Formats the rule as words that follow "must be".
 impl fmt::Display for IntegerRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.min > -INTEGER_MAX, self.max < INTEGER_MAX) {
@@ -98,7 +99,7 @@ impl fmt::Display for IntegerRule {
     }
 }
 
-/// Reads a whole number that obeys `rule`: any JSON number with an integral value (`31`, `31.0`, `3.1e1`).
+/// Reads an integer that obeys `rule`: any JSON number with an integral value (`31`, `31.0`, `3.1e1`).
 ///
 /// # Errors
 /// Another type, a fraction, or a number that breaks the rule.
@@ -148,41 +149,41 @@ impl Visitor<'_> for Integer<'_> {
     }
 }
 
-/// What a number must be.
+/// The rule of a number.
 #[derive(Clone, Copy)]
 pub struct NumberRule {
-    /// The least.
+    /// The minimum.
     pub min: f64,
-    /// The greatest.
+    /// The maximum.
     pub max: f64,
-    /// The whole sentence for a number below `min`.
+    /// The complete message for a number below `min`.
     pub too_small: Option<&'static str>,
-    /// The whole sentence for a number above `max`.
+    /// The complete message for a number above `max`.
     pub too_large: Option<&'static str>,
 }
 
 impl NumberRule {
-    /// Any finite number.
+    /// Allows all finite numbers.
     pub const ANY: NumberRule = NumberRule { min: f64::MIN, max: f64::MAX, too_small: None, too_large: None };
 
-    /// The number, if it obeys.
+    /// Returns the number if it obeys the rule.
     ///
     /// # Errors
-    /// Why it is refused: infinities and NaN always are.
+    /// The rule that the number breaks. Infinities and NaN are always invalid.
     pub fn apply(&self, number: f64) -> Result<f64, Invalid> {
         match number {
-            number if number < self.min => Err(self.refuse(self.too_small, number)),
-            number if number > self.max => Err(self.refuse(self.too_large, number)),
+            number if number < self.min => Err(self.invalid(self.too_small, number)),
+            number if number > self.max => Err(self.invalid(self.too_large, number)),
             number if number.is_finite() => Ok(number),
             number => Err(Invalid::must_be(self, number)),
         }
     }
 
-    fn refuse(&self, sentence: Option<&'static str>, got: f64) -> Invalid {
+    fn invalid(&self, sentence: Option<&'static str>, got: f64) -> Invalid {
         sentence.map_or_else(|| Invalid::must_be(self, got), Invalid::new)
     }
 
-    /// The JSON schema of such a number.
+    /// Returns the JSON schema of such a number.
     pub fn schema(&self, doc: &str) -> Schema {
         let mut schema = json_schema!({ "type": "number", "format": "double" });
         if self.min > f64::MIN {
@@ -196,7 +197,7 @@ impl NumberRule {
     }
 }
 
-/// What it must be, in words that follow "must be".
+/// Formats the rule as words that follow "must be".
 impl fmt::Display for NumberRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.min > f64::MIN, self.max < f64::MAX) {
@@ -262,21 +263,21 @@ mod tests {
     fn integers_end_where_doubles_stop_being_exact() {
         assert_eq!(read("9007199254740991", &IntegerRule::ANY), Ok(INTEGER_MAX));
         assert_eq!(read("-9007199254740991", &IntegerRule::ANY), Ok(-INTEGER_MAX));
-        let refused = |json: &str, rule: &IntegerRule, bounds: &str| {
+        let rejects = |json: &str, rule: &IntegerRule, bounds: &str| {
             assert_eq!(read(json, rule), Err(format!("must be an integer between {bounds} (got {json})")));
         };
         let bounds = "-9007199254740991 and 9007199254740991";
-        refused("9007199254740992", &IntegerRule::ANY, bounds);
-        refused("-9007199254740992", &IntegerRule::ANY, bounds);
-        refused("18446744073709551615", &IntegerRule::ANY, bounds);
+        rejects("9007199254740992", &IntegerRule::ANY, bounds);
+        rejects("-9007199254740992", &IntegerRule::ANY, bounds);
+        rejects("18446744073709551615", &IntegerRule::ANY, bounds);
         let natural = IntegerRule { min: 0, ..IntegerRule::ANY };
-        refused("9007199254740992", &natural, "0 and 9007199254740991");
+        rejects("9007199254740992", &natural, "0 and 9007199254740991");
         assert_eq!(read("-1", &natural), Err("must be an integer of at least 0 (got -1)".to_owned()));
         assert!(read("9007199254740992.0", &IntegerRule::ANY).is_err());
     }
 
     #[test]
-    fn a_type_of_wider_integers_takes_the_doubles_among_them() {
+    fn type_of_wider_integers_accepts_integral_doubles() {
         let wide = IntegerRule { min: i64::MIN, max: i64::MAX, ..IntegerRule::ANY };
         assert_eq!(read("9007199254740992.0", &wide), Ok(1 << 53));
         assert_eq!(read("-9223372036854775808.0", &wide), Ok(i64::MIN));
@@ -284,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sentence_of_its_own_replaces_the_made_one() {
+    fn custom_message_replaces_the_generated_one() {
         let rule = IntegerRule { min: 1, too_small: Some("It must be at least 1"), ..IntegerRule::ANY };
         assert_eq!(read("0", &rule), Err("It must be at least 1".to_owned()));
     }

@@ -1,4 +1,4 @@
-//! Objects with named members: what the attributes' reading and writing of a struct calls.
+//! Objects with named members: the functions with which the attributes read and write a struct.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -13,25 +13,25 @@ use serde::{Deserialize, Serialize};
 use super::number::{self, INTEGER_MAX, IntegerRule, NumberRule};
 use super::text::{self, TextRule, one_of};
 
-/// What may be a member of an object on the wire, in and out.
+/// A type that may be a member of an object in arguments and results.
 ///
-/// It has methods instead of supertraits, so that rustc says the rule of this trait and not those of its parts.
+/// It has methods instead of supertraits, so that rustc shows the message of this trait and not those of other traits.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no wire form",
     label = "it cannot be sent",
     note = "put #[value] above it, or use a number, bool, String, Id<T>, Millis, or an Option or Vec of them"
 )]
 pub trait Member: Sized {
-    /// Reads it.
+    /// Reads the value.
     ///
     /// # Errors
-    /// As its `Deserialize`.
+    /// Those of its `Deserialize`.
     fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error>;
 
     /// Reads the value of a member into its slot.
     ///
     /// # Errors
-    /// The member was there before; its value does not fit.
+    /// The member is a duplicate, or its value is invalid.
     fn fill<'de, A: MapAccess<'de>>(slot: &mut Option<Self>, map: &mut A, name: &'static str) -> Result<(), A::Error> {
         struct Reader<T>(PhantomData<T>);
         impl<'de, T: Member> DeserializeSeed<'de> for Reader<T> {
@@ -43,10 +43,10 @@ pub trait Member: Sized {
         fill_with(slot, map, name, Reader(PhantomData))
     }
 
-    /// The value of a member that was read; an absent one is `None` where its type allows that.
+    /// Returns the value of a member. An absent member is `None` if its type allows that.
     ///
     /// # Errors
-    /// It is missing.
+    /// The member is missing.
     fn given<E: Error>(slot: Option<Self>, name: &'static str) -> Result<Self, E> {
         slot.map_or_else(|| Self::read(Absent(name, PhantomData)), Ok)
     }
@@ -59,23 +59,23 @@ impl<T: for<'de> Deserialize<'de> + Serialize + JsonSchema> Member for T {
     }
 }
 
-/// What may be a member of an object that only goes out.
+/// A type that may be a member of an object in results only.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no wire form",
     label = "it cannot be sent",
     note = "put #[value] above it, or use a number, bool, String, Id<T>, Millis, or an Option or Vec of them"
 )]
 pub trait OutMember {
-    /// Writes it as a member of `object`.
+    /// Writes the value as a member of `object`.
     ///
     /// # Errors
-    /// As its `Serialize`.
+    /// Those of its `Serialize`.
     fn write<S: SerializeStruct>(&self, object: &mut S, name: &'static str) -> Result<(), S::Error>;
 
-    /// Its JSON schema; `nullable` for one that also allows null.
+    /// Returns the JSON schema; with `nullable`, the schema also allows null.
     fn schema(generator: &mut SchemaGenerator, nullable: bool) -> Schema;
 
-    /// The JSON of a value, for a schema.
+    /// Returns the value as JSON, for a schema.
     fn json(&self) -> Option<serde_json::Value>;
 }
 
@@ -94,7 +94,7 @@ impl<T: Serialize + JsonSchema> OutMember for T {
     }
 }
 
-/// Reads a member's name as its place in a list of names.
+/// Reads a member's name as its index in a list of names.
 pub struct Place(pub &'static [&'static str]);
 
 impl<'de> DeserializeSeed<'de> for Place {
@@ -114,10 +114,10 @@ impl Visitor<'_> for Place {
     }
 }
 
-/// As [`Member::fill`], for a type whose plain parts are wrapped in [`AsPlain`].
+/// Reads like [`Member::fill`], for a type whose plain parts are wrapped in [`AsPlain`].
 ///
 /// # Errors
-/// As [`Member::fill`].
+/// Those of [`Member::fill`].
 pub fn fill_plain<'de, T: Deserialize<'de>, A: MapAccess<'de>>(
     slot: &mut Option<T>,
     map: &mut A,
@@ -139,23 +139,23 @@ fn fill_with<'de, R: DeserializeSeed<'de>, A: MapAccess<'de>>(
     Ok(())
 }
 
-/// Passes over the value of a member that was removed.
+/// Skips the value of a member that was removed.
 ///
 /// # Errors
-/// It is not JSON.
+/// The value is not JSON.
 pub fn skip<'de, A: MapAccess<'de>>(map: &mut A) -> Result<(), A::Error> {
     map.next_value::<IgnoredAny>().map(|_| ())
 }
 
-/// As [`Member::given`], for a type whose plain parts are wrapped in [`AsPlain`].
+/// Reads like [`Member::given`], for a type whose plain parts are wrapped in [`AsPlain`].
 ///
 /// # Errors
-/// As [`Member::given`].
+/// Those of [`Member::given`].
 pub fn given_plain<'de, T: Deserialize<'de>, E: Error>(slot: Option<T>, name: &'static str) -> Result<T, E> {
     slot.map_or_else(|| T::deserialize(Absent(name, PhantomData)), Ok)
 }
 
-/// Stands for a member that is not there: only an `Option` can be read from it.
+/// The deserializer of an absent member: only an `Option` can be read from it.
 struct Absent<E>(&'static str, PhantomData<E>);
 
 impl<'de, E: Error> Deserializer<'de> for Absent<E> {
@@ -175,7 +175,7 @@ impl<'de, E: Error> Deserializer<'de> for Absent<E> {
     }
 }
 
-/// Reads one of `names` as its place; the refusal lists them.
+/// Reads one of `names` as its index. The error lists the names.
 ///
 /// # Errors
 /// Another type, or another text.
@@ -194,9 +194,9 @@ pub fn choice<'de, D: Deserializer<'de>>(deserializer: D, names: &'static [&'sta
     deserializer.deserialize_str(Choice(names))
 }
 
-/// A number or text of Rust itself, as the wire reads it: `31.0` is an integer, U+0000 is in no text.
+/// A number or text type of Rust, with the rules of the wire: `31.0` is an integer, and a text has no U+0000.
 pub trait Plain: Sized {
-    /// Reads it.
+    /// Reads the value.
     fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error>;
 }
 
@@ -230,7 +230,7 @@ impl Plain for String {
     }
 }
 
-/// Reads a `T` as [`Plain`] says.
+/// Reads a `T` by the rules of [`Plain`].
 pub struct AsPlain<T>(T);
 
 impl<'de, T: Plain> Deserialize<'de> for AsPlain<T> {
@@ -251,11 +251,11 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for AsIs<T> {
 /// Reads a tuple `T` from an array of exactly its length.
 pub struct AsTuple<T>(T);
 
-/// Takes [`AsPlain`], [`AsIs`] and [`AsTuple`] off again, also inside containers.
+/// Removes [`AsPlain`], [`AsIs`] and [`AsTuple`], also inside containers.
 pub trait Unwrap {
-    /// The type without it.
+    /// The type without the wrapper.
     type To;
-    /// The value without it.
+    /// Returns the value without the wrapper.
     fn unwrap_plain(self) -> Self::To;
 }
 
@@ -309,7 +309,7 @@ macro_rules! tuples {
 
             impl<$($part: Unwrap),+> Unwrap for AsTuple<($($part,)+)> {
                 type To = ($($part::To,)+);
-                #[allow(non_snake_case, reason = "each part is called like its type")]
+                #[allow(non_snake_case, reason = "each part has the name of its type")]
                 fn unwrap_plain(self) -> Self::To {
                     let ($($part,)+) = self.0;
                     ($($part.unwrap_plain(),)+)

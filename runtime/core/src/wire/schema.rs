@@ -1,4 +1,4 @@
-//! JSON schemas as the attributes write them.
+//! The JSON schemas that the attributes write.
 
 use std::borrow::Cow;
 
@@ -6,9 +6,10 @@ use heck::ToUpperCamelCase as _;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value, json};
 
-/// Puts a doc comment on a schema, unless there is none. A block of JSON in it becomes the schema's example.
+/// Adds a doc comment to a schema, unless it is empty. A block of JSON in the comment becomes the example of the
+/// schema.
 pub fn describe(schema: &mut Schema, doc: &str) {
-    let (text, example) = apart(doc);
+    let (text, example) = split_example(doc);
     if !text.is_empty() {
         schema.insert("description".to_owned(), text.into());
     }
@@ -17,8 +18,8 @@ pub fn describe(schema: &mut Schema, doc: &str) {
     }
 }
 
-/// A doc comment without its first block of ```` ```json ````, and what stands in that, if it is JSON.
-fn apart(doc: &str) -> (String, Option<Value>) {
+/// Returns a doc comment without its first block of ```` ```json ````, and the content of the block if it is JSON.
+fn split_example(doc: &str) -> (String, Option<Value>) {
     const START: &str = "```json\n";
     const END: &str = "\n```";
     if let Some((before, rest)) = doc.split_once(START)
@@ -32,10 +33,10 @@ fn apart(doc: &str) -> (String, Option<Value>) {
     (doc.to_owned(), None)
 }
 
-/// Makes the schema of a member: [`OutMember::schema`](super::object::OutMember::schema) of its type.
+/// Returns the schema of a member: [`OutMember::schema`](super::object::OutMember::schema) of its type.
 pub type SchemaOf = fn(&mut SchemaGenerator, bool) -> Schema;
 
-/// The schema of an object with named members, under way.
+/// A builder of the schema of an object with named members.
 pub struct ObjectSchema {
     doc: &'static str,
     properties: Map<String, Value>,
@@ -43,12 +44,12 @@ pub struct ObjectSchema {
 }
 
 impl ObjectSchema {
-    /// An object without members yet.
+    /// Creates a builder without members.
     pub fn new(doc: &'static str) -> Self {
         Self { doc, properties: Map::new(), required: Vec::new() }
     }
 
-    /// A member that always has this text: the tag of a variant.
+    /// Adds a member that always has this text: the tag of a variant.
     #[must_use]
     pub fn tag(mut self, name: &str, text: &str) -> Self {
         self.required.push(name.into());
@@ -59,7 +60,7 @@ impl ObjectSchema {
         self
     }
 
-    /// A member that must be there.
+    /// Adds a required member.
     #[must_use]
     pub fn required(mut self, generator: &mut SchemaGenerator, name: &str, doc: &str, of: SchemaOf) -> Self {
         self.required.push(name.into());
@@ -67,7 +68,7 @@ impl ObjectSchema {
         self.with(name, schema, doc)
     }
 
-    /// A member that may be absent; one that comes in may also be null, one that goes out never is.
+    /// Adds an optional member. It may be null in arguments, but not in results.
     #[must_use]
     pub fn optional(self, generator: &mut SchemaGenerator, name: &str, doc: &str, of: SchemaOf) -> Self {
         let nullable = generator.contract().is_deserialize();
@@ -75,7 +76,7 @@ impl ObjectSchema {
         self.with(name, schema, doc)
     }
 
-    /// A member that stands for `default` when it is absent; one that comes in may also be null, which is the same.
+    /// Adds a member that has the value `default` if it is absent. In arguments, null means the same.
     #[must_use]
     pub fn or(
         mut self,
@@ -96,7 +97,8 @@ impl ObjectSchema {
         self.with(name, schema, doc)
     }
 
-    /// What the member means comes first, then what its type says of itself first (its unit, its form).
+    /// Adds a member. Its own description comes first, and then the first paragraph of its type's description (the
+    /// unit, the form).
     fn with(mut self, name: &str, mut schema: Schema, doc: &str) -> Self {
         match schema.get("description").and_then(Value::as_str) {
             Some(of_type) if !doc.is_empty() => {
@@ -110,7 +112,7 @@ impl ObjectSchema {
         self
     }
 
-    /// The schema: no member beside these.
+    /// Returns the schema, which allows no other members.
     pub fn finish(self) -> Schema {
         let mut schema = json_schema!({ "type": "object", "additionalProperties": false });
         schema.insert("properties".to_owned(), self.properties.into());
@@ -122,7 +124,7 @@ impl ObjectSchema {
     }
 }
 
-/// The schema of a text out of a list; `docs` says what each of them means, where it says anything.
+/// Returns the schema of a text from a list. `docs` has their descriptions, which may be empty.
 pub fn one_of(doc: &str, names: &[&str], docs: &[&str]) -> Schema {
     let mut text = doc.to_owned();
     for (name, doc) in names.iter().zip(docs).filter(|(_, doc)| !doc.is_empty()) {
@@ -136,22 +138,22 @@ pub fn one_of(doc: &str, names: &[&str], docs: &[&str]) -> Schema {
     schema
 }
 
-/// The schema of an object whose tag says which of several variants it is, under way.
+/// A builder of the schema of a tagged union.
 pub struct UnionSchema {
     doc: &'static str,
     tag: &'static str,
     variants: Vec<Value>,
-    /// The variants that are described under a name, by their text in the tag.
+    /// The references of named variants, by their tag.
     mapping: Map<String, Value>,
 }
 
 impl UnionSchema {
-    /// A union without variants yet.
+    /// Creates a builder without variants.
     pub fn new(doc: &'static str, tag: &'static str) -> Self {
         Self { doc, tag, variants: Vec::new(), mapping: Map::new() }
     }
 
-    /// A variant, whose schema is that of `T`.
+    /// Adds a variant with the schema of `T`.
     #[must_use]
     pub fn variant<T: JsonSchema>(mut self, generator: &mut SchemaGenerator, text: &str) -> Self {
         let schema = generator.subschema_for::<T>().to_value();
@@ -162,7 +164,7 @@ impl UnionSchema {
         self
     }
 
-    /// The schema: exactly one of the variants, with the discriminator of OpenAPI.
+    /// Returns the schema: exactly one of the variants, with the discriminator of OpenAPI.
     pub fn finish(self) -> Schema {
         let mut discriminator = json!({ "propertyName": self.tag });
         if !self.mapping.is_empty() {
@@ -174,7 +176,7 @@ impl UnionSchema {
     }
 }
 
-/// A type under a name in schemas: what the attributes submit, collected at start.
+/// A named type of the schemas, which the attributes submit and the start collects.
 pub struct SubmittedType {
     /// Returns the name.
     pub name: fn() -> Cow<'static, str>,
@@ -187,18 +189,18 @@ pub struct SubmittedType {
 }
 inventory::collect!(SubmittedType);
 
-/// The name of the type `name` of a module, in clients and in OpenAPI: the modules below the crate, then the type.
+/// Returns the name of a type in clients and in OpenAPI: the modules below the crate, and then the type.
 pub fn type_name(module: &str, name: &str) -> String {
     let modules = module.split("::").skip(1).map(|module| module.trim_start_matches("r#").to_upper_camel_case());
     modules.chain([name.to_owned()]).collect()
 }
 
-/// The name of the type of a table's rows.
+/// Returns the name of the type of a table's rows.
 pub fn row_type_name(table: &str) -> String {
     format!("{}Row", table.to_upper_camel_case())
 }
 
-/// The name of the type of the ids with this prefix.
+/// Returns the name of the type of the ids with this prefix.
 pub fn id_type_name(prefix: &str) -> String {
     format!("{}Id", prefix.to_upper_camel_case())
 }
@@ -209,7 +211,7 @@ mod tests {
     use crate::wire::object::OutMember;
 
     #[test]
-    fn name_of_a_type_is_made_of_its_modules_below_the_crate() {
+    fn name_of_a_type_has_its_modules_below_the_crate() {
         assert_eq!(type_name("app::meetings::web_rtc::r#type", "CreateMeeting"), "MeetingsWebRtcTypeCreateMeeting");
         assert_eq!(type_name("app", "Place"), "Place");
         assert_eq!(row_type_name("meetingParticipants"), "MeetingParticipantsRow");
@@ -217,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_of_json_is_the_example_and_not_the_text() {
+    fn block_of_json_becomes_the_example() {
         let mut schema = Schema::default();
         describe(&mut schema, "A name.\n\n```json\n{\"a\":\n 1}\n```\n\nMore.");
         assert_eq!(schema.clone().to_value(), json!({ "description": "A name.\n\nMore.", "examples": [{ "a": 1 }] }));
@@ -226,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_member_says_what_it_means_and_then_its_unit() {
+    fn description_of_a_member_comes_before_its_unit() {
         let mut generator = SchemaGenerator::default();
         let of = <crate::clock::Millis as OutMember>::schema;
         let schema = ObjectSchema::new("").required(&mut generator, "at", "When it ends.", of).finish();

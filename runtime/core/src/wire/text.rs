@@ -1,4 +1,4 @@
-//! Texts: their length, white space, pattern, and the check of their own that a value type may have.
+//! Texts: their length, white space, pattern, and the custom check of a value type.
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -10,29 +10,29 @@ use serde::de::{Error, Visitor};
 
 use super::invalid::{Invalid, shown};
 
-/// What a text must be. Lengths are in Unicode scalar values; U+0000 is always refused.
+/// The rule of a text. Lengths are in Unicode scalar values. U+0000 is always invalid.
 #[derive(Clone, Copy)]
 pub struct TextRule {
-    /// Whether white space (Unicode's) at both ends is dropped before anything else is looked at.
+    /// True if Unicode white space at both ends is removed before the checks.
     pub trim: bool,
-    /// The least number of characters.
+    /// The minimum number of characters.
     pub chars_min: usize,
-    /// The greatest number of characters.
+    /// The maximum number of characters.
     pub chars_max: usize,
-    /// The whole sentence for a text below `chars_min`.
+    /// The complete message for a text below `chars_min`.
     pub too_short: Option<&'static str>,
-    /// The whole sentence for a text above `chars_max`.
+    /// The complete message for a text above `chars_max`.
     pub too_long: Option<&'static str>,
-    /// What a part of it must match (anchor it with `^` and `$` to mean the whole).
+    /// A pattern that a part of the text must match. Anchor it with `^` and `$` for the whole text.
     pub pattern: Option<&'static Pattern>,
-    /// What it must be, in words that follow "must be", instead of words made of the bounds.
+    /// Words that follow "must be" in messages, instead of words generated from the bounds.
     pub expected: Option<&'static str>,
-    /// Normalizes a text that passed the rest, or says why it is refused.
+    /// Normalizes a text that passed the other checks, or returns the error message.
     pub check: Option<fn(String) -> Result<String, String>>,
 }
 
 impl TextRule {
-    /// Any text.
+    /// Allows any text.
     pub const ANY: TextRule = TextRule {
         trim: false,
         chars_min: 0,
@@ -44,25 +44,25 @@ impl TextRule {
         check: None,
     };
 
-    /// The text as its type keeps it.
+    /// Returns the normalized text if it obeys the rule.
     ///
     /// # Errors
-    /// Why it is refused.
+    /// The rule that the text breaks.
     pub fn apply(&self, text: impl AsRef<str> + Into<String>) -> Result<String, Invalid> {
         let whole = text.as_ref();
-        let kept = if self.trim { whole.trim() } else { whole };
-        self.look_at(kept)?;
-        let kept = if kept.len() == whole.len() { text.into() } else { kept.to_owned() };
+        let trimmed = if self.trim { whole.trim() } else { whole };
+        self.check_bounds(trimmed)?;
+        let trimmed = if trimmed.len() == whole.len() { text.into() } else { trimmed.to_owned() };
         match self.check {
-            None => Ok(kept),
+            None => Ok(trimmed),
             Some(check) => {
-                let got = shown(&kept);
-                check(kept).map_err(|why| with_got(why, &got))
+                let got = shown(&trimmed);
+                check(trimmed).map_err(|why| with_got(why, &got))
             }
         }
     }
 
-    fn look_at(&self, text: &str) -> Result<(), Invalid> {
+    fn check_bounds(&self, text: &str) -> Result<(), Invalid> {
         if text.contains('\0') {
             return Err(Invalid::must_be("a text without U+0000", shown(text)));
         }
@@ -86,7 +86,7 @@ impl TextRule {
         }
     }
 
-    /// The JSON schema of such a text.
+    /// Returns the JSON schema of such a text.
     pub fn schema(&self, doc: &str) -> Schema {
         let mut schema = json_schema!({ "type": "string" });
         if self.chars_min > 0 {
@@ -103,7 +103,7 @@ impl TextRule {
     }
 }
 
-/// What it must be, in words that follow "must be".
+/// Formats the rule as words that follow "must be".
 impl fmt::Display for TextRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(expected) = self.expected {
@@ -128,7 +128,7 @@ fn plural(count: usize) -> &'static str {
     if count == 1 { "" } else { "s" }
 }
 
-/// A refusal by a type's own check: "must be …" says what came as well.
+/// Returns the error of a custom check. A message "must be …" also shows the value.
 fn with_got(why: String, got: &str) -> Invalid {
     if why.starts_with("must be ") && !why.contains("(got ") {
         Invalid::new(format!("{why} (got {got})"))
@@ -137,21 +137,21 @@ fn with_got(why: String, got: &str) -> Invalid {
     }
 }
 
-/// A regular expression, compiled when it is first needed. `#[value]` has compiled it once before.
+/// A regular expression that is compiled at its first use. `#[value]` has checked that it compiles.
 pub struct Pattern {
     source: &'static str,
     compiled: OnceLock<Regex>,
 }
 
 impl Pattern {
-    /// The expression `source`.
+    /// Creates a pattern from `source`.
     pub const fn new(source: &'static str) -> Self {
         Self { source, compiled: OnceLock::new() }
     }
 
     fn matches(&self, text: &str) -> bool {
         let compiled = self.compiled.get_or_init(|| {
-            Regex::new(self.source).expect("#[value] refuses a pattern that is not a regular expression")
+            Regex::new(self.source).expect("#[value] rejects a pattern that is not a regular expression")
         });
         compiled.is_match(text)
     }
@@ -178,10 +178,10 @@ pub fn text<'de, D: Deserializer<'de>>(deserializer: D, rule: &TextRule) -> Resu
     deserializer.deserialize_string(Text(rule))
 }
 
-/// The place of `text` in `names`.
+/// Returns the index of `text` in `names`.
 ///
 /// # Errors
-/// "must be one of …" if it is none of them.
+/// "must be one of …" for any other text.
 pub fn one_of(text: &str, names: &[&str]) -> Result<usize, Invalid> {
     names
         .iter()
@@ -195,42 +195,42 @@ mod tests {
 
     const SHORT: TextRule = TextRule { trim: true, chars_min: 1, chars_max: 5, ..TextRule::ANY };
 
-    fn refusal(rule: &TextRule, text: &str) -> String {
+    fn message(rule: &TextRule, text: &str) -> String {
         rule.apply(text).unwrap_err().to_string()
     }
 
     #[test]
     fn lengths_count_characters_after_trimming_unicode_white_space() {
         assert_eq!(SHORT.apply("\u{a0} äöü€𝄞\u{3000}\n").unwrap(), "äöü€𝄞");
-        assert_eq!(refusal(&SHORT, "\u{3000}\t "), "must be a text of 1 to 5 characters (got 0 characters)");
-        assert_eq!(refusal(&SHORT, "abcdef"), "must be a text of 1 to 5 characters (got 6 characters)");
+        assert_eq!(message(&SHORT, "\u{3000}\t "), "must be a text of 1 to 5 characters (got 0 characters)");
+        assert_eq!(message(&SHORT, "abcdef"), "must be a text of 1 to 5 characters (got 6 characters)");
         let untrimmed = TextRule { trim: false, ..SHORT };
         assert_eq!(untrimmed.apply(" a ").unwrap(), " a ");
     }
 
     #[test]
-    fn sentences_of_its_own_replace_the_made_ones() {
+    fn custom_messages_replace_the_generated_ones() {
         let rule = TextRule { too_short: Some("It cannot be empty"), too_long: Some("It is too long"), ..SHORT };
-        assert_eq!(refusal(&rule, ""), "It cannot be empty");
-        assert_eq!(refusal(&rule, "abcdef"), "It is too long");
+        assert_eq!(message(&rule, ""), "It cannot be empty");
+        assert_eq!(message(&rule, "abcdef"), "It is too long");
     }
 
     #[test]
-    fn u0000_is_refused_everywhere() {
-        assert_eq!(refusal(&TextRule::ANY, "a\0b"), r#"must be a text without U+0000 (got "a\0b")"#);
+    fn u0000_is_always_invalid() {
+        assert_eq!(message(&TextRule::ANY, "a\0b"), r#"must be a text without U+0000 (got "a\0b")"#);
     }
 
     #[test]
-    fn a_pattern_and_a_check_say_what_came() {
+    fn errors_of_patterns_and_checks_show_the_value() {
         static SLUG: Pattern = Pattern::new("^[a-z]+$");
         let rule = TextRule { pattern: Some(&SLUG), ..TextRule::ANY };
-        assert_eq!(refusal(&rule, "A1"), r#"must be a text that matches ^[a-z]+$ (got "A1")"#);
+        assert_eq!(message(&rule, "A1"), r#"must be a text that matches ^[a-z]+$ (got "A1")"#);
         let rule = TextRule { expected: Some("a slug"), ..rule };
-        assert_eq!(refusal(&rule, "A1"), r#"must be a slug (got "A1")"#);
+        assert_eq!(message(&rule, "A1"), r#"must be a slug (got "A1")"#);
         let rule = TextRule { check: Some(|_| Err("must be a URL".to_owned())), ..TextRule::ANY };
-        assert_eq!(refusal(&rule, "x"), r#"must be a URL (got "x")"#);
+        assert_eq!(message(&rule, "x"), r#"must be a URL (got "x")"#);
         let rule = TextRule { check: Some(|_| Err("Not today".to_owned())), ..TextRule::ANY };
-        assert_eq!(refusal(&rule, "x"), "Not today");
+        assert_eq!(message(&rule, "x"), "Not today");
         let rule = TextRule { check: Some(|text| Ok(text.to_lowercase())), ..TextRule::ANY };
         assert_eq!(rule.apply("ABC").unwrap(), "abc");
     }

@@ -1,4 +1,4 @@
-//! Objects whose tag says which of several variants they are: `{"type": "moved", "to": "Turin"}`.
+//! Tagged unions: objects whose tag selects one of several variants, such as `{"type": "moved", "to": "Turin"}`.
 
 use std::vec;
 
@@ -8,14 +8,14 @@ use serde_json::Value;
 
 use super::object::choice;
 
-/// What stands before and behind the path of a member in an error: see [`at`].
+/// The text before and after the path of a member in an error; see [`at`].
 const AT: (&str, &str) = ("at `", "`: ");
 
-/// Reads the members of an object up to its tag, and returns the place of the tag's text in `texts` with the other
-/// members, those before the tag too.
+/// Reads the members of an object up to its tag. Returns the index of the tag's text in `texts` and all other members,
+/// including those before the tag.
 ///
 /// # Errors
-/// No tag, or none of the texts.
+/// The tag is missing or is not one of `texts`.
 pub fn tagged<'de, A: MapAccess<'de>>(
     mut map: A,
     tag: &'static str,
@@ -39,7 +39,7 @@ pub fn tagged<'de, A: MapAccess<'de>>(
     Err(A::Error::missing_field(tag))
 }
 
-/// The members of an object beside its tag.
+/// The members of an object without its tag.
 pub struct Members<A> {
     before: vec::IntoIter<(String, Value)>,
     /// The member of `before` whose name was read.
@@ -65,7 +65,7 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Members<A> {
         let Some((name, value)) = self.value.take() else { return self.rest.next_value_seed(seed) };
         let mut track = serde_path_to_error::Track::new();
         seed.deserialize(serde_path_to_error::Deserializer::new(value, &mut track)).map_err(|error| {
-            // The reader around this one knows the path up to here, and not the one within a value that was set aside.
+            // The outer reader knows the path up to this object, but not the path within a buffered value.
             let within = track.path().to_string();
             let path = match within.as_str() {
                 "." => name,
@@ -77,7 +77,7 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Members<A> {
     }
 }
 
-/// The path that an error of a member before the tag begins with, and the rest of its text.
+/// Splits the error of a member before the tag into its path and the rest of its text.
 pub fn at(text: &str) -> Option<(&str, &str)> {
     text.strip_prefix(AT.0)?.split_once(AT.1)
 }

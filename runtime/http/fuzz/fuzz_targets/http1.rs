@@ -1,9 +1,9 @@
-//! No two readers of one connection disagree on where a request ends.
+//! Checks that no two readers of one connection disagree on where a request ends.
 //!
-//! The strict reader decides which bytes hyper gets. For any bytes, in any pieces:
+//! The strict reader determines which bytes hyper gets. For any bytes, in any pieces:
 //!
-//! - hyper sees the requests that the reader accepts, with the same bodies, and no other;
-//! - a reader by the rules of llhttp, as a proxy in front may have it, ends each of them at the same byte or refuses it.
+//! - hyper reads the requests that the reader accepts, with the same bodies, and no others;
+//! - a reader by the rules of llhttp, such as a proxy in front, ends each of them at the same byte or rejects it.
 
 #![no_main]
 
@@ -26,13 +26,13 @@ use hyper_util::rt::TokioIo;
 use libfuzzer_sys::fuzz_target;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// What the reader puts in the place of a request that it refuses.
+/// The target of the request that replaces a rejected one.
 const STAND_IN: &str = "*";
 
-/// A socket whose other end has sent all of its bytes and takes everything.
+/// A socket whose peer has sent all its bytes and reads everything.
 struct Sent<'a> {
     left: &'a [u8],
-    /// Bytes that a read returns at most.
+    /// Largest number of bytes per read.
     piece: usize,
 }
 
@@ -65,7 +65,7 @@ thread_local! {
         tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
 }
 
-/// Target and whole body of each request that hyper sees.
+/// Returns the target and the complete body of each request that hyper reads.
 fn seen_by_hyper(bytes: &[u8], piece: usize) -> Vec<(String, Bytes)> {
     let seen = Rc::new(RefCell::new(Vec::new()));
     let service = service_fn(|request: Request<Incoming>| {
@@ -84,14 +84,14 @@ fn seen_by_hyper(bytes: &[u8], piece: usize) -> Vec<(String, Bytes)> {
     RUNTIME.with(|runtime| {
         runtime.block_on(async {
             let stream = TokioIo::new(guarded(Sent { left, piece }, first));
-            // A refused request ends the connection with an error, which is nothing to compare.
+            // A rejected request ends the connection with an error, which is not compared.
             drop(http1.serve_connection(stream, service).await);
         });
     });
     seen.take()
 }
 
-/// The body without the framing of its chunks.
+/// Returns the body without the framing of its chunks.
 fn decoded(bytes: &[u8], request: &Framed) -> Vec<u8> {
     let mut left = &bytes[request.body.clone()];
     if !request.is_chunked {
@@ -121,8 +121,8 @@ fuzz_target!(|input: &[u8]| {
     }
     let seen = seen_by_hyper(bytes, piece);
     let seen: Vec<_> = seen.iter().filter(|(target, _)| target != STAND_IN).collect();
-    assert!(seen.len() <= accepted.len(), "hyper sees a request that was not accepted: {seen:?}");
+    assert!(seen.len() <= accepted.len(), "hyper reads a request that was not accepted: {seen:?}");
     for ((_, body), request) in seen.iter().zip(&accepted) {
-        assert_eq!(body[..], decoded(bytes, request)[..], "hyper reads another body");
+        assert_eq!(body[..], decoded(bytes, request)[..], "hyper reads a different body");
     }
 });

@@ -1,8 +1,10 @@
-//! Where requests end by the rules of llhttp, the parser of Node.js and of proxies that build on it, in its strict mode.
+//! The ends of requests by the rules of llhttp in its strict mode. llhttp is the parser of Node.js and of proxies that
+//! build on it.
 //!
-//! Written from its documentation, apart from the reader under test, and simple: it has all bytes at hand.
+//! This reader follows llhttp's documentation and shares no code with the reader under test. It is simple because it
+//! has all bytes.
 
-/// The ends of the whole requests at the beginning of `bytes`, up to the first one that llhttp refuses.
+/// Returns the ends of the complete requests at the beginning of `bytes`, up to the first one that llhttp rejects.
 pub fn ends(bytes: &[u8]) -> Vec<usize> {
     let (mut ends, mut at) = (Vec::new(), 0);
     while let Some(end) = request(bytes, at) {
@@ -12,7 +14,7 @@ pub fn ends(bytes: &[u8]) -> Vec<usize> {
     ends
 }
 
-/// A line that ends in CR LF, and where the next one begins.
+/// Returns a line that ends in CR LF, and the beginning of the next line.
 fn line(bytes: &[u8], at: usize) -> Option<(&[u8], usize)> {
     let rest = bytes.get(at..)?;
     let end = rest.iter().position(|byte| matches!(byte, b'\r' | b'\n'))?;
@@ -23,16 +25,16 @@ fn is_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
 
-/// What the fields of a head say of its body.
+/// The framing fields of a head.
 #[derive(Default)]
-struct Fields {
+struct FramingFields {
     length: Option<u64>,
     encodings: Vec<Vec<u8>>,
 }
 
-/// Reads fields up to the blank line; `None` for what llhttp refuses, or if it is not whole.
-fn fields(bytes: &[u8], mut at: usize) -> Option<(Fields, usize)> {
-    let mut found = Fields::default();
+/// Reads fields up to the blank line. Returns `None` if llhttp rejects them or they are incomplete.
+fn fields(bytes: &[u8], mut at: usize) -> Option<(FramingFields, usize)> {
+    let mut found = FramingFields::default();
     loop {
         let (field, next) = line(bytes, at)?;
         at = next;
@@ -41,13 +43,13 @@ fn fields(bytes: &[u8], mut at: usize) -> Option<(Fields, usize)> {
         }
         let colon = field.iter().position(|byte| *byte == b':').filter(|colon| *colon > 0)?;
         let (name, value) = (field[..colon].to_ascii_lowercase(), field[colon + 1..].trim_ascii());
-        // A folded line begins with white space, which is no token.
+        // A folded line begins with white space, which is not a token.
         if !name.iter().all(|byte| is_token(*byte)) || value.iter().any(|byte| *byte == 0x7f || (*byte < 0x20 && *byte != b'\t')) {
             return None;
         }
         match &name[..] {
             b"content-length" => {
-                // A second length is refused, also an equal one.
+                // llhttp rejects a second length, also an equal one.
                 let is_number = !value.is_empty() && value.iter().all(u8::is_ascii_digit);
                 if found.length.is_some() || !is_number {
                     return None;
@@ -60,7 +62,7 @@ fn fields(bytes: &[u8], mut at: usize) -> Option<(Fields, usize)> {
     }
 }
 
-/// The end of a request that begins at `at`.
+/// Returns the end of a request that begins at `at`.
 fn request(bytes: &[u8], mut at: usize) -> Option<usize> {
     while bytes.get(at..at + 2) == Some(b"\r\n") {
         at += 2;
@@ -77,7 +79,7 @@ fn request(bytes: &[u8], mut at: usize) -> Option<usize> {
         let length = usize::try_from(fields.length.unwrap_or(0)).ok()?;
         return start.checked_add(length).filter(|end| *end <= bytes.len());
     }
-    // A length beside an encoding is refused, and so is a request whose last encoding is not `chunked`.
+    // llhttp rejects a length together with an encoding, and a request whose last encoding is not `chunked`.
     let last = fields.encodings.last()?.rsplit(|byte| *byte == b',').next()?.trim_ascii();
     if fields.length.is_some() || last != b"chunked" {
         return None;
@@ -85,7 +87,7 @@ fn request(bytes: &[u8], mut at: usize) -> Option<usize> {
     chunks(bytes, start)
 }
 
-/// The end of a body in chunks, behind its trailers.
+/// Returns the end of a chunked body, after its trailers.
 fn chunks(bytes: &[u8], mut at: usize) -> Option<usize> {
     loop {
         let (head, next) = line(bytes, at)?;

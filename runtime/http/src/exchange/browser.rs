@@ -1,4 +1,4 @@
-//! What a browser says of the page that asks, for routes that only the server's own pages use.
+//! The data that a browser sends about the requesting page, for routes that only the server's own pages use.
 
 use std::net::SocketAddr;
 
@@ -11,27 +11,27 @@ use super::connection_facts::ConnectionFacts;
 use super::headers::Headers;
 use super::origin::Origin;
 
-/// In which an own page sends the secret that it keeps beside its cookie.
+/// The header in which a page of this server sends its secret, in addition to its cookie.
 const X_CONVOKE_CONSOLE: HeaderName = HeaderName::from_static("x-convoke-console");
-/// In which a trusted proxy says how it was spoken to.
+/// The header in which a trusted proxy reports the scheme of the client's request.
 const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 
-/// What a browser says of the page that asks, and what is known of the way between.
+/// The data that a browser sends about the requesting page, and the properties of its connection.
 #[derive(Clone, Debug)]
 pub struct Browser {
-    /// The host that it asked, with its port if it is not the usual one; none if a request names two.
+    /// The requested host, with its port if that is not the default. `None` if the request names two hosts.
     pub host: Option<String>,
-    /// The address that its connection was made to.
+    /// The local address of the connection.
     pub local: Option<SocketAddr>,
     /// The origin of the page.
     pub origin: Option<HeaderValue>,
     /// The cookies, as sent.
     pub cookies: String,
-    /// The secret that the page keeps.
+    /// The secret of the page.
     pub secret: Option<HeaderValue>,
-    /// Whether nobody on the way can read along: TLS to here, or to a trusted proxy.
+    /// True if the connection is encrypted up to this server or up to a trusted proxy.
     pub is_secure: bool,
-    /// Whether the request was made on this machine, to one of its own names, by no proxy.
+    /// True if the request comes from this machine, to one of its loopback names, without a proxy.
     pub is_local: bool,
 }
 
@@ -50,9 +50,9 @@ impl Browser {
     }
 }
 
-/// True if the request was made on this machine, to one of its own names, by no proxy.
+/// True if the request comes from this machine, to one of its loopback names, without a proxy.
 pub(crate) fn is_local(connection: &ConnectionFacts, parts: &Parts, fields: &Headers<'_>) -> bool {
-    connection.peer.is_loopback() && !fields.is_forwarded && is_asked_by_loopback_name(&parts.uri, fields)
+    connection.peer.is_loopback() && !fields.is_forwarded && has_loopback_host(&parts.uri, fields)
 }
 
 /// True if the origin is that of this server, as the client reached it.
@@ -62,8 +62,8 @@ pub(crate) fn is_own(connection: &ConnectionFacts, parts: &Parts, fields: &Heade
     origin.zip(own).is_some_and(|(origin, (scheme, host))| origin.is_own(scheme, &host))
 }
 
-/// The scheme by which the client reached this server. `None` if that is not known: over clear text, a proxy that is not
-/// trusted, or does not say so, may have ended TLS.
+/// The scheme of the client's request. `None` if it is unknown: before clear text, a proxy that is not trusted, or that
+/// does not report the scheme, may have ended TLS.
 fn scheme(connection: &ConnectionFacts, parts: &Parts) -> Option<&'static str> {
     if connection.is_encrypted {
         return Some("https");
@@ -73,13 +73,13 @@ fn scheme(connection: &ConnectionFacts, parts: &Parts) -> Option<&'static str> {
     schemes.into_iter().find(|scheme| said.eq_ignore_ascii_case(scheme.as_bytes()))
 }
 
-/// Returns the field if the request has it once.
+/// Returns the field if the request has it exactly once.
 fn once<'a>(parts: &'a Parts, name: &HeaderName) -> Option<&'a HeaderValue> {
     let mut values = parts.headers.get_all(name).iter();
     values.next().filter(|_| values.next().is_none())
 }
 
-/// The host of the target and of the `Host` field, which must not differ.
+/// The host of the target or the `Host` field; `None` if the two differ.
 fn host(parts: &Parts, fields: &Headers<'_>) -> Option<String> {
     let target = parts.uri.authority().map(|authority| authority.as_str());
     let field = match fields.host.once() {
@@ -92,9 +92,9 @@ fn host(parts: &Parts, fields: &Headers<'_>) -> Option<String> {
     }
 }
 
-/// Whether the host that a request names, in its target or its `Host` field, is this machine as seen by itself. A proxy
-/// in front is asked by another name, and so is a browser that a page made ask (DNS rebinding).
-fn is_asked_by_loopback_name(uri: &Uri, fields: &Headers<'_>) -> bool {
+/// Returns true if the target and the `Host` field of a request name this machine by a loopback name. A request through
+/// a proxy has another host, and so has a request that a foreign page caused by DNS rebinding.
+fn has_loopback_host(uri: &Uri, fields: &Headers<'_>) -> bool {
     let target = uri.authority().map(|authority| authority.as_str());
     let field = fields.host.once().map(|host| host.to_str().unwrap_or_default());
     let mut named = target.into_iter().chain(field).peekable();

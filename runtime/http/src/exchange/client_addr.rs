@@ -1,4 +1,4 @@
-//! Who is at the other end: the client's address behind trusted proxies.
+//! The address of a client behind trusted proxies.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -6,17 +6,17 @@ use hyper::HeaderMap;
 use hyper::header::HeaderName;
 use ipnet::IpNet;
 
-/// The field in which proxies say whom they forward for.
+/// The field in which proxies report the client.
 pub(crate) const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
-/// The networks whose word about other addresses is taken.
+/// The networks of the trusted proxies.
 pub(crate) struct Proxies(pub(crate) Vec<IpNet>);
 
 impl Proxies {
-    /// The client of a request that came over a socket from `peer`.
+    /// The client of a request from the socket `peer`.
     ///
-    /// Each proxy appends whom it forwards for, so the list is read from its end: the first address that is not
-    /// itself a trusted proxy is the client. What stands left of it was written by the client and proves nothing.
+    /// Each proxy appends the address that it forwards for, so the list is read from its end. The first address that is
+    /// not a trusted proxy is the client. The client may have written everything to the left of it.
     pub(crate) fn client(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
         let mut client = peer;
         if !self.trust(client) {
@@ -35,18 +35,18 @@ impl Proxies {
         client
     }
 
-    /// Whether `address` is a trusted proxy's.
+    /// True if `address` belongs to a trusted proxy.
     pub(crate) fn trust(&self, address: IpAddr) -> bool {
         self.0.iter().any(|network| network.contains(&address))
     }
 }
 
-/// The socket's peer; an IPv4 client of a dual-stack listener is an IPv4 address.
+/// The peer of a socket, with an IPv4-mapped address as IPv4.
 pub(crate) fn canonical(peer: SocketAddr) -> SocketAddr {
     SocketAddr::new(peer.ip().to_canonical(), peer.port())
 }
 
-/// Whether a host, with or without a port, is a name or an address by which only this machine is reached.
+/// True if a host, with or without a port, is a loopback name or address.
 pub(crate) fn names_this_machine(authority: &str) -> bool {
     let host = match authority.rsplit_once(':') {
         Some((host, port)) if !port.is_empty() && port.bytes().all(|digit| digit.is_ascii_digit()) => host,
@@ -58,7 +58,7 @@ pub(crate) fn names_this_machine(authority: &str) -> bool {
         || host.parse::<Ipv4Addr>().is_ok_and(|address| address.is_loopback())
 }
 
-/// What limits count by. A household or a server has a /64 of IPv6 addresses to choose from, so those count as one.
+/// The address that limits count by. A household or a server has a /64 of IPv6 addresses, so they count as one address.
 pub fn counted_as(address: IpAddr) -> IpAddr {
     match address {
         IpAddr::V4(_) => address,
@@ -89,21 +89,21 @@ mod tests {
     }
 
     #[test]
-    fn only_a_trusted_proxy_is_believed() {
+    fn only_a_trusted_proxy_may_name_the_client() {
         assert_eq!(client("192.0.2.9", &["203.0.113.7"]), "192.0.2.9");
         assert_eq!(client("10.0.0.1", &["203.0.113.7"]), "203.0.113.7");
         assert_eq!(client("10.0.0.1", &[]), "10.0.0.1");
     }
 
     #[test]
-    fn the_list_is_read_from_its_end_and_what_the_client_wrote_is_ignored() {
+    fn list_is_read_from_its_end_and_entries_of_the_client_are_ignored() {
         assert_eq!(client("10.0.0.1", &["1.1.1.1, 203.0.113.7, 10.2.3.4"]), "203.0.113.7");
         assert_eq!(client("10.0.0.1", &["1.1.1.1", "203.0.113.7:4711", "[2001:db8::1]:80"]), "203.0.113.7");
         assert_eq!(client("10.0.0.1", &["1.1.1.1, nonsense, 10.2.3.4"]), "10.2.3.4");
     }
 
     #[test]
-    fn a_neighbourhood_of_ipv6_counts_as_one() {
+    fn ipv6_addresses_of_one_64_bit_prefix_count_as_one() {
         let of = |text: &str| counted_as(text.parse().unwrap());
         assert_eq!(of("2001:db8:1:2:3::4"), of("2001:db8:1:2::9"));
         assert_ne!(of("2001:db8:1:2::9"), of("2001:db8:1:3::9"));

@@ -1,7 +1,7 @@
-//! What the HTTP clients of the widespread convention expect beyond the envelope.
+//! The error form that Convex HTTP clients expect in addition to the envelope.
 //!
-//! They take a success and a function's own error as everybody does. Of any other status they read `code` and `message`
-//! beside each other at the top of the body; for a client that says that it is such a one, they stand there too.
+//! They read a success and a function's own error from the envelope. For any other status they read `code` and
+//! `message` at the top level of the body, so a request with their header gets both there too.
 
 use hyper::HeaderMap;
 use hyper::header::HeaderName;
@@ -9,15 +9,15 @@ use serde_json::{Map, Value};
 
 use super::reply::{JSON, Reply};
 
-/// The field by which such a client names itself and its version.
+/// The field with the name and the version of such a client.
 const CLIENT: HeaderName = HeaderName::from_static("convex-client");
 
-/// Whether a request comes from such a client.
+/// True if a request comes from such a client.
 pub(crate) fn is_convex_client(headers: &HeaderMap) -> bool {
     headers.contains_key(CLIENT)
 }
 
-/// The reply with what such a client reads of it.
+/// Adds `code` and `message` at the top level of an error reply.
 pub(crate) fn in_convex_form(reply: Reply) -> Reply {
     if reply.status < 400 || reply.content_type != JSON {
         return reply;
@@ -38,12 +38,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_refusal_gets_its_code_and_message_at_the_top_and_a_function_s_error_stays_as_it_is() {
+    fn rejection_gets_code_and_message_at_the_top_and_a_function_s_error_is_unchanged() {
         let body = r#"{"status":"error","errorMessage":"No","errorData":{"code":"FORBIDDEN","a":1},"logLines":[]}"#;
-        let told: Value =
+        let converted: Value =
             serde_json::from_slice(&in_convex_form(Reply::json(503, body)).body.whole().unwrap()).unwrap();
         assert_eq!(
-            told,
+            converted,
             json!({
                 "status": "error", "errorMessage": "No", "errorData": { "code": "FORBIDDEN", "a": 1 }, "logLines": [],
                 "code": "FORBIDDEN", "message": "No",

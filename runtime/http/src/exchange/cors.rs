@@ -1,4 +1,4 @@
-//! Which pages of other origins may call (the Fetch standard's CORS protocol).
+//! The CORS protocol of the Fetch standard: the pages of other origins that may call.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -15,27 +15,27 @@ use tokio::time::Instant;
 use super::client_addr;
 use super::origin::Origin;
 
-/// A refused origin is logged once in this time.
+/// A rejected origin is logged once per this interval.
 const LOG_INTERVAL: Duration = Duration::from_secs(60);
-/// Refused origins that are remembered; further ones are not logged until the time of others is over.
+/// Largest number of rejected origins in the log interval. Further origins are not logged.
 const LOGGED_MAX: usize = 256;
 
-/// The origins whose pages may read what calls answer.
+/// The origins whose pages may read the responses of calls.
 ///
-/// Cookies play no part in a call, so credentials mode is never allowed, and `*` is safe to configure.
+/// Calls do not use cookies, so credentials mode is never allowed, and `*` is safe to configure.
 pub(crate) struct Cors {
     origins: Vec<Origin>,
     any: bool,
     loopback: bool,
-    /// The origins that were logged as refused, and when.
+    /// The rejected origins that were logged, with the time.
     logged: Mutex<HashMap<String, Instant>>,
 }
 
 impl Cors {
-    /// `loopback` admits every origin of this machine, on any port.
+    /// Allows `origins`. If `loopback` is true, every origin of this machine is allowed, on any port.
     ///
     /// # Errors
-    /// The first of `origins` that no browser would ever send.
+    /// The first of `origins` that no browser sends.
     pub(crate) fn new(origins: &[String], loopback: bool) -> Result<Self, String> {
         let mut cors = Self { origins: Vec::new(), any: false, loopback, logged: Mutex::default() };
         for origin in origins {
@@ -49,12 +49,12 @@ impl Cors {
         Ok(cors)
     }
 
-    /// Whether nothing is ever allowed, so that no field needs to say so.
+    /// True if no origin is ever allowed. Responses then need no CORS fields.
     pub(crate) fn is_off(&self) -> bool {
         self.origins.is_empty() && !self.any && !self.loopback
     }
 
-    /// The origin to answer to; `None` if the request has none or it is not allowed.
+    /// Returns the request's origin if it is allowed.
     pub(crate) fn allowed(&self, origin: Option<&HeaderValue>) -> Option<HeaderValue> {
         let origin = origin?;
         let is_named = || {
@@ -65,11 +65,11 @@ impl Cors {
         allowed.then(|| origin.clone())
     }
 
-    /// Logs that a page of this origin was refused, once a minute.
-    pub(crate) fn log_refused(&self, origin: &HeaderValue) {
+    /// Logs that a page of this origin was rejected, once per minute.
+    pub(crate) fn log_rejected(&self, origin: &HeaderValue) {
         let origin = String::from_utf8_lossy(origin.as_bytes());
         if self.is_log_due(&origin, Instant::now()) {
-            tracing::warn!(%origin, "a page of this origin was refused; the setting cors_origins (--cors-origin) allows it");
+            tracing::warn!(%origin, "a page of this origin was rejected; the setting cors_origins (--cors-origin) allows it");
         }
     }
 
@@ -84,9 +84,9 @@ impl Cors {
     }
 }
 
-/// Lets a page of `origin` read the response.
+/// Allows a page of `origin` to read the response.
 pub(crate) fn admit(origin: Option<HeaderValue>, response: &mut HeaderMap) {
-    // A cache must not hand one origin's answer, or the lack of it, to another.
+    // A cache must not serve one origin's response to another origin.
     response.insert(VARY, HeaderValue::from_static("origin"));
     if let Some(origin) = origin {
         response.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
@@ -97,7 +97,7 @@ pub(crate) fn admit(origin: Option<HeaderValue>, response: &mut HeaderMap) {
     }
 }
 
-/// Says what a page may send, in answer to a preflight of an allowed origin.
+/// Adds the allowed methods and fields to the response to a preflight of an allowed origin.
 pub(crate) fn answer_preflight(response: &mut HeaderMap) {
     response.insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, HEAD, POST"));
     response.insert(
@@ -107,11 +107,11 @@ pub(crate) fn answer_preflight(response: &mut HeaderMap) {
              idempotency-key",
         ),
     );
-    // Two hours, the most that the widespread browsers keep it for.
+    // Two hours, the longest time for which common browsers cache it.
     response.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("7200"));
 }
 
-/// `scheme://host` or `scheme://host:port` in lower case, without a path: as browsers serialize it.
+/// True for `scheme://host` or `scheme://host:port` in lower case without a path, as browsers serialize an origin.
 fn is_origin(text: &str) -> bool {
     text.split_once("://").is_some_and(|(scheme, authority)| {
         let plain = |byte: u8| byte.is_ascii_graphic() && !byte.is_ascii_uppercase() && !b"/?#@,*".contains(&byte);
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_refused_origin_is_logged_once_a_minute() {
+    async fn rejected_origin_is_logged_once_per_minute() {
         let cors = Cors::new(&[], false).unwrap();
         let now = Instant::now();
         assert!(cors.is_log_due("https://a.example", now) && !cors.is_log_due("https://a.example", now));
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn loopback_origins_are_those_of_this_machine_and_no_look_alike() {
+    fn loopback_origins_are_those_of_this_machine_only() {
         let cors = Cors::new(&[], true).unwrap();
         for origin in ["http://localhost:3000", "https://127.0.0.1", "http://[::1]:5173", "http://app.localhost"] {
             assert!(allowed(&cors, origin), "{origin}");
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn an_origin_that_no_browser_sends_is_a_mistake_in_the_configuration() {
+    fn origin_that_no_browser_sends_is_a_configuration_error() {
         for wrong in ["app.example.com", "https://app.example.com/", "https://App.example.com", "https://*.example.com"]
         {
             assert_eq!(Cors::new(&[wrong.to_owned()], false).err().as_deref(), Some(wrong));

@@ -6,14 +6,14 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
 
-/// Where a server is between its start and its end.
+/// A phase of a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Phase {
     Serving,
-    /// Running calls finish, and new ones are refused.
+    /// Running calls finish, and new calls are rejected.
     Draining,
-    /// What still runs is dropped.
+    /// Calls that still run are dropped.
     Cut,
 }
 
@@ -34,7 +34,7 @@ impl Drain {
         }
     }
 
-    /// Advances to a phase.
+    /// Advances to a later phase.
     pub(crate) fn enter(&self, phase: Phase) {
         self.phase.fetch_max(phase as u8, Ordering::AcqRel);
         match phase {
@@ -44,12 +44,12 @@ impl Drain {
         }
     }
 
-    /// Waits for the notification that the server drains. It must be polled before that.
+    /// Waits for the notification that the server drains. Only a future that was polled before gets it.
     pub(crate) fn draining_notified(&self) -> Notified<'_> {
         self.draining.notified()
     }
 
-    /// Waits for the notification that the time of the drain is over. It must be polled before that.
+    /// Waits for the notification that the drain timeout is over. Only a future that was polled before gets it.
     pub(crate) fn cut_notified(&self) -> Notified<'_> {
         self.cut.notified()
     }
@@ -63,7 +63,7 @@ impl Drain {
         }
     }
 
-    /// Waits until the time of the drain is over.
+    /// Waits until the drain timeout is over.
     pub(crate) async fn cut(&self) {
         let mut cut = pin!(self.cut.notified());
         cut.as_mut().enable();

@@ -1,7 +1,7 @@
-//! The seam between the listener and what answers calls.
+//! The interface between the listener and the application.
 //!
-//! The listener hands on requests that are whole, within their limits and addressed to a route; everything that a
-//! route *means* is the handler's.
+//! The listener passes on requests that are complete, within their limits and addressed to a route. The meaning of a
+//! route belongs to the handler.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -15,62 +15,63 @@ use super::traffic::Traffic;
 use convoke_core::answer::budget::Budget;
 use convoke_core::error::Code;
 
-/// Answers the requests of a [`Server`](crate::Server).
+/// Responds to the requests of a [`Server`](crate::Server).
 ///
 /// # Dropped calls
-/// A call over HTTP/1 is polled in its connection's own task, so that a short query pays for no task of its own. A
-/// client that goes away does not stop it: the connection waits for the call and only then notices. Over HTTP/2 a
-/// stream that is reset leaves its call running in a task of its own. So a future returned here is dropped early in
-/// two cases only: the drain's time is over, or the connection ended while an earlier pipelined answer was being
-/// written, because the socket broke or the client took too little of it.
-/// Work that must not stop half-way (a mutation) must therefore not live in the future itself: hand it to the thread
-/// that executes it and let the future only wait for the outcome.
+/// A call over HTTP/1 runs in the task of its connection, so that a short query needs no task of its own. A client that
+/// disconnects does not stop the call: the connection waits for the call before it notices. Over HTTP/2, the call of a
+/// reset stream continues in a task of its own.
+///
+/// A future returned here is dropped early in two cases only. The drain timeout is over, or the connection ended during
+/// an earlier pipelined response, because the socket failed or the client read too little. Work that must not stop
+/// half-way (a mutation) must therefore not run in the future itself. Send it to the thread that executes it, and let
+/// the future wait for the result.
 pub trait Handler: Send + Sync + 'static {
-    /// What its routes lead to.
+    /// The destination of a route.
     type Endpoint: Copy + Send + Sync + 'static;
 
-    /// Its routes.
+    /// The routes.
     fn routes(&self) -> &Routes<Self::Endpoint>;
 
-    /// Answers one request. A panic in it becomes a 500 for this request alone.
+    /// Responds to one request. A panic becomes a 500 for this request only.
     fn call(&self, request: Box<Incoming<Self::Endpoint>>) -> impl Future<Output = Reply> + Send;
 
-    /// Whether a call would be served now; if not, why, for `/readyz`.
+    /// Checks whether calls are served now, for `/readyz`.
     ///
     /// # Errors
-    /// One sentence that an operator understands.
+    /// The reason, as one sentence for the operator.
     fn ready(&self) -> Result<(), String>;
 
-    /// Who hears of requests that the listener rejects by itself, before there is a call.
+    /// The observer of requests that the listener rejects before there is a call.
     fn rejections(&self) -> &dyn RejectionObserver {
         &()
     }
 
-    /// Is handed the listener's counters, once, before the first request.
+    /// Receives the listener's counters, once, before the first request.
     fn bound(&self, _traffic: &Arc<Traffic>) {}
 
-    /// Whether a call would find room now, asked before its body is read. It reserves nothing.
+    /// Checks whether a call would be accepted now, before its body is read. Reserves nothing.
     ///
     /// # Errors
-    /// What the client of an `OVERLOADED` reads.
+    /// The message of an `OVERLOADED`.
     fn room(&self, _request: &Incoming<Self::Endpoint>) -> Result<(), &'static str> {
         Ok(())
     }
 
-    /// What this charges the bytes of its answers to while it makes them. Without it the listener charges them, to a
-    /// budget of its own, when they are made.
+    /// The budget to which the handler charges the bytes of a response while it produces them. If `None`, the listener
+    /// charges complete responses to a budget of its own.
     fn answers(&self) -> Option<Arc<Budget>> {
         None
     }
 }
 
-/// Hears of requests that the listener answered with an error itself.
+/// Observes the requests that the listener rejects.
 pub trait RejectionObserver {
-    /// A request was rejected. It must not wait.
+    /// Records a rejected request. It must not block.
     fn rejected(&self, request: RejectedRequest<'_>);
 }
 
-/// Nobody hears of them.
+/// Ignores rejected requests.
 impl RejectionObserver for () {
     fn rejected(&self, _: RejectedRequest<'_>) {}
 }
@@ -78,17 +79,17 @@ impl RejectionObserver for () {
 /// A request that never became an [`Incoming`].
 #[derive(Clone, Copy, Debug)]
 pub struct RejectedRequest<'a> {
-    /// What the client reads as `errorData.code`.
+    /// The `errorData.code` of the response.
     pub code: Code,
-    /// What it reads as the message.
+    /// The message of the response.
     pub message: &'static str,
-    /// Its id.
+    /// The id of the request.
     pub request_id: &'a str,
-    /// Its method.
+    /// The method.
     pub method: &'a Method,
-    /// Its path, as sent; without the query, which may hold a secret.
+    /// The path, as sent, without the query, which may hold a secret.
     pub path: &'a str,
-    /// The client, as far as it is known by then.
+    /// The address of the client, as far as it is known.
     pub peer: IpAddr,
 }
 

@@ -1,7 +1,7 @@
-//! The header fields that the listener itself reads, found in one walk over all of them.
+//! The header fields that the listener reads, found in one pass over all fields.
 //!
-//! A request has about ten fields and the listener asks for nearly as many: a walk that compares names costs less than
-//! as many look-ups, each of which hashes a name.
+//! A request has about ten fields, and the listener reads nearly as many. One pass that compares names costs less than
+//! ten lookups, each of which hashes a name.
 
 use hyper::HeaderMap;
 use hyper::header::{
@@ -11,13 +11,13 @@ use hyper::header::{
 use super::request_id::X_REQUEST_ID;
 use super::trace::TRACEPARENT;
 
-/// Whom the operator acts as, by the control socket.
+/// The identity that the operator acts as, on the control socket.
 const X_CONVOKE_ACT_AS: HeaderName = HeaderName::from_static("x-convoke-act-as");
 
-/// In which a proxy that forwards for one client names it.
+/// The field in which a proxy names the client.
 const X_REAL_IP: HeaderName = HeaderName::from_static("x-real-ip");
 
-/// By which a mutation is known that is sent again.
+/// The key that identifies a repeated mutation.
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
 /// The fields of one request.
@@ -32,11 +32,11 @@ pub(crate) struct Headers<'a> {
     pub(crate) trace_parent: Field<'a>,
     pub(crate) act_as: Field<'a>,
     pub(crate) idempotency_key: Field<'a>,
-    /// A proxy says that it forwards, by any of the fields that proxies add.
+    /// True if the request has a field that proxies add.
     pub(crate) is_forwarded: bool,
 }
 
-/// One field that should stand once.
+/// A field that a request may have once.
 #[derive(Clone, Copy, Default)]
 pub(crate) enum Field<'a> {
     #[default]
@@ -82,7 +82,7 @@ impl<'a> Headers<'a> {
 }
 
 impl<'a> Field<'a> {
-    /// Its value, if it stands once.
+    /// The value, if the request has the field exactly once.
     pub(crate) fn once(self) -> Option<&'a HeaderValue> {
         match self {
             Field::Once(value) => Some(value),

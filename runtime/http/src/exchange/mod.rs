@@ -1,4 +1,4 @@
-//! One request and its response: refused, answered here, or handed to the [`Handler`](handler::Handler).
+//! One request and its response: rejected, answered here, or passed to the [`Handler`](handler::Handler).
 
 pub(crate) mod body;
 pub(crate) mod browser;

@@ -1,4 +1,4 @@
-//! A request that comes by no socket: the operator's, in the process that holds the data folder.
+//! A request of the operator without a socket, in the process that holds the data folder.
 
 use std::sync::Arc;
 
@@ -8,14 +8,14 @@ use hyper::{Method, Uri};
 
 use super::reply::Reply;
 use super::request::Incoming;
-use super::routes::{Leads, Listener, Next, Routes};
+use super::routes::{Destination, Listener, Next, Routes};
 use crate::wire::rejection::Rejection;
 use convoke_core::error::Code;
 
-/// What the handler would get if the operator sent this by the control socket.
+/// Returns the request that the handler would get if the operator sent it by the control socket.
 ///
 /// # Errors
-/// The answer to a request that leads to no handler.
+/// The response to a request that does not reach the handler.
 pub fn operator_request<E: Copy>(
     routes: &Routes<E>,
     method: Method,
@@ -29,8 +29,8 @@ pub fn operator_request<E: Copy>(
         Rejection { code: Code::RouteNotFound, message: "Only a running server has this route." };
     let uri: Uri = path_and_query.parse().map_err(|_| Box::new(NO_PATH.into()))?;
     let found = routes.find(Listener::Control, true, &method, &uri);
-    let next = found.next.map_err(|refused| Box::new(refused.into()))?;
-    let Next::Lead(Leads::To(endpoint), params) = next else { return Err(Box::new(NOT_HERE.into())) };
+    let next = found.next.map_err(|rejection| Box::new(rejection.into()))?;
+    let Next::Destination(Destination::Handler(endpoint), params) = next else { return Err(Box::new(NOT_HERE.into())) };
     Ok(Box::new(Incoming {
         endpoint,
         method,

@@ -1,6 +1,6 @@
-//! The origin of a page (RFC 6454): what CORS, WebSocket handshakes and the console compare.
+//! The origin of a page (RFC 6454), which CORS, WebSocket handshakes and the console compare.
 
-/// Scheme, host and port. The default port of a scheme is the same as none.
+/// Scheme, host and port. The default port of a scheme equals no port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin {
     scheme: String,
@@ -9,16 +9,16 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// Reads `https://app.example.com` or `http://localhost:5173`. `None` for anything else, such as `null`.
+    /// Parses `https://app.example.com` or `http://localhost:5173`. Returns `None` for anything else, such as `null`.
     pub fn parse(text: &str) -> Option<Self> {
         let (scheme, authority) = text.split_once("://")?;
         Self::of(scheme, authority)
     }
 
-    /// The origin of the pages that are reached by this scheme and `Host`.
+    /// The origin of the pages with this scheme and `Host`.
     pub fn of(scheme: &str, authority: &str) -> Option<Self> {
         let (host, port) = match authority.rsplit_once(':') {
-            // The colons of an IPv6 address stand in brackets.
+            // The colons of an IPv6 address are within brackets.
             Some((host, port)) if !port.ends_with(']') => (host, Some(port)),
             Some(_) | None => (authority, None),
         };
@@ -39,8 +39,8 @@ impl Origin {
         Some(Self { port: port.or(default), host: host.to_ascii_lowercase(), scheme })
     }
 
-    /// True if this is the origin of the server that was reached as `host`. Without a `scheme` a proxy may have ended
-    /// TLS without saying so, and both schemes of the web are its own.
+    /// True if this is the origin of the server at `host`. Without a `scheme`, a proxy may have ended TLS without
+    /// reporting it, so both `http` and `https` match.
     pub(crate) fn is_own(&self, scheme: Option<&str>, host: &str) -> bool {
         let is_of = |scheme| Self::of(scheme, host).as_ref() == Some(self);
         scheme.map_or_else(|| is_of("http") || is_of("https"), is_of)
@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_default_port_is_the_same_as_none() {
+    fn default_port_equals_no_port() {
         let parsed = |text| Origin::parse(text).unwrap();
         for (one, other) in [
             ("https://api.example", "https://api.example:443"),
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn the_own_origin_is_known_by_scheme_host_and_port() {
+    fn own_origin_matches_by_scheme_host_and_port() {
         for (origin, scheme, host, is_own) in [
             ("https://api.example", Some("https"), "api.example", true),
             ("https://api.example", Some("https"), "api.example:443", true),

@@ -1,4 +1,4 @@
-//! What goes back to the client: a reply, also the one to a request that was refused before it reached the handler.
+//! The reply to the client, also for a request that was rejected before it reached the handler.
 
 use bytes::Bytes;
 use hyper::header::{HeaderName, HeaderValue};
@@ -6,20 +6,20 @@ use hyper::header::{HeaderName, HeaderValue};
 use super::response_body::Body;
 use crate::wire::rejection::Rejection;
 
-/// What goes back. For `/api/*` the body is always an envelope.
+/// A response to a request. For `/api/*` the body is always an envelope.
 #[derive(Debug)]
 pub struct Reply {
     /// The HTTP status.
     pub status: u16,
-    /// The body: whole, or a stream.
+    /// The body: complete bytes, or a stream.
     pub body: Body,
-    /// As it stands in `Content-Type`.
+    /// The value of `Content-Type`.
     pub content_type: &'static str,
     /// The challenge of a 401 (RFC 6750 §3).
     pub www_authenticate: Option<String>,
-    /// Seconds after which a retry makes sense.
+    /// Seconds after which a retry is useful.
     pub retry_after_s: Option<u32>,
-    /// Further fields, which stand in place of those that the listener would set.
+    /// Further fields. They replace those that the listener sets.
     pub fields: Vec<(HeaderName, HeaderValue)>,
 }
 
@@ -27,12 +27,12 @@ pub struct Reply {
 pub(crate) const JSON: &str = "application/json";
 
 impl Reply {
-    /// A JSON body with this status.
+    /// Creates a reply with a JSON body.
     pub fn json(status: u16, body: impl Into<Body>) -> Self {
         Self::of(status, JSON, body.into())
     }
 
-    /// A body of this type, which may be a stream.
+    /// Creates a reply with a body of this type, which may be a stream.
     pub fn of(status: u16, content_type: &'static str, body: Body) -> Self {
         Self { status, body, content_type, www_authenticate: None, retry_after_s: None, fields: vec![] }
     }
@@ -59,7 +59,7 @@ mod tests {
     use convoke_core::error::Code;
 
     #[test]
-    fn a_refusal_is_an_envelope_with_its_codes_status() {
+    fn rejection_is_an_envelope_with_the_status_of_its_code() {
         let reply = Reply::from(Rejection { code: Code::TooManyRequests, message: "Say \"please\"." });
         assert_eq!(reply.status, 429);
         assert_eq!(reply.retry_after_s, Some(1));

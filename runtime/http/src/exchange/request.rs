@@ -1,4 +1,4 @@
-//! One request as the handler gets it.
+//! The request that the handler receives.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -13,67 +13,69 @@ use super::routes::Params;
 use super::trace::TraceParent;
 use super::web_socket::Upgrade;
 
-/// One request whose body is whole and within its limits.
+/// A request whose body is complete and within its limits.
 #[derive(Debug)]
 pub struct Incoming<E> {
-    /// What its route leads to.
+    /// The endpoint of its route.
     pub endpoint: E,
-    /// Its method; HEAD arrives as GET.
+    /// The method; HEAD arrives as GET.
     pub method: Method,
-    /// What it is addressed to, as sent.
+    /// The request target, as sent.
     pub uri: Uri,
-    /// What stands in the path where the route leaves it open.
+    /// The values of the route's path parameters.
     pub(crate) params: Params,
-    /// The `Authorization` field; a request with two of them never gets here.
+    /// The `Authorization` field. The listener rejects a request with two of them.
     pub authorization: Option<Authorization>,
-    /// Whether it came by the control socket: a process that can open that holds the data folder.
+    /// True if the request came by the control socket, which only a process with access to the data folder can open.
     pub is_operator: bool,
-    /// The `X-Convoke-Act-As` field, of a request by the control socket or by an own page: the base64 JSON of an
-    /// identity.
+    /// The `X-Convoke-Act-As` field of a request by the control socket or by a page of this server: the base64 JSON of
+    /// an identity.
     pub act_as: Option<HeaderValue>,
-    /// The caller's `X-Request-Id` if it had a usable one, else one made here. The listener echoes it.
+    /// The client's `X-Request-Id` if it is usable, else a new id. The listener echoes it.
     pub request_id: Arc<str>,
     /// The caller's W3C trace context.
     pub trace_parent: Option<TraceParent>,
-    /// The client: the socket's peer, or what a trusted proxy says it forwards for.
+    /// The address of the client: the socket's peer, or the address that a trusted proxy reports.
     pub peer: IpAddr,
-    /// Whether the client is as far as is known a trusted proxy itself: it stands for many.
+    /// True if `peer` is itself a trusted proxy, which stands for many clients.
     pub is_of_proxy: bool,
-    /// What turns the connection into a WebSocket, where the route's class says so.
+    /// The upgrade to a WebSocket, if the route's class has one.
     pub upgrade: Option<Box<Upgrade>>,
-    /// The whole body. Empty where the route takes none, and in [`Handler::room`](crate::Handler::room).
+    /// The complete body. Empty if the route takes none, and in [`Handler::room`](crate::Handler::room).
     pub body: Bytes,
-    /// The `Idempotency-Key` field; a request with two of them never gets here.
+    /// The `Idempotency-Key` field. The listener rejects a request with two of them.
     pub idempotency_key: Option<HeaderValue>,
-    /// What the client has of a document already: its `If-None-Match`. Not read of a call.
+    /// The `If-None-Match` field: the version of a document that the client has. `None` for calls.
     pub if_none_match: Option<HeaderValue>,
-    /// What the client has of a stream already: its `Last-Event-ID`. Read where the route's class says so.
+    /// The `Last-Event-ID` field: the last event of a stream that the client has. `None` unless the route's class
+    /// resumes streams.
     pub last_event: Option<HeaderValue>,
-    /// Whether the client takes a document in gzip. Not read of a call.
+    /// True if the client accepts a document in gzip. False for calls.
     pub accepts_gzip: bool,
-    /// What a browser says of the page that asks. Read where the route's class says so.
+    /// The data that a browser sends about the requesting page. `None` unless the route's class is for the server's own
+    /// pages.
     pub browser: Option<Box<Browser>>,
 }
 
 impl<E> Incoming<E> {
-    /// What stands in the path where the route leaves it open, number `place` of those; percent-decoded.
-    pub fn param(&self, place: usize) -> &str {
-        self.params.get(place, self.uri.path())
+    /// Returns the path parameter number `index`, percent-decoded.
+    pub fn param(&self, index: usize) -> &str {
+        self.params.get(index, self.uri.path())
     }
 
-    /// The member `name` of the query, decoded; the first if there are several, none if it is empty.
+    /// Returns the query parameter `name`, decoded: the first if there are several, `None` if it is empty.
     pub fn query(&self, name: &str) -> Option<String> {
         query_member(self.uri.query().unwrap_or_default(), name)
     }
 }
 
-/// The member `name` of a query as sent, decoded; the first if there are several, none if it is empty.
+/// Returns the parameter `name` of a raw query, decoded: the first if there are several, `None` if it is empty.
 pub fn query_member(query: &str, name: &str) -> Option<String> {
     let (_, value) = form_urlencoded::parse(query.as_bytes()).find(|(own, _)| own == name)?;
     (!value.is_empty()).then(|| value.into_owned())
 }
 
-/// Every member `name` of a query that is not empty, decoded, in their order.
+/// Returns the parameters `name` of a raw query that are not empty, decoded, in their order.
 pub fn query_members(query: &str, name: &str) -> Vec<String> {
     let members = form_urlencoded::parse(query.as_bytes());
     members.filter(|(own, value)| own == name && !value.is_empty()).map(|(_, value)| value.into_owned()).collect()
@@ -90,7 +92,7 @@ impl Authorization {
     }
 }
 
-/// Shows nothing of the value: credentials must not reach a log by `{:?}`.
+/// Hides the value: credentials must not reach a log by `{:?}`.
 impl fmt::Debug for Authorization {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Authorization(…)")
@@ -102,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn credentials_are_not_shown() {
+    fn debug_output_hides_credentials() {
         let field = HeaderValue::from_static("Convoke staging:ci|0123456789");
         assert_eq!(format!("{:?}", Authorization(field)), "Authorization(…)");
     }

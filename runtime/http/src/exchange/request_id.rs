@@ -1,4 +1,4 @@
-//! The id that ties a response to the server's log lines.
+//! The id that connects a response with the server's log lines.
 
 use std::fmt;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -8,14 +8,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use hyper::header::{HeaderName, HeaderValue};
 
-/// The field that carries it, both ways.
+/// The field of the id, in requests and responses.
 pub(crate) const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// The longest id of a caller that is taken over.
+/// The longest id of a client that is accepted.
 const LENGTH_MAX: usize = 64;
 
-/// The id of a request: 1 … 64 of `[A-Za-z0-9._-]`, in place, so that a refused request allocates none. It begins with a
-/// word: from there on UTF-8 is checked in words.
+/// The id of a request: 1 to 64 of `[A-Za-z0-9._-]`, stored inline, so that a rejected request does not allocate. The
+/// alignment to a word makes the UTF-8 check fast.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(C, align(8))]
 pub(crate) struct RequestId {
@@ -24,7 +24,7 @@ pub(crate) struct RequestId {
 }
 
 impl RequestId {
-    /// The caller's own, if it is usable; else a new one. With it comes the field that echoes it.
+    /// Returns the client's id if it is usable, else a new one, and the field that echoes it.
     pub(crate) fn of(field: Option<&HeaderValue>) -> (Self, HeaderValue) {
         if let Some(field) = field
             && let Some(id) = Self::from_text(field.as_bytes())
@@ -32,11 +32,11 @@ impl RequestId {
             return (id, field.clone());
         }
         let id = Self::random();
-        (id, HeaderValue::from_bytes(id.as_bytes()).expect("the id's characters stand in any field"))
+        (id, HeaderValue::from_bytes(id.as_bytes()).expect("the id's characters are valid in a field"))
     }
 
-    /// A new one: sixteen hexadecimal digits, of which no two are alike in one process. They are no secret: a mixed
-    /// counter from a random start is enough, and costs no system call.
+    /// Creates an id of 16 hexadecimal digits, unique within the process. Ids are not secret: a mixed counter with a
+    /// random start is enough, and needs no system call.
     fn random() -> Self {
         static START: LazyLock<u64> = LazyLock::new(|| RandomState::new().build_hasher().finish());
         static NEXT: AtomicU64 = AtomicU64::new(0);
@@ -44,7 +44,7 @@ impl RequestId {
         Self::from_text(&digits).expect("hexadecimal digits make an id")
     }
 
-    /// This text as an id, if it is usable as one.
+    /// Returns this text as an id, if it is usable.
     fn from_text(text: &[u8]) -> Option<Self> {
         if !is_usable(text) {
             return None;
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_usable_id_is_taken_over_and_any_other_replaced() {
+    fn usable_id_is_accepted_and_any_other_is_replaced() {
         let longest = "a".repeat(64);
         for id in ["a", "Order-7.retry_2", &longest] {
             assert_eq!(&*of(Some(id)), id);
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn made_ids_differ() {
+    fn new_ids_are_unique() {
         let ids: std::collections::HashSet<_> = (0..10_000).map(|_| RequestId::random().to_string()).collect();
         assert_eq!(ids.len(), 10_000);
     }

@@ -1,9 +1,9 @@
-//! What a response consists of: whole bytes, or a stream that somebody produces while it is sent.
+//! The body of a response: complete bytes, or a stream that a producer writes while it is sent.
 //!
-//! A stream holds a few pieces at most: who produces it waits for the client. It ends when its producer is done, when
-//! the client goes away, when the server drains, and when the caller may no longer have it ([`Body::until`]). A
-//! stream that ends before its producer was done breaks off, so that nobody takes a part for the whole; one that has no
-//! end of its own ([`Ending::Never`]) is simply over.
+//! A stream holds at most a few pieces: its producer waits for the client. It ends when its producer finishes, the
+//! client disconnects, the server drains, or the caller loses access ([`Body::until`]). A stream that ends before its
+//! producer finishes breaks off, so that no client mistakes a part for the whole. An endless stream ([`Ending::Never`])
+//! ends normally.
 
 use std::borrow::Cow;
 use std::pin::Pin;
@@ -23,37 +23,38 @@ use crate::wire::activity::{Activity, CallGuard, EndlessGuard};
 use convoke_core::answer::budget::{Budget, Charge};
 use convoke_core::answer::pieces::{Piece, Pieces};
 
-/// Pieces that wait to be sent; a producer that is ahead of them waits.
-const PIECES_WAITING_MAX: usize = 16;
-/// Between two signs of life of a stream that may have nothing to say for long.
-const SIGN_OF_LIFE: Duration = Duration::from_secs(10);
-/// The same of one of events.
-const COMMENT: Duration = Duration::from_secs(15);
+/// Largest number of unsent pieces. Above it, the producer waits.
+const UNSENT_PIECES_MAX: usize = 16;
+/// Interval of the blank lines in an endless stream without data.
+const BLANK_LINE_INTERVAL: Duration = Duration::from_secs(10);
+/// Interval of the comments in a stream of events without data.
+const COMMENT_INTERVAL: Duration = Duration::from_secs(15);
 
-/// Whether a stream has an end of its own.
+/// The way in which a stream ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// It is whole when its producer says so ([`BodySender::finish`]), and broken if it ends before.
+    /// The stream is complete when its producer calls [`BodySender::finish`], and broken if it ends before.
     Whole,
-    /// It goes on until somebody has enough, in lines. A blank line every ten seconds tells a client that has gone away
-    /// from one that only waits; readers pass over it.
+    /// The stream consists of lines and continues until the client, the server or the caller's access ends it. A blank
+    /// line every ten seconds detects a client that has disconnected. Readers ignore blank lines.
     Never,
-    /// It goes on until somebody has enough, in server-sent events. Comments every 15 seconds tell a client that has gone
-    /// away from one that only waits. One piece waits at most: who makes events makes none ahead of a slow client.
+    /// The stream consists of server-sent events and continues until the client, the server or the caller's access ends
+    /// it. A comment every 15 seconds detects a client that has disconnected. At most one piece is unsent, so that the
+    /// producer of events does not run ahead of a slow client.
     Events,
 }
 
 impl Ending {
-    /// Whether it has none.
-    fn is_open(self) -> bool {
+    /// True if the stream is endless.
+    fn is_endless(self) -> bool {
         self != Ending::Whole
     }
 
-    /// How often it says that it is alive, and how.
-    fn sign_of_life(self) -> (Duration, &'static [u8]) {
+    /// The interval and the bytes of the keep-alive.
+    fn keep_alive(self) -> (Duration, &'static [u8]) {
         match self {
-            Ending::Whole | Ending::Never => (SIGN_OF_LIFE, b"\n"),
-            Ending::Events => (COMMENT, b":\n\n"),
+            Ending::Whole | Ending::Never => (BLANK_LINE_INTERVAL, b"\n"),
+            Ending::Events => (COMMENT_INTERVAL, b":\n\n"),
         }
     }
 }
@@ -70,9 +71,9 @@ struct Stream {
     pieces: mpsc::Receiver<Piece>,
     finished: Arc<AtomicBool>,
     ending: Ending,
-    /// What is sent when it is cut.
+    /// The last piece of a stream that is cut.
     farewell: Option<Bytes>,
-    /// Bytes that are still to come, where that is known.
+    /// The remaining bytes, if known.
     length: Option<u64>,
     until: Vec<BoxFuture<'static, ()>>,
     is_cut: bool,
@@ -85,26 +86,26 @@ pub struct BodySender {
     finished: Arc<AtomicBool>,
 }
 
-/// Nobody takes the stream any more.
+/// The error of a stream that was cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the stream was cut: its reader is gone, or may no longer have it")]
+#[error("the stream was cut: its reader has disconnected or has lost access")]
 pub struct Gone;
 
-/// The stream ended before its producer was done.
+/// The error of a stream that ended before its producer finished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the response broke off before its end")]
 pub struct Broken;
 
 impl BodySender {
-    /// Sends the next piece (some 64 KiB at most), when there is room for it.
+    /// Sends the next piece (about 64 KiB at most). Waits while too many pieces are unsent.
     ///
     /// # Errors
-    /// [`Gone`]: produce no more.
+    /// [`Gone`]: the stream is cut, and the producer must stop.
     pub async fn send(&self, piece: impl Into<Bytes>) -> Result<(), Gone> {
         self.send_piece(piece.into().into()).await
     }
 
-    /// As [`BodySender::send`], with what it is charged to.
+    /// Sends like [`BodySender::send`], with the charge of the piece.
     ///
     /// # Errors
     /// [`Gone`].
@@ -112,7 +113,7 @@ impl BodySender {
         self.pieces.send(piece).await.map_err(|_| Gone)
     }
 
-    /// As [`BodySender::send`], on a thread that may block.
+    /// Sends like [`BodySender::send`], on a thread that may block.
     ///
     /// # Errors
     /// [`Gone`].
@@ -120,7 +121,7 @@ impl BodySender {
         self.pieces.blocking_send(piece.into().into()).map_err(|_| Gone)
     }
 
-    /// Sends the piece if there is room for it now; `false` if there is none.
+    /// Sends the piece without waiting. Returns false if too many pieces are unsent.
     ///
     /// # Errors
     /// [`Gone`].
@@ -132,22 +133,22 @@ impl BodySender {
         }
     }
 
-    /// Waits until nobody takes the stream any more.
+    /// Waits until the stream is cut.
     pub async fn gone(&self) {
         self.pieces.closed().await;
     }
 
-    /// The stream is whole. Dropped without this, one with an end breaks off.
+    /// Marks the stream as complete. A finite stream breaks off if the sender is dropped without this call.
     pub fn finish(self) {
         self.finished.store(true, Ordering::Release);
     }
 }
 
 impl Body {
-    /// A stream, and what produces it.
+    /// Creates a stream and the sender of its pieces.
     pub fn stream(ending: Ending) -> (BodySender, Self) {
-        let waiting_max = if ending == Ending::Events { 1 } else { PIECES_WAITING_MAX };
-        let (sender, pieces) = mpsc::channel(waiting_max);
+        let unsent_max = if ending == Ending::Events { 1 } else { UNSENT_PIECES_MAX };
+        let (sender, pieces) = mpsc::channel(unsent_max);
         let finished = Arc::new(AtomicBool::new(false));
         let stream = Stream {
             pieces,
@@ -162,7 +163,7 @@ impl Body {
         (BodySender { pieces: sender, finished }, Self(Kind::Stream(Box::new(stream))))
     }
 
-    /// A stream of so many bytes, which the client is told before.
+    /// Sets the length of a stream, for `Content-Length`.
     #[must_use]
     pub fn with_length(mut self, bytes: u64) -> Self {
         if let Kind::Stream(stream) = &mut self.0 {
@@ -171,7 +172,7 @@ impl Body {
         self
     }
 
-    /// What is sent at the end of a stream that is cut.
+    /// Sets the last piece of a stream that is cut.
     #[must_use]
     pub fn with_farewell(mut self, last: impl Into<Bytes>) -> Self {
         if let Kind::Stream(stream) = &mut self.0 {
@@ -180,7 +181,7 @@ impl Body {
         self
     }
 
-    /// Cuts a stream when `end` is over; whole bytes are sent at once anyway.
+    /// Cuts a stream when `end` completes. Does nothing for complete bytes.
     #[must_use]
     pub fn until(mut self, end: impl Future<Output = ()> + Send + 'static) -> Self {
         if let Kind::Stream(stream) = &mut self.0 {
@@ -189,17 +190,17 @@ impl Body {
         self
     }
 
-    /// Whether it is produced while it is sent.
+    /// True if the body is a stream.
     pub fn is_stream(&self) -> bool {
         matches!(self.0, Kind::Stream(_))
     }
 
-    /// Whether it goes on until somebody has enough.
+    /// True if the body is an endless stream.
     fn is_endless(&self) -> bool {
-        matches!(&self.0, Kind::Stream(stream) if stream.ending.is_open())
+        matches!(&self.0, Kind::Stream(stream) if stream.ending.is_endless())
     }
 
-    /// The bytes in one, unless it is a stream.
+    /// Returns all bytes, or `None` for a stream.
     pub fn whole(&self) -> Option<Cow<'_, [u8]>> {
         match &self.0 {
             Kind::Whole(pieces) => Some(pieces.joined()),
@@ -207,14 +208,14 @@ impl Body {
         }
     }
 
-    /// Charges whole bytes that their maker did not. A stream holds few at a time.
+    /// Charges complete bytes that are not charged yet. A stream holds few bytes at a time.
     pub(crate) fn charge(&mut self, budget: &Arc<Budget>) {
         if let Kind::Whole(pieces) = &mut self.0 {
             pieces.charge(budget);
         }
     }
 
-    /// How many of its bytes are charged.
+    /// The number of charged bytes.
     fn charged(&self) -> usize {
         match &self.0 {
             Kind::Whole(pieces) => pieces.charged(),
@@ -222,7 +223,7 @@ impl Body {
         }
     }
 
-    /// Its length, where that is known.
+    /// The length, if known.
     pub(crate) fn length(&self) -> Option<u64> {
         match &self.0 {
             Kind::Whole(pieces) => Some(pieces.len() as u64),
@@ -230,7 +231,7 @@ impl Body {
         }
     }
 
-    /// The next piece, for readers in this process; `None` at its end.
+    /// Returns the next piece, for readers in this process; `None` at the end.
     ///
     /// # Errors
     /// [`Broken`].
@@ -252,7 +253,7 @@ impl Stream {
         if !self.is_cut && self.until.iter_mut().any(|end| end.as_mut().poll(cx).is_ready()) {
             self.is_cut = true;
             self.until.clear();
-            // The producer learns of it at its next piece; those that wait are still sent.
+            // The producer gets the error at its next piece. Pieces that are already queued are still sent.
             self.pieces.close();
         }
         match self.pieces.poll_recv(cx) {
@@ -265,15 +266,15 @@ impl Stream {
             }
             Poll::Ready(None) => {
                 let finished = self.finished.load(Ordering::Acquire);
-                let is_whole = finished || self.ending.is_open() && self.is_cut;
+                let is_whole = finished || self.ending.is_endless() && self.is_cut;
                 Poll::Ready(if is_whole { None } else { Some(Err(Broken)) })
             }
-            Poll::Pending if self.ending.is_open() => {
-                let (interval, sign) = self.ending.sign_of_life();
+            Poll::Pending if self.ending.is_endless() => {
+                let (interval, bytes) = self.ending.keep_alive();
                 let alive = self
                     .alive
                     .get_or_insert_with(|| tokio::time::interval_at(tokio::time::Instant::now() + interval, interval));
-                alive.poll_tick(cx).map(|_| Some(Ok(Bytes::from_static(sign).into())))
+                alive.poll_tick(cx).map(|_| Some(Ok(Bytes::from_static(bytes).into())))
             }
             Poll::Pending => Poll::Pending,
         }
@@ -286,14 +287,14 @@ impl Default for Body {
     }
 }
 
-/// Whole bytes, or bytes that were made piece by piece.
+/// Converts complete bytes, in one or more pieces.
 impl<P: Into<Pieces>> From<P> for Body {
     fn from(pieces: P) -> Self {
         Self(Kind::Whole(pieces.into()))
     }
 }
 
-/// Whole bytes by their text, a stream only as such.
+/// Shows complete bytes as text, and a stream as `stream`.
 impl std::fmt::Debug for Body {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match &self.0 {
@@ -303,11 +304,11 @@ impl std::fmt::Debug for Body {
     }
 }
 
-/// A body on its way out. A stream counts as a call until it ends: the drain and the idle time wait for it.
+/// A body that is being sent. A stream counts as a call until it ends, so the drain and the idle timeout wait for it.
 pub(crate) struct ResponseBody {
     body: Body,
     connection: Arc<Activity>,
-    /// What is on its way now, as long as anything is.
+    /// The progress of the response, while pieces of it are unread.
     response: Weak<ResponseProgress>,
     _call: Option<CallGuard>,
     _endless: Option<EndlessGuard>,
@@ -322,24 +323,27 @@ impl ResponseBody {
     }
 }
 
-/// What was not sent is not held any more.
+/// Releases the bytes that were not sent.
 impl Drop for ResponseBody {
     fn drop(&mut self) {
         self.connection.backlog.held.release(self.body.charged());
     }
 }
 
-/// A stream that breaks off has the connection (HTTP/1) or the stream (HTTP/2) reset, by this error.
+/// The error of a stream that breaks off resets the connection (HTTP/1) or the stream (HTTP/2).
 impl hyper::body::Body for ResponseBody {
-    type Data = Departing;
+    type Data = OutgoingPiece;
     type Error = Broken;
 
-    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Departing>, Broken>>> {
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<OutgoingPiece>, Broken>>> {
         let this = &mut *self;
         let is_stream = this.body.is_stream();
         this.body.poll_next(cx).map(|piece| {
             piece.map(|piece| {
-                // What was whole is held since the answer began.
+                // Complete bytes are held since the response began.
                 if is_stream && let Ok(Piece { charge: Some(charge), .. }) = &piece {
                     this.connection.backlog.held.add(charge.bytes());
                 }
@@ -348,7 +352,7 @@ impl hyper::body::Body for ResponseBody {
                     this.response = Arc::downgrade(&response);
                     response
                 });
-                piece.map(|piece| Frame::data(Departing { piece, response }))
+                piece.map(|piece| Frame::data(OutgoingPiece { piece, response }))
             })
         })
     }
@@ -362,13 +366,13 @@ impl hyper::body::Body for ResponseBody {
     }
 }
 
-/// A piece of a response in the hands of hyper, which advances it as the client takes it.
-pub(crate) struct Departing {
+/// A piece of a response that hyper is sending. hyper advances it as the socket accepts its bytes.
+pub(crate) struct OutgoingPiece {
     piece: Piece,
     response: Arc<ResponseProgress>,
 }
 
-impl Buf for Departing {
+impl Buf for OutgoingPiece {
     fn remaining(&self) -> usize {
         self.piece.bytes.len()
     }
@@ -380,12 +384,12 @@ impl Buf for Departing {
     fn advance(&mut self, bytes: usize) {
         self.piece.bytes.advance(bytes);
         if bytes > 0 {
-            self.response.elapsed(bytes);
+            self.response.record_read(bytes);
         }
     }
 }
 
-impl Drop for Departing {
+impl Drop for OutgoingPiece {
     fn drop(&mut self) {
         self.response.connection().backlog.held.release(self.piece.charge.as_ref().map_or(0, Charge::bytes));
     }
@@ -407,7 +411,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_stream_is_whole_when_its_producer_says_so() {
+    async fn stream_is_complete_when_its_producer_finishes() {
         let (sender, body) = Body::stream(Ending::Whole);
         tokio::spawn(async move {
             for number in 0..100u8 {
@@ -420,7 +424,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_producer_that_breaks_off_leaves_no_whole_stream() {
+    async fn dropped_producer_breaks_the_stream() {
         let (sender, body) = Body::stream(Ending::Whole);
         assert!(sender.try_send("half").unwrap());
         drop(sender);
@@ -428,7 +432,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_producer_that_is_ahead_waits_and_learns_that_its_reader_is_gone() {
+    async fn producer_waits_for_its_reader_and_sees_its_disconnect() {
         let (sender, body) = Body::stream(Ending::Never);
         while sender.try_send("x").unwrap() {}
         drop(body);
@@ -437,7 +441,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn an_endless_stream_gives_signs_of_life_and_ends_well_when_it_is_cut() {
+    async fn endless_stream_sends_keep_alives_and_ends_normally_when_it_is_cut() {
         let (sender, body) = Body::stream(Ending::Never);
         let body = body.until(tokio::time::sleep(Duration::from_secs(25)));
         sender.send("a\n").await.unwrap();
@@ -446,7 +450,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn events_wait_one_at_a_time_and_say_why_they_end() {
+    async fn stream_of_events_queues_one_event_and_ends_with_its_last_piece() {
         let (sender, body) = Body::stream(Ending::Events);
         let body = body.until(tokio::time::sleep(Duration::from_secs(40))).with_farewell("event: end\n\n");
         assert!(sender.try_send("a\n\n").unwrap());
@@ -455,7 +459,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_stream_with_an_end_breaks_when_it_is_cut() {
+    async fn finite_stream_breaks_when_it_is_cut() {
         let (sender, body) = Body::stream(Ending::Whole);
         let body = body.until(tokio::time::sleep(Duration::from_secs(25)));
         sender.send("a").await.unwrap();

@@ -1,9 +1,9 @@
-//! The table of routes: which method and path lead where, and what that class of route may be asked and is answered with.
+//! The table of routes: the destination of each method and path, and the rules of each class of routes.
 //!
-//! A listener has one table. Its [`Handler`](crate::Handler) writes it, with an endpoint of its own making for each row;
-//! the listener adds what it answers by itself. What differs between routes (who is served, bodies, rates, caches, pages
-//! of other origins) is said by the [`Class`] of a row and nowhere else; whether an answer is whole or a stream is said
-//! by the answer.
+//! A listener has one table. Its [`Handler`](crate::Handler) writes it, with an endpoint of its own type for each row.
+//! The listener adds the routes to which it responds itself. The [`Class`] of a row alone determines the differences
+//! between routes: audience, bodies, rates, caches, pages of other origins. The reply determines whether a response is
+//! complete or a stream.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -15,72 +15,72 @@ use percent_encoding::percent_decode_str;
 use crate::wire::rejection::Rejection;
 use convoke_core::error::Code;
 
-/// Which of the listeners a request came in by.
+/// The listener that received a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Listener {
-    /// Serves the calls, and `/metrics` to this machine.
+    /// Serves calls, and `/metrics` to this machine.
     Calls,
-    /// Serves the calls; `/metrics` is on the ops listener.
+    /// Serves calls; `/metrics` is on the ops listener.
     CallsOnly,
     /// Serves `/metrics`, `/healthz` and `/readyz`.
     Ops,
-    /// The control socket: serves everything, to the operator.
+    /// The control socket, which serves all routes to the operator.
     Control,
 }
 
-/// What a class of routes may be asked and is answered with.
+/// The rules of a class of routes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Class {
-    /// Who is served.
+    /// The clients that may use the routes.
     pub audience: Audience,
-    /// What a request of it brings.
+    /// The body of a request.
     pub body: BodyRule,
-    /// Whether a request counts among those of its address.
+    /// True if a request counts toward the rate of its address.
     pub is_counted: bool,
-    /// What a cache may do with an answer.
+    /// The rule for caches.
     pub caching: Caching,
-    /// Whether pages of other origins may ask, where any may.
+    /// True if pages of allowed origins may send requests.
     pub for_pages: bool,
-    /// Whether it is answered while the server shuts down.
+    /// True if the route is served during shutdown.
     pub while_draining: bool,
-    /// Whether a client may come back for the rest of a stream.
+    /// True if a client may resume a stream.
     pub resumes: bool,
-    /// Whether the server's own pages ask, so that what a browser says of them is handed on.
+    /// True if the server's own pages use the route, so that the handler gets the data of the browser.
     pub for_own_pages: bool,
-    /// Whether the connection becomes a WebSocket.
+    /// True if the connection becomes a WebSocket.
     pub upgrades: bool,
 }
 
-/// Who is served.
+/// The clients that a class of routes serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Audience {
-    /// Those who call functions.
+    /// Callers of functions.
     Callers,
-    /// Whoever watches the server: the ops listener; without one, this machine.
+    /// Monitoring: the ops listener, or this machine if there is no ops listener.
     Watchers,
-    /// Whoever operates the server: the ops listener.
+    /// Operators of the server: the ops listener.
     Operators,
-    /// All of them.
+    /// All clients.
     Everybody,
 }
 
-/// What a request brings.
+/// The body of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BodyRule {
-    /// No body; one that is sent is not read.
+    /// No body. A body that is sent is not read.
     None,
-    /// JSON, declared as that.
+    /// JSON, with its content type.
     Json,
-    /// JSON, or nothing at all.
+    /// JSON with its content type, or no body.
     JsonOrNothing,
 }
 
-/// What a cache may do with an answer.
+/// The rule for caches of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Caching {
-    /// It may not keep it.
+    /// A cache must not store the response.
     Never,
-    /// It may keep it, and asks again whether it is current each time.
+    /// A cache may store the response and must revalidate it before each use.
     Revalidated,
 }
 
@@ -97,16 +97,16 @@ impl Class {
         for_own_pages: false,
         upgrades: false,
     };
-    /// Results that are told as they change: asked for in a body, or in the path alone.
+    /// A stream of results that change, requested by a body or by the path alone.
     pub const LIVE: Class = Class { body: BodyRule::JsonOrNothing, resumes: true, ..Class::CALL };
-    /// A connection on which calls and results go both ways.
+    /// A WebSocket for calls and results.
     pub const SYNC: Class = Class { body: BodyRule::None, upgrades: true, ..Class::CALL };
-    /// A request of an operator. Deploy keys have no business in a page.
+    /// A request of an operator. Pages of other origins may not send it, because deploy keys do not belong in a page.
     pub const ADMIN: Class = Class { body: BodyRule::JsonOrNothing, for_pages: false, ..Class::CALL };
-    /// A document that is the same for everybody.
+    /// A document that is the same for all clients.
     pub const DOCUMENT: Class =
         Class { body: BodyRule::None, is_counted: false, caching: Caching::Revalidated, ..Class::CALL };
-    /// What a supervisor asks.
+    /// A health check of a supervisor.
     pub const PROBE: Class = Class {
         audience: Audience::Everybody,
         body: BodyRule::None,
@@ -114,21 +114,21 @@ impl Class {
         while_draining: true,
         ..Class::CALL
     };
-    /// Figures of the server.
+    /// The metrics of the server.
     pub const METRICS: Class =
         Class { audience: Audience::Watchers, body: BodyRule::None, is_counted: false, ..Class::CALL };
-    /// The same for the pages that the server has itself, and for nobody else's.
+    /// Returns the class for the server's own pages only.
     #[must_use]
     pub const fn of_own_pages(self, audience: Audience) -> Class {
         Class { audience, for_pages: false, for_own_pages: true, ..self }
     }
 
-    /// Of what leads nowhere.
+    /// The class of a request without a route.
     const NOTHING: Class = Class::PROBE;
 }
 
 impl Audience {
-    /// `local` tells whether the request was made on this machine.
+    /// True if the listener serves this audience. `local` is true for a request from this machine.
     fn is_served(self, listener: Listener, local: bool) -> bool {
         match self {
             Audience::Everybody => true,
@@ -143,7 +143,7 @@ impl Audience {
     }
 }
 
-/// Every route of a listener, with endpoints `E` of its handler.
+/// The routes of a listener, with endpoints `E` of its handler.
 pub struct Routes<E> {
     router: matchit::Router<usize>,
     paths: Vec<PathRoutes<E>>,
@@ -153,22 +153,22 @@ pub struct Routes<E> {
 struct PathRoutes<E> {
     path: &'static str,
     class: Class,
-    methods: Vec<(Method, Leads<E>)>,
-    /// Where any other method leads.
-    otherwise: Option<Leads<E>>,
+    methods: Vec<(Method, Destination<E>)>,
+    /// The destination of all other methods.
+    otherwise: Option<Destination<E>>,
     allow: HeaderValue,
 }
 
-/// Where a route leads.
+/// The destination of a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Leads<E> {
-    /// To the handler.
-    To(E),
-    /// `/healthz`.
-    Alive,
-    /// `/readyz`.
-    Ready,
-    /// To nothing, which is said in a sentence of its own.
+pub(crate) enum Destination<E> {
+    /// The handler.
+    Handler(E),
+    /// The liveness check, `/healthz`.
+    Liveness,
+    /// The readiness check, `/readyz`.
+    Readiness,
+    /// No destination: the route only explains its rejection.
     Nowhere(Rejection),
 }
 
@@ -176,19 +176,19 @@ const ANY_METHOD: &str = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
 const NOT_A_ROUTE: Rejection = Rejection { code: Code::RouteNotFound, message: "There is no such route." };
 const NO_ANY_KIND: Rejection = Rejection {
     code: Code::RouteNotFound,
-    message: "A call names its kind. Use query(), mutation() or action(), or POST /api/run/{module/path}/{function}.",
+    message: "A call must name its kind. Use query(), mutation() or action(), or POST /api/run/{module/path}/{function}.",
 };
 const NOT_UTF8: Rejection = Rejection { code: Code::BadRequest, message: "The path is not percent-encoded UTF-8." };
 const ENCODED_SLASH: Rejection = Rejection {
     code: Code::BadRequest,
-    message: "The path has a percent-encoded slash, which proxies read in different ways; write a plain slash.",
+    message: "The path has a percent-encoded slash, which proxies interpret differently; use a plain slash.",
 };
 
-/// Places in a path that one route may leave open.
+/// Largest number of path parameters of a route.
 const PARAMS_MAX: usize = 2;
 
-/// What stands in a path where its route leaves it open. It borrows from the request line where nothing had to be
-/// decoded, which is every call of a well-made client.
+/// The values of a route's path parameters. Values without percent-encoding, as in nearly every request, are spans of
+/// the path.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Params {
     spans: [Range<usize>; PARAMS_MAX],
@@ -196,15 +196,15 @@ pub(crate) struct Params {
 }
 
 impl Params {
-    /// Number `place` of them, of the path they were found in.
-    pub(crate) fn get<'a>(&'a self, place: usize, path: &'a str) -> &'a str {
-        match self.decoded.get(place) {
+    /// Returns parameter number `index` of the path `path`.
+    pub(crate) fn get<'a>(&'a self, index: usize, path: &'a str) -> &'a str {
+        match self.decoded.get(index) {
             Some(decoded) => decoded,
-            None => self.spans.get(place).and_then(|span| path.get(span.clone())).unwrap_or_default(),
+            None => self.spans.get(index).and_then(|span| path.get(span.clone())).unwrap_or_default(),
         }
     }
 
-    /// The same with what `path` encodes decoded.
+    /// Decodes the parameters if `path` has percent-encoding.
     fn decoded(mut self, path: &str) -> Result<Self, Rejection> {
         if memchr::memchr(b'%', path.as_bytes()).is_some() {
             let decode = |span: &Range<usize>| percent_decode_str(&path[span.clone()]).decode_utf8();
@@ -215,20 +215,20 @@ impl Params {
     }
 }
 
-/// What a method and a path lead to.
+/// The result of a route lookup.
 #[derive(Debug)]
 pub(crate) struct Found<'r, E> {
     pub(crate) class: Class,
     pub(crate) next: Result<Next<'r, E>, Rejection>,
 }
 
-/// What to do with a request whose path is known.
+/// The next step for a request with a known path.
 #[derive(Debug)]
 pub(crate) enum Next<'r, E> {
-    Lead(Leads<E>, Params),
-    /// `OPTIONS` of a known path, or of the server as a whole.
+    Destination(Destination<E>, Params),
+    /// `OPTIONS` of a known path or of the whole server.
     Options(Cow<'r, HeaderValue>),
-    /// A known path with a method that it does not have.
+    /// A known path without this method.
     NotAllowed(&'r HeaderValue),
 }
 
@@ -239,74 +239,74 @@ impl<E: Copy> Default for Routes<E> {
 }
 
 impl<E: Copy> Routes<E> {
-    /// A table with what the listener answers by itself.
+    /// Creates a table with the routes to which the listener responds itself.
     pub fn new() -> Self {
         let mut routes = Self { router: matchit::Router::new(), paths: Vec::new() };
-        routes.insert(Method::GET, "/healthz", Class::PROBE, Leads::Alive);
-        routes.insert(Method::GET, "/readyz", Class::PROBE, Leads::Ready);
-        // What the clients of the widespread convention can ask for and is not served here.
-        routes.path("/api/function", Class::NOTHING).otherwise = Some(Leads::Nowhere(NO_ANY_KIND));
+        routes.insert(Method::GET, "/healthz", Class::PROBE, Destination::Liveness);
+        routes.insert(Method::GET, "/readyz", Class::PROBE, Destination::Readiness);
+        // Convex clients may use this path, which this server does not serve.
+        routes.path("/api/function", Class::NOTHING).otherwise = Some(Destination::Nowhere(NO_ANY_KIND));
         routes
     }
 
-    /// Adds a route. In `path` stands `{name}` for one part and, at its end, `{*name}` for all that follows. HEAD is
-    /// answered where GET is.
+    /// Adds a route. In `path`, `{name}` matches one segment, and `{*name}` at the end matches the rest. A route for
+    /// GET also serves HEAD.
     ///
     /// # Panics
-    /// If the path cannot be told from another one's, or leaves more than two places open.
+    /// If the path conflicts with another route, or has more than two parameters.
     pub fn add(&mut self, method: Method, path: &'static str, class: Class, to: E) {
-        self.insert(method, path, class, Leads::To(to));
+        self.insert(method, path, class, Destination::Handler(to));
     }
 
-    /// Where every method leads that no route has, of every path below `path` (which ends in `/{*name}`): to somebody
-    /// who tells only those what there is whom it serves. To be added after the routes.
+    /// Adds a fallback for all methods without a route below `path`, which ends in `/{*name}`. The fallback can check
+    /// the caller before it reveals which routes exist. Call this after all calls of [`Routes::add`].
     ///
     /// # Panics
-    /// As [`Routes::add`].
+    /// Like [`Routes::add`].
     pub fn add_fallback(&mut self, path: &'static str, class: Class, to: E) {
         let below = path.split("{*").next().unwrap_or(path);
         self.path(path, class);
         for known in self.paths.iter_mut().filter(|known| known.path.starts_with(below)) {
-            known.otherwise = Some(Leads::To(to));
+            known.otherwise = Some(Destination::Handler(to));
             known.allow = HeaderValue::from_static(ANY_METHOD);
         }
     }
 
-    fn insert(&mut self, method: Method, path: &'static str, class: Class, leads: Leads<E>) {
+    fn insert(&mut self, method: Method, path: &'static str, class: Class, destination: Destination<E>) {
         let known = self.path(path, class);
-        assert!(known.methods.iter().all(|(other, _)| *other != method), "{method} {path} is there twice");
-        known.methods.push((method, leads));
+        assert!(known.methods.iter().all(|(other, _)| *other != method), "the route {method} {path} is defined twice");
+        known.methods.push((method, destination));
         let names = known.methods.iter().map(|(method, _)| match *method {
             Method::GET => "GET, HEAD",
             ref other => other.as_str(),
         });
         let allow = names.chain(["OPTIONS"]).collect::<Vec<_>>().join(", ");
-        known.allow = HeaderValue::try_from(allow).expect("methods are fit for a field");
+        known.allow = HeaderValue::try_from(allow).expect("method names are valid in a field");
     }
 
     fn path(&mut self, path: &'static str, class: Class) -> &mut PathRoutes<E> {
-        assert!(path.matches('{').count() <= PARAMS_MAX, "{path} leaves more open than {PARAMS_MAX} places");
-        let place = self.paths.iter().position(|known| known.path == path).unwrap_or_else(|| {
-            let place = self.paths.len();
-            self.router.insert(path, place).unwrap_or_else(|error| panic!("{path}: {error}"));
+        assert!(path.matches('{').count() <= PARAMS_MAX, "{path} has more than {PARAMS_MAX} parameters");
+        let index = self.paths.iter().position(|known| known.path == path).unwrap_or_else(|| {
+            let index = self.paths.len();
+            self.router.insert(path, index).unwrap_or_else(|error| panic!("{path}: {error}"));
             let allow = HeaderValue::from_static("OPTIONS");
             self.paths.push(PathRoutes { path, class, methods: Vec::new(), otherwise: None, allow });
-            place
+            index
         });
-        &mut self.paths[place]
+        &mut self.paths[index]
     }
 
-    /// The routes of a path, and what it has where they leave it open. A part of nothing is no part: such a path is one
-    /// that no route has.
+    /// Returns the routes of a path and the values of its parameters. An empty segment does not match a parameter, so
+    /// such a path has only the fallback.
     fn at(&self, path: &str) -> Option<(&PathRoutes<E>, Params)> {
         let found = self.router.at(path).ok()?;
-        let (mut params, mut has_all) = (Params::default(), true);
+        let (mut params, mut is_complete) = (Params::default(), true);
         for (span, (_, part)) in params.spans.iter_mut().zip(found.params.iter()) {
             let start = part.as_ptr() as usize - path.as_ptr() as usize;
             *span = start..start + part.len();
-            has_all &= !part.is_empty();
+            is_complete &= !part.is_empty();
         }
-        if has_all {
+        if is_complete {
             return Some((&self.paths[*found.value], params));
         }
         let below =
@@ -315,17 +315,17 @@ impl<E: Copy> Routes<E> {
         Some((fallback, Params::default()))
     }
 
-    /// The methods that a path has routes for.
+    /// Returns the methods for which a path has routes.
     pub fn methods(&self, path: &str) -> impl Iterator<Item = &Method> {
         let found = self.at(path).map(|(found, _)| found);
         found.into_iter().flat_map(|found| &found.methods).map(|(method, _)| method)
     }
 
-    /// What `method` on `uri` leads to. `local` tells whether the request was made on this machine.
+    /// Finds the route of `method` and `uri`. `local` is true for a request from this machine.
     pub(crate) fn find(&self, listener: Listener, local: bool, method: &Method, uri: &Uri) -> Found<'_, E> {
         let nothing = |why| Found { class: Class::NOTHING, next: Err(why) };
         let path = uri.path();
-        // A proxy in front may have taken it for another one when it decided who may ask for it.
+        // A proxy in front may have read another path when it checked access.
         if has_encoded_slash(path) {
             return nothing(ENCODED_SLASH);
         }
@@ -339,10 +339,10 @@ impl<E: Copy> Routes<E> {
             return nothing(NOT_A_ROUTE);
         }
         let next = match (&known.otherwise, method) {
-            (Some(Leads::Nowhere(why)), _) => Err(*why),
+            (Some(Destination::Nowhere(why)), _) => Err(*why),
             (_, &Method::OPTIONS) => Ok(Next::Options(Cow::Borrowed(&known.allow))),
-            _ => match known.leads(method) {
-                Some(leads) => params.decoded(path).map(|params| Next::Lead(leads, params)),
+            _ => match known.destination(method) {
+                Some(destination) => params.decoded(path).map(|params| Next::Destination(destination, params)),
                 None => Ok(Next::NotAllowed(&known.allow)),
             },
         };
@@ -351,10 +351,10 @@ impl<E: Copy> Routes<E> {
 }
 
 impl<E: Copy> PathRoutes<E> {
-    fn leads(&self, method: &Method) -> Option<Leads<E>> {
+    fn destination(&self, method: &Method) -> Option<Destination<E>> {
         let method = if method == Method::HEAD { &Method::GET } else { method };
-        let own = self.methods.iter().find(|(own, _)| own == method).map(|(_, leads)| *leads);
-        // Methods that HTTP knows and no route has, such as TRACE, lead nowhere.
+        let own = self.methods.iter().find(|(own, _)| own == method).map(|(_, destination)| *destination);
+        // The fallback does not serve methods that no route uses, such as TRACE.
         let fallback = || {
             let usual = [Method::GET, Method::POST, Method::PUT, Method::PATCH, Method::DELETE];
             self.otherwise.filter(|_| usual.contains(method))
@@ -386,19 +386,19 @@ mod tests {
         routes
     }
 
-    /// Where it leads, with what stands in the open places; `OPTIONS …` and `not …` with the methods that there are.
+    /// Returns the destination with its parameters, or `OPTIONS …` and `not …` with the allowed methods.
     fn at(listener: Listener, local: bool, method: &str, path: &str) -> Result<String, Code> {
         let method = Method::from_bytes(method.as_bytes()).unwrap();
         let (routes, uri) = (table(), path.parse::<Uri>().unwrap());
-        let next = routes.find(listener, local, &method, &uri).next.map_err(|refused| refused.code)?;
+        let next = routes.find(listener, local, &method, &uri).next.map_err(|rejection| rejection.code)?;
         Ok(match next {
-            Next::Lead(Leads::To(to), params) => {
+            Next::Destination(Destination::Handler(to), params) => {
                 let params = [params.get(0, uri.path()), params.get(1, uri.path())];
                 format!("{to} {}", params.join(" ")).trim().to_owned()
             }
-            Next::Lead(Leads::Alive, _) => "alive".to_owned(),
-            Next::Lead(Leads::Ready, _) => "ready".to_owned(),
-            Next::Lead(Leads::Nowhere(why), _) => why.message.to_owned(),
+            Next::Destination(Destination::Liveness, _) => "alive".to_owned(),
+            Next::Destination(Destination::Readiness, _) => "ready".to_owned(),
+            Next::Destination(Destination::Nowhere(why), _) => why.message.to_owned(),
             Next::Options(allow) => format!("OPTIONS {}", allow.to_str().unwrap()),
             Next::NotAllowed(allow) => format!("not {}", allow.to_str().unwrap()),
         })
@@ -413,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn a_route_is_found_by_method_and_path_and_hands_out_what_it_leaves_open() {
+    fn route_is_found_by_method_and_path_with_its_parameters() {
         leads("POST", "/api/run/users/mutations/saveOnboarding", "run users/mutations/saveOnboarding");
         leads("POST", "/api/run/users/mutations/%73ave?x=%2f", "run users/mutations/save");
         leads("POST", "http://a/api/run/a/b", "run a/b");
@@ -427,7 +427,7 @@ mod tests {
     }
 
     #[test]
-    fn another_method_is_not_allowed_and_options_asks() {
+    fn other_methods_are_not_allowed_and_options_lists_the_methods() {
         leads("GET", "/api/query", "not POST, OPTIONS");
         leads("POST", "/healthz", "not GET, HEAD, OPTIONS");
         leads("OPTIONS", "/api/run/a/b", "OPTIONS POST, OPTIONS");
@@ -435,7 +435,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_route_has_below_a_fallback_leads_there() {
+    fn paths_below_a_fallback_without_a_route_reach_the_fallback() {
         leads("DELETE", "/api/admin/keys", "no admin route");
         leads("GET", "/api/admin/keys/ci/rotate", "no admin route ci");
         leads("POST", "/api/admin/keys//rotate", "no admin route");
@@ -449,7 +449,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_else_is_no_route() {
+    fn all_other_paths_have_no_route() {
         for path in ["/", "/api", "/api/", "/api/run", "/api/run/", "/api/queries", "/api/admin/", "/docsx", "/HEALTHZ"]
         {
             assert_eq!(of("POST", path), Err(Code::RouteNotFound), "{path}");
@@ -460,7 +460,7 @@ mod tests {
     }
 
     #[test]
-    fn what_clients_of_the_convention_ask_for_in_vain_is_told_apart() {
+    fn unsupported_convex_path_has_its_own_message() {
         let (routes, uri) = (table(), "/api/function".parse::<Uri>().unwrap());
         let why = routes.find(Listener::Calls, false, &Method::GET, &uri).next.unwrap_err();
         assert!(why.code == Code::RouteNotFound && why != NOT_A_ROUTE);
@@ -468,13 +468,13 @@ mod tests {
     }
 
     #[test]
-    fn a_percent_encoded_slash_is_rejected_wherever_it_stands_in_a_path() {
+    fn percent_encoded_slash_is_rejected_anywhere_in_a_path() {
         for path in ["/api/run/a%2Fb", "/api/run%2fa/b", "/api%2Fquery", "/api/admin/tables%2fusers", "/%2F", "/%%2f"] {
             for method in ["GET", "POST", "OPTIONS"] {
                 assert_eq!(of(method, path), Err(Code::BadRequest), "{path}");
             }
         }
-        assert_eq!(of("POST", "/api/run/a/b%252f"), of("POST", "/api/run/a/b%25%32%66"), "it is decoded once");
+        assert_eq!(of("POST", "/api/run/a/b%252f"), of("POST", "/api/run/a/b%25%32%66"), "a path is decoded once");
     }
 
     #[test]

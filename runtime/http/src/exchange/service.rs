@@ -1,7 +1,7 @@
-//! One request: refused, answered here, or handed to the [`Handler`]; and its response.
+//! One request, which is rejected, answered here or passed to the [`Handler`], and its response.
 //!
-//! The order of the checks is written here and only here: what the wire refused, draining, the route, the rate, the
-//! content type, the body. Only then does the handler hear of the request.
+//! The order of the checks is written here and only here: a rejection by the wire, the route, the drain, the rate, the
+//! content type, the body. After these checks the handler gets the request.
 
 use std::convert::Infallible;
 use std::panic::AssertUnwindSafe;
@@ -32,20 +32,21 @@ use super::reply::{JSON, Reply};
 use super::request::{Authorization, Incoming};
 use super::request_id::{RequestId, X_REQUEST_ID};
 use super::response_body::{Body, ResponseBody};
-use super::routes::{BodyRule, Caching, Class, Found, Leads, Listener, Next};
+use super::routes::{BodyRule, Caching, Class, Destination, Found, Listener, Next};
 use super::trace::TraceParent;
 use super::web_socket::{Upgrade, UpgradeContext};
 use crate::wire::head;
 use crate::wire::rejection::Rejection;
 use convoke_core::error::{Code, INTERNAL_MESSAGE};
 
-/// Answers one request of `connection`. It never fails: whatever goes wrong is a response.
+/// Responds to one request of `connection`. Never fails: every error becomes a response.
 pub(crate) async fn answer<H: Handler>(
     connection: Arc<Connection<H>>,
     request: Request<hyper::body::Incoming>,
 ) -> Result<Response<ResponseBody>, Infallible> {
     if request.version() != Version::HTTP_2 {
-        // A client that does not take its answers gets no further ones, however many requests it has sent ahead.
+        // A client that does not read its responses gets no further ones, regardless of how many requests it has
+        // pipelined.
         connection.activity.backlog.writable().await;
     }
     let call = connection.activity.begin();
@@ -55,25 +56,25 @@ pub(crate) async fn answer<H: Handler>(
     let (id, id_field) = RequestId::of(fields.request_id.once());
     let local = browser::is_local(&connection.facts, &parts, &fields);
     let found = connection.server.handler.routes().find(connection.facts.listener, local, &parts.method, &parts.uri);
-    log_refused_origin(&connection, &parts, found.class, &fields);
+    log_rejected_origin(&connection, &parts, found.class, &fields);
     let mut response_head = ResponseHead::of(&connection, &parts.method, found.class, &fields);
     let mut body = Some(body);
     let exchanged = exchange(&connection, &parts, found, &fields, &mut body, id, &mut response_head).await;
     if let Some(unread) = body {
-        let refused = exchanged.as_ref().err().map(|refused| refused.code);
-        response_head.close |= leave(&connection, parts.version, unread, refused).await;
+        let rejected = exchanged.as_ref().err().map(|rejection| rejection.code);
+        response_head.close |= discard_body(&connection, parts.version, unread, rejected).await;
     }
     let mut reply = match exchanged {
         Ok(reply) => reply,
-        Err(refused) => {
+        Err(rejection) => {
             connection.server.traffic.refusals.fetch_add(1, Ordering::Relaxed);
             let peer = connection.server.proxies.client(connection.facts.peer, &parts.headers);
             let (method, path) = (&parts.method, parts.uri.path());
-            let Rejection { code, message } = refused;
+            let Rejection { code, message } = rejection;
             let request = RejectedRequest { code, message, request_id: &id, method, path, peer };
             connection.server.handler.rejections().rejected(request);
-            response_head.close |= refused.closes();
-            refused.into()
+            response_head.close |= rejection.closes();
+            rejection.into()
         }
     };
     if is_convex_client {
@@ -88,13 +89,14 @@ pub(crate) async fn answer<H: Handler>(
     Ok(response_head.apply(reply, id_field).map(|body| ResponseBody::new(body, call, activity)))
 }
 
-/// How long a drain waits for the rest of a request's body. Its call has not begun, so it can be sent again elsewhere.
+/// Time that a drain waits for the rest of a request's body. The call has not begun, so the client can send it to
+/// another server.
 const BODY_GRACE: Duration = Duration::from_millis(500);
 
 const DRAINING: Rejection = Rejection { code: Code::NotReady, message: "The server is shutting down." };
 const OVERRUN: Rejection = Rejection {
     code: Code::Overloaded,
-    message: "Too many calls or responses of this connection are still under way.",
+    message: "Too many calls or responses of this connection are still in progress.",
 };
 const TOO_MANY: Rejection = Rejection { code: Code::TooManyRequests, message: "Too many calls from this address." };
 const WRONG_METHOD: Rejection = Rejection { code: Code::MethodNotAllowed, message: "This route has no such method." };
@@ -119,14 +121,14 @@ async fn exchange<H: Handler>(
     response_head: &mut ResponseHead,
 ) -> Result<Reply, Rejection> {
     if is_stand_in(&parts.method, &parts.uri)
-        && let Some(refused) = connection.activity.closing.rejection()
+        && let Some(rejection) = connection.activity.closing.rejection()
     {
-        return Err(refused);
+        return Err(rejection);
     }
     check_head(connection, parts, fields)?;
     let server = &connection.server;
-    let (leads, params) = match found.next? {
-        Next::Lead(leads, params) => (leads, params),
+    let (destination, params) = match found.next? {
+        Next::Destination(destination, params) => (destination, params),
         Next::Options(allow) => {
             response_head.answer_options(allow.into_owned());
             return Ok(Reply::json(204, Bytes::new()));
@@ -140,11 +142,11 @@ async fn exchange<H: Handler>(
     if !class.while_draining && (connection.facts.is_late || server.drain.phase() != Phase::Serving) {
         return Err(DRAINING);
     }
-    let endpoint = match leads {
-        Leads::To(endpoint) => endpoint,
-        Leads::Alive => return Ok(Reply::json(200, &br#"{"status":"ok"}"#[..])),
-        Leads::Ready => return Ok(readiness(connection)),
-        Leads::Nowhere(why) => return Err(why),
+    let endpoint = match destination {
+        Destination::Handler(endpoint) => endpoint,
+        Destination::Liveness => return Ok(Reply::json(200, &br#"{"status":"ok"}"#[..])),
+        Destination::Readiness => return Ok(readiness(connection)),
+        Destination::Nowhere(why) => return Err(why),
     };
     let peer = server.proxies.client(connection.facts.peer, &parts.headers);
     let is_operator = connection.facts.listener == Listener::Control;
@@ -152,7 +154,7 @@ async fn exchange<H: Handler>(
         return Err(TOO_MANY);
     }
     let is_document = class.caching == Caching::Revalidated;
-    // On the heap, once: it is large, and would be copied into each future that it comes through.
+    // The request is on the heap because it is large and would be copied into each future on its way.
     let mut request = Box::new(Incoming {
         endpoint,
         method: if parts.method == Method::HEAD { Method::GET } else { parts.method.clone() },
@@ -207,12 +209,12 @@ async fn exchange<H: Handler>(
                 tokio::time::sleep(BODY_GRACE).await;
                 DRAINING
             };
-            let whole = body::read(unread, &server.room, &server.limits, may_call, given_up).await?;
+            let whole = body::read(unread, &server.body_memory, &server.limits, may_call, given_up).await?;
             request.body = whole;
             *body = None;
         }
     }
-    // On the heap: it is large, and would be copied from future to future before it runs.
+    // The call is on the heap because it is large and would be copied from future to future before it runs.
     let call = Box::pin(server.handler.call(request));
     AssertUnwindSafe(call).catch_unwind().await.map_err(|_| {
         tracing::error!(request_id = %id, "a call panicked outside of its function");
@@ -221,62 +223,64 @@ async fn exchange<H: Handler>(
 }
 
 /// Logs the origin of a page that may not call.
-fn log_refused_origin<H: Handler>(connection: &Connection<H>, parts: &Parts, class: Class, fields: &Headers<'_>) {
+fn log_rejected_origin<H: Handler>(connection: &Connection<H>, parts: &Parts, class: Class, fields: &Headers<'_>) {
     let cors = &connection.server.cors;
     if let Some(origin) = fields.origin.once().filter(|_| class.for_pages || class.upgrades)
         && cors.allowed(Some(origin)).is_none()
         && !browser::is_own(&connection.facts, parts, fields, origin)
     {
-        cors.log_refused(origin);
+        cors.log_rejected(origin);
     }
 }
 
-/// Leaves a body that was not read to its end. Whether the connection ends for it.
-async fn leave<H: Handler>(
+/// Discards a body that was not read to its end. Returns true if the connection must close.
+async fn discard_body<H: Handler>(
     connection: &Connection<H>,
     version: Version,
     mut unread: hyper::body::Incoming,
-    refused: Option<Code>,
+    rejected: Option<Code>,
 ) -> bool {
     let server = &connection.server;
     match version {
-        Version::HTTP_2 if unread.is_end_stream() || refused == Some(Code::RequestTimeout) => false,
-        // Once its answer is out, a stream is closed, and whatever the client does wrong on it would pass unseen: a
-        // length that does not fit, trailers that are none, a window that overflows.
+        Version::HTTP_2 if unread.is_end_stream() || rejected == Some(Code::RequestTimeout) => false,
+        // hyper closes a stream after its response. Errors of the client on it would then go unnoticed: a wrong length,
+        // invalid trailers, an overflow of the window.
         Version::HTTP_2 => {
             tokio::select! {
                 biased;
-                () = body::pass_over(&mut unread, server.limits.body_timeout) => {}
-                // A drain waits for no body.
+                () = body::discard(&mut unread, server.limits.body_timeout) => {}
+                // A drain does not wait for an unused body.
                 () = server.drain.draining() => {}
             }
             false
         }
-        // Overload is told at once, and not by reading for long what it has no room for.
-        _ if refused.is_some_and(|code| code.status() == 503) && !unread.is_end_stream() => {
-            connection.activity.closing.linger_for(body::PASSED_OVER_BYTES_MAX);
+        // An overload is reported immediately. The server reads only a little of a body for which it has no memory.
+        _ if rejected.is_some_and(|code| code.status() == 503) && !unread.is_end_stream() => {
+            connection.activity.closing.linger_for(body::DISCARDED_BYTES_MAX);
             true
         }
         _ => false,
     }
 }
 
-/// Whether `gzip` is among the codings of `Accept-Encoding`, and not with a weight of nothing.
+/// True if `Accept-Encoding` has `gzip` with a weight above 0.
 fn accepts_gzip(headers: &HeaderMap) -> bool {
     let codings = headers.get_all(ACCEPT_ENCODING).into_iter().filter_map(|field| field.to_str().ok());
     codings.flat_map(|field| field.split(',')).any(|coding| {
         let (name, weight) = coding.split_once(';').unwrap_or((coding, ""));
-        let refused = weight.trim().strip_prefix("q=").is_some_and(|weight| weight.trim_matches(['0', '.']).is_empty());
-        name.trim().eq_ignore_ascii_case("gzip") && !refused
+        let is_excluded =
+            weight.trim().strip_prefix("q=").is_some_and(|weight| weight.trim_matches(['0', '.']).is_empty());
+        name.trim().eq_ignore_ascii_case("gzip") && !is_excluded
     })
 }
 
-/// Whether the wire put this request in place of one that it refused. No other reaches the service with this target.
+/// True if the wire sent this request in place of one that it rejected. No other request with this target reaches the
+/// service.
 fn is_stand_in(method: &Method, uri: &Uri) -> bool {
     uri.path() == "*" && method == Method::GET
 }
 
-/// What the wire has checked already where it could (HTTP/1), and what it leaves.
+/// Checks the fields of a request. For HTTP/1, the wire has checked some of them before.
 fn check_head<H: Handler>(connection: &Connection<H>, parts: &Parts, fields: &Headers<'_>) -> Result<(), Rejection> {
     if connection.activity.is_overrun() {
         connection.activity.strike();
@@ -297,7 +301,7 @@ fn check_head<H: Handler>(connection: &Connection<H>, parts: &Parts, fields: &He
     Ok(())
 }
 
-/// `application/json`, in any case and with any parameters, and not compressed.
+/// Requires `application/json`, in any case and with any parameters, without compression.
 fn check_content(fields: &Headers<'_>) -> Result<(), Rejection> {
     let declared = fields.content_type.once().map_or(&b""[..], HeaderValue::as_bytes);
     let essence = declared.split(|byte| *byte == b';').next().unwrap_or_default();
@@ -325,14 +329,14 @@ fn readiness<H: Handler>(connection: &Connection<H>) -> Reply {
     }
 }
 
-/// What a response gets beside its reply, decided from the request.
+/// The parts of a response head that the request determines.
 struct ResponseHead {
     head_only: bool,
     close: bool,
     caching: Caching,
     allow: Option<HeaderValue>,
     preflight: bool,
-    /// Set where pages of other origins may call, with the origin if it is an allowed one.
+    /// `Some` if pages of other origins may call; the inner value is the request's origin if it is allowed.
     cors: Option<Option<HeaderValue>>,
 }
 
@@ -407,12 +411,12 @@ impl ResponseHead {
     }
 }
 
-/// The usual one was checked when this was compiled.
+/// The common content type is checked at compile time.
 fn content_type(text: &'static str) -> HeaderValue {
     if text == JSON { const { HeaderValue::from_static(JSON) } } else { HeaderValue::from_static(text) }
 }
 
-/// A page of ours loads nothing and is framed by nobody, unless its reply has a policy of its own.
+/// Forbids a page of this server to load anything and to be framed, unless its reply has its own policy.
 fn protect_page(headers: &mut HeaderMap) {
     headers.insert(
         CONTENT_SECURITY_POLICY,

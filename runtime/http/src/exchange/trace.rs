@@ -1,25 +1,25 @@
-//! The caller's place in a distributed trace (W3C Trace Context, `traceparent`).
+//! The client's position in a distributed trace (W3C Trace Context, `traceparent`).
 
 use std::fmt;
 
 use hyper::header::HeaderName;
 
-/// The field that carries it.
+/// The field of the trace context.
 pub(crate) const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 
-/// A valid `traceparent`. Displayed, it is the field again (version 00).
+/// A valid `traceparent`. Its `Display` is the field in version 00.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TraceParent {
-    /// The whole trace; never 0.
+    /// The id of the trace; never 0.
     pub trace_id: u128,
-    /// The caller's span; never 0.
+    /// The id of the client's span; never 0.
     pub parent_id: u64,
-    /// Bit 0: the caller records this trace.
+    /// Bit 0: the client records this trace.
     pub flags: u8,
 }
 
 impl TraceParent {
-    /// What a `traceparent` says; `None` if it breaks the grammar, which is to be ignored.
+    /// Parses a `traceparent`. Returns `None` if the grammar is broken; the standard requires to ignore such a field.
     pub fn parse(text: &[u8]) -> Option<Self> {
         let version = hexadecimal(text.get(..2)?)?;
         let ends = match version {
@@ -44,7 +44,7 @@ impl fmt::Display for TraceParent {
     }
 }
 
-/// Lower case only, as the recommendation demands: the reason why it is not the `hex` crate, which takes both cases.
+/// Parses lower case only, as the recommendation requires. The `hex` crate accepts both cases.
 fn hexadecimal(digits: &[u8]) -> Option<u128> {
     digits.iter().try_fold(0, |number: u128, digit| match digit {
         b'0'..=b'9' => Some(number << 4 | u128::from(digit - b'0')),
@@ -60,7 +60,7 @@ mod tests {
     const EXAMPLE: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 
     #[test]
-    fn a_valid_field_is_read_and_shown_again() {
+    fn valid_field_is_parsed_and_displayed() {
         let parent = TraceParent::parse(EXAMPLE.as_bytes()).unwrap();
         assert_eq!(parent.trace_id, 0x4bf9_2f35_77b3_4da6_a3ce_929d_0e0e_4736);
         assert_eq!((parent.parent_id, parent.flags), (0x00f0_67aa_0ba9_02b7, 1));
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn what_breaks_the_grammar_is_ignored() {
+    fn invalid_field_is_ignored() {
         for text in [
             "",
             "00",

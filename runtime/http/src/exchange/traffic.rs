@@ -1,11 +1,11 @@
-//! Counts of connections, refusals and bytes, for the metrics.
+//! Counts of connections, rejections and bytes, for the metrics.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use super::body::Room;
+use super::body::BodyMemory;
 
-/// Counts of what the listeners see, for the metrics. All but the connections and bytes of now only ever grow.
+/// The counts of the listeners, for the metrics. All but the current connections and bytes only increase.
 #[derive(Default)]
 pub struct Traffic {
     pub(crate) open: AtomicU64,
@@ -16,43 +16,43 @@ pub struct Traffic {
     pub(crate) stalled: AtomicU64,
     pub(crate) given_up: AtomicU64,
     pub(crate) unread_closed: AtomicU64,
-    /// Bytes of responses that the system held at the last look.
+    /// Response bytes in the system's send buffers at the last sample.
     pub(crate) unread_system_bytes: AtomicUsize,
-    pub(crate) room: OnceLock<Arc<Room>>,
+    pub(crate) body_memory: OnceLock<Arc<BodyMemory>>,
 }
 
 impl Traffic {
-    /// Connections open now, counting those whose calls have outlived them.
+    /// Open connections, including closed ones whose calls still run.
     pub fn connections_open(&self) -> u64 {
         self.open.load(Ordering::Relaxed)
     }
 
-    /// Connections accepted.
+    /// Accepted connections.
     pub fn connections_accepted(&self) -> u64 {
         self.accepted.load(Ordering::Relaxed)
     }
 
-    /// Connections closed at once because their address had too many, or too many unread bytes.
+    /// Connections that were rejected because their address had too many connections or too many unread bytes.
     pub fn connections_turned_away(&self) -> u64 {
         self.turned_away.load(Ordering::Relaxed)
     }
 
-    /// TLS handshakes that failed or took too long.
+    /// TLS handshakes that failed or timed out.
     pub fn handshake_failures(&self) -> u64 {
         self.handshake_failures.load(Ordering::Relaxed)
     }
 
-    /// Requests that the listener answered with an error, so that the handler never heard of them.
+    /// Requests that the listener rejected, so that they did not reach the handler.
     pub fn refusals(&self) -> u64 {
         self.refusals.load(Ordering::Relaxed)
     }
 
-    /// Connections that were closed because their client took nothing of a response.
+    /// Connections that were closed because their client read too little of a response.
     pub fn connections_stalled(&self) -> u64 {
         self.stalled.load(Ordering::Relaxed)
     }
 
-    /// Connections that were closed because they were the slowest when memory for answers ran out.
+    /// Connections that were closed because they were the slowest when the memory for responses was exhausted.
     pub fn connections_given_up(&self) -> u64 {
         self.given_up.load(Ordering::Relaxed)
     }
@@ -62,18 +62,18 @@ impl Traffic {
         self.unread_closed.load(Ordering::Relaxed)
     }
 
-    /// Bytes of responses that the system held for clients at the last look.
+    /// Response bytes in the system's send buffers at the last sample.
     pub fn unread_system_bytes(&self) -> usize {
         self.unread_system_bytes.load(Ordering::Relaxed)
     }
 
-    /// Bytes that request bodies take now, or are about to.
+    /// Bytes that request bodies use or have reserved.
     pub fn request_bytes(&self) -> usize {
-        self.room.get().map_or(0, |room| room.bytes())
+        self.body_memory.get().map_or(0, |memory| memory.bytes())
     }
 
-    /// Request bodies that had to wait for room.
+    /// Request bodies that had to wait for memory.
     pub fn request_waits(&self) -> u64 {
-        self.room.get().map_or(0, |room| room.waits())
+        self.body_memory.get().map_or(0, |memory| memory.waits())
     }
 }

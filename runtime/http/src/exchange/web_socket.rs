@@ -1,8 +1,8 @@
-//! A connection that is no longer HTTP: WebSocket messages of text, both ways (RFC 6455).
+//! A connection after its upgrade: WebSocket text messages in both directions (RFC 6455).
 //!
-//! The handshake is an ordinary request and stands under all limits of one. From then on the socket is this module's:
-//! a message is read within its bound, and one that the client does not take for too long ends the connection. Nothing is
-//! compressed: tokens and what strangers wrote would share a window.
+//! The handshake is an ordinary request and has all limits of one. After it, this module owns the socket. It limits the
+//! size of a message, and ends the connection if the client does not read a message in time. Messages are not
+//! compressed, because tokens and the texts of other users would share a compression window.
 
 use std::fmt;
 use std::sync::Arc;
@@ -31,26 +31,26 @@ use convoke_core::error::Code;
 
 const NO_UPGRADE: Rejection = Rejection {
     code: Code::BadRequest,
-    message: "This route is a WebSocket of version 13; the request asks for none.",
+    message: "This route requires an upgrade to a WebSocket of version 13; the request has none.",
 };
 const FOREIGN: Rejection = Rejection { code: Code::Forbidden, message: FOREIGN_MESSAGE };
-const FOREIGN_MESSAGE: &str = "Pages of this origin may not connect to this server: its operator allows an origin by the \
+const FOREIGN_MESSAGE: &str = "Pages of this origin may not connect to this server. The operator allows an origin with the \
                                setting cors_origins (--cors-origin).";
 
 const SEC_WEBSOCKET_KEY: HeaderName = HeaderName::from_static("sec-websocket-key");
 const SEC_WEBSOCKET_VERSION: HeaderName = HeaderName::from_static("sec-websocket-version");
 const SEC_WEBSOCKET_ACCEPT: HeaderName = HeaderName::from_static("sec-websocket-accept");
 
-/// How long the client may take to close the connection behind a close message.
+/// Time for the client to close the connection after a close message.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// What a socket is, whether behind TLS or not.
+/// A socket, with or without TLS.
 pub(crate) trait AnyStream: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<S: AsyncRead + AsyncWrite + Send + Unpin> AnyStream for S {}
 
 pub(crate) type AnySocket = Box<dyn AnyStream>;
 
-/// Gives the socket of an upgraded connection back, and what was read of it beyond the request.
+/// Returns the socket of an upgraded connection and the bytes that were read after the request.
 pub(crate) type BareSocket = fn(Upgraded) -> Option<(AnySocket, Bytes)>;
 
 pub(crate) fn bare<S: AsyncRead + AsyncWrite + Send + Unpin + 'static>(
@@ -63,18 +63,18 @@ pub(crate) fn bare<S: AsyncRead + AsyncWrite + Send + Unpin + 'static>(
     Some((Box::new(socket), read.freeze()))
 }
 
-/// A request to turn its connection into a WebSocket.
+/// A request to upgrade its connection to a WebSocket.
 pub struct Upgrade {
     on: OnUpgrade,
     bare: BareSocket,
     accept: HeaderValue,
     has_origin: bool,
-    /// `Convex-Client`.
+    /// The `Convex-Client` field.
     client: Option<String>,
     context: UpgradeContext,
 }
 
-/// What an upgraded connection keeps of the HTTP connection that it was.
+/// The parts of the HTTP connection that an upgraded connection uses.
 pub(crate) struct UpgradeContext {
     /// `None` if the connection is HTTP/2.
     pub(crate) bare: Option<BareSocket>,
@@ -84,11 +84,11 @@ pub(crate) struct UpgradeContext {
     pub(crate) connection: Arc<dyn Lifetime>,
 }
 
-/// The lifetime of a connection: it keeps its place in the limits, and ends with its server.
+/// The lifetime of a connection: it holds its slots in the limits, and ends with its server.
 pub(crate) trait Lifetime: Send + Sync {
     /// Waits until the server drains.
     fn draining(self: Arc<Self>) -> BoxFuture<'static, ()>;
-    /// Waits until the drain's time is over.
+    /// Waits until the drain timeout is over.
     fn cut(self: Arc<Self>) -> BoxFuture<'static, ()>;
 }
 
@@ -99,10 +99,10 @@ impl fmt::Debug for Upgrade {
 }
 
 impl Upgrade {
-    /// The upgrade that a request asks for; the answer to one from a page that may not ask.
+    /// Returns the upgrade that a request asks for, or the reply to a page of an origin that is not allowed.
     ///
     /// # Errors
-    /// `BAD_REQUEST` if it asks for none.
+    /// `BAD_REQUEST` if the request asks for no upgrade.
     pub(crate) fn of(
         parts: &Parts,
         origin: Option<&HeaderValue>,
@@ -128,17 +128,17 @@ impl Upgrade {
         Ok(Ok(Self { on, bare, accept, has_origin: origin.is_some(), client, context }))
     }
 
-    /// Whether a page asks.
+    /// True if a page sent the request.
     pub fn has_origin(&self) -> bool {
         self.has_origin
     }
 
-    /// The client's own name and version, as `npm-1.48.0`.
+    /// The name and version that the client reports, such as `npm-1.48.0`.
     pub fn client(&self) -> Option<&str> {
         self.client.as_deref()
     }
 
-    /// The answer that accepts it. `serve` has the connection from then on, and ends it by ending.
+    /// Returns the reply that accepts the upgrade. The connection then belongs to `serve` and ends when it returns.
     pub fn accept<F>(self, serve: impl FnOnce(WebSocket) -> F + Send + 'static) -> Reply
     where
         F: Future<Output = ()> + Send + 'static,
@@ -146,7 +146,7 @@ impl Upgrade {
         let Self { on, bare, accept, context, .. } = self;
         let UpgradeContext { activity, stall_timeout, message_bytes_max, connection, .. } = context;
         tokio::spawn(async move {
-            // It ends too if the answer cannot be written.
+            // The upgrade fails if the response cannot be written.
             let Ok(upgraded) = on.await else { return };
             let Some((socket, read)) = bare(upgraded) else { return };
             let config = WebSocketConfig::default()
@@ -159,7 +159,7 @@ impl Upgrade {
             let draining = Arc::clone(&connection).draining().shared();
             let cut = connection.cut();
             let serve = serve(WebSocket { stream, activity, draining, stall_timeout });
-            // A drain that is over, and others who need the memory, end it wherever it is.
+            // The end of the drain, or a lack of memory for responses, ends the connection at any point.
             tokio::select! {
                 () = serve => {}
                 () = cut => {}
@@ -175,10 +175,10 @@ impl Upgrade {
     }
 }
 
-/// Whether a list in a field has this name.
+/// True if the comma-separated lists of a field contain this name.
 fn names(headers: &HeaderMap, field: &HeaderName, name: &str) -> bool {
     let values = headers.get_all(field).into_iter().filter_map(|value| value.to_str().ok());
-    values.flat_map(|value| value.split(',')).any(|one| one.trim().eq_ignore_ascii_case(name))
+    values.flat_map(|value| value.split(',')).any(|item| item.trim().eq_ignore_ascii_case(name))
 }
 
 /// An open WebSocket.
@@ -189,45 +189,45 @@ pub struct WebSocket {
     stall_timeout: Duration,
 }
 
-/// What came.
+/// A received message, or the end of the connection.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Received {
-    /// A message of text.
+    /// A text message.
     Text(String),
-    /// What is no message of text, or is none that may come, with the close code that says so.
+    /// An invalid message, with the close code and the reason.
     Wrong(u16, &'static str),
-    /// The client has closed, or is gone.
+    /// The client has closed the connection or has disconnected.
     Gone,
 }
 
-/// Every connection has it, and most messages are short.
+/// Size of the read buffer. Each connection has one, and most messages are short.
 const READ_BUFFER_BYTES: usize = 4 * 1024;
 
-/// The client is gone, or did not take what was sent for too long.
+/// The error of a client that has disconnected or did not read a message in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the client is gone")]
+#[error("the client has disconnected")]
 pub struct Lost;
 
 impl WebSocket {
-    /// The next message. It may be dropped and asked again.
+    /// Waits for the next message. The future may be dropped without a loss.
     pub async fn receive(&mut self) -> Received {
         loop {
             return match self.stream.next().await {
                 Some(Ok(Message::Text(text))) => Received::Text(text.as_str().to_owned()),
-                Some(Ok(Message::Binary(_))) => Received::Wrong(1003, "Messages are text"),
+                Some(Ok(Message::Binary(_))) => Received::Wrong(1003, "Messages must be text"),
                 Some(Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_))) => continue,
                 Some(Ok(Message::Close(_))) | None => Received::Gone,
                 Some(Err(WireError::Capacity(CapacityError::MessageTooLong { .. }))) => {
                     Received::Wrong(1009, "The message is too long")
                 }
-                Some(Err(WireError::Utf8(_))) => Received::Wrong(1007, "Text is UTF-8"),
-                Some(Err(WireError::Protocol(_))) => Received::Wrong(1002, "This is not WebSocket"),
+                Some(Err(WireError::Utf8(_))) => Received::Wrong(1007, "Text must be UTF-8"),
+                Some(Err(WireError::Protocol(_))) => Received::Wrong(1002, "The WebSocket protocol is violated"),
                 Some(Err(_)) => Received::Gone,
             };
         }
     }
 
-    /// Sends a message, and waits until the client's side of the network has it.
+    /// Sends a message, and waits until the socket has accepted it.
     ///
     /// # Errors
     /// [`Lost`].
@@ -247,9 +247,9 @@ impl WebSocket {
         self.draining.clone()
     }
 
-    /// Says why it ends, and ends it.
+    /// Closes the connection with a code and a reason.
     pub async fn close(mut self, code: u16, reason: &str) {
-        // A close message has 125 bytes at most, two of them the code.
+        // A close message has at most 125 bytes, two of which are the code.
         let reason = &reason[..reason.floor_char_boundary(123)];
         let frame = CloseFrame { code: CloseCode::from(code), reason: reason.into() };
         let closing = async {
@@ -257,7 +257,7 @@ impl WebSocket {
             while self.stream.next().await.transpose()?.is_some() {}
             Ok::<_, WireError>(())
         };
-        // What the client makes of it is theirs.
+        // The connection ends in any case, so an error does not matter.
         let _ = tokio::time::timeout(CLOSE_TIMEOUT, closing).await;
     }
 }

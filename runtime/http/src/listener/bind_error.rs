@@ -1,4 +1,4 @@
-//! Why a server cannot start.
+//! The errors for which a server cannot start.
 
 use std::io;
 use std::net::SocketAddr;
@@ -7,21 +7,21 @@ use thiserror::Error;
 
 use super::tls::TlsError;
 
-/// Why a server cannot start.
+/// The errors for which a server cannot start.
 #[derive(Debug, Error)]
 pub enum BindError {
-    /// The address cannot be listened on.
+    /// The server cannot listen on the address.
     #[error("cannot listen on {address}: {source}")]
     Listen {
-        /// The address asked for.
+        /// The address.
         address: SocketAddr,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
     /// The certificate or its key cannot be used.
     #[error(transparent)]
     Tls(#[from] TlsError),
-    /// Not an origin as browsers send it.
+    /// A configured origin is not one that browsers send.
     #[error("`{0}` is not an origin: write scheme, host and port only, such as https://app.example.com, or *")]
     Origin(String),
 }

@@ -1,4 +1,4 @@
-//! The connections that each address has open.
+//! The number of open connections per address.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -9,13 +9,13 @@ use parking_lot::Mutex;
 
 use crate::exchange::client_addr::counted_as;
 
-/// How many connections every address has open.
+/// The number of open connections per address.
 #[derive(Default)]
 pub(crate) struct Census(Mutex<HashMap<IpAddr, usize>>);
 
 impl Census {
-    /// A place for one more connection of `address`; `None` if it has `max` already.
-    pub(crate) fn enter(self: &Arc<Self>, address: IpAddr, max: usize) -> Option<Place> {
+    /// Returns a slot for another connection of `address`, or `None` if the address has `max` already.
+    pub(crate) fn enter(self: &Arc<Self>, address: IpAddr, max: usize) -> Option<AddressSlot> {
         let address = counted_as(address);
         let mut open = self.0.lock();
         let count = open.entry(address).or_default();
@@ -23,17 +23,17 @@ impl Census {
             return None;
         }
         *count += 1;
-        Some(Place { census: Arc::clone(self), address })
+        Some(AddressSlot { census: Arc::clone(self), address })
     }
 }
 
-/// One connection's place in the [`Census`]; dropped, it is free again.
-pub(crate) struct Place {
+/// The slot of one connection in the [`Census`], which is free again after the drop.
+pub(crate) struct AddressSlot {
     census: Arc<Census>,
     address: IpAddr,
 }
 
-impl Drop for Place {
+impl Drop for AddressSlot {
     fn drop(&mut self) {
         if let Entry::Occupied(mut count) = self.census.0.lock().entry(self.address) {
             *count.get_mut() -= 1;
@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_is_free_again_once_dropped() {
+    fn dropped_slot_is_free_again() {
         let census = Arc::new(Census::default());
         let address = "192.0.2.1".parse().unwrap();
         let first = census.enter(address, 1).unwrap();
@@ -57,6 +57,6 @@ mod tests {
         assert!(census.enter("192.0.2.2".parse().unwrap(), 1).is_some());
         drop(first);
         assert!(census.enter(address, 1).is_some());
-        assert!(census.0.lock().is_empty(), "an address without connections is forgotten");
+        assert!(census.0.lock().is_empty(), "an address without connections is removed");
     }
 }

@@ -15,7 +15,7 @@ use tokio::net::{TcpStream, UnixStream};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio_rustls::TlsAcceptor;
 
-use super::census::Place;
+use super::census::AddressSlot;
 use super::detach::Detach;
 use super::socket::Tcp;
 use super::state::ListenerState;
@@ -32,15 +32,15 @@ use convoke_core::limits::Limits;
 /// The beginning of every HTTP/2 connection (RFC 9113 §3.4).
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/// What a connection came by.
+/// The socket of a connection.
 pub(crate) enum Socket {
     Tcp(TcpStream),
-    /// The control socket's.
+    /// A connection to the control socket.
     Local(UnixStream),
 }
 
 impl Socket {
-    /// Where it was connected to.
+    /// The local address; `None` for the control socket.
     pub(crate) fn local_addr(&self) -> Option<SocketAddr> {
         match self {
             Socket::Tcp(socket) => socket.local_addr().ok(),
@@ -62,13 +62,13 @@ impl<H: Handler> Clone for Driver<H> {
 }
 
 impl<H: Handler> Driver<H> {
-    /// Adds a connection of `peer` to the open ones. Its `slot` and `place` in the limits are free once it has ended.
+    /// Adds a connection of `peer` to the open connections. It holds `slot` and `address_slot` until it has ended.
     pub(crate) fn new(
         listener: Arc<ListenerState<H>>,
         kind: Listener,
         (peer, local): (SocketAddr, Option<SocketAddr>),
         slot: OwnedSemaphorePermit,
-        place: Option<Place>,
+        address_slot: Option<AddressSlot>,
     ) -> Self {
         let server = Arc::clone(&listener.server);
         let activity = Arc::new(Activity::new(&server.limits));
@@ -82,18 +82,18 @@ impl<H: Handler> Driver<H> {
         };
         let open = listener.open.add(peer, Arc::clone(&activity));
         let connection =
-            Connection { server, facts, activity, bare: OnceLock::new(), _place: Box::new((open, slot, place)) };
+            Connection { server, facts, activity, bare: OnceLock::new(), _slots: Box::new((open, slot, address_slot)) };
         Self { listener, connection: Arc::new(connection) }
     }
 
-    /// Serves the connection to its end. What fails on one connection affects no other.
+    /// Serves the connection to its end. An error on one connection affects no other.
     pub(crate) async fn serve(self, socket: Socket) {
         let socket = match socket {
             Socket::Tcp(socket) => {
                 let activity = Arc::clone(&self.connection.activity);
                 Tcp::new(socket, activity, Arc::clone(&self.listener.unread), self.limits())
             }
-            // What most connections are not stands on the heap: an idle one costs what it needs itself.
+            // The rare kinds of connections are on the heap, so that an idle TCP connection stays small.
             Socket::Local(socket) => return Box::pin(self.serve_stream(socket)).await,
         };
         let tls = self.listener.tls.as_ref().filter(|_| self.connection.facts.is_encrypted);
@@ -149,79 +149,79 @@ impl<H: Handler> Driver<H> {
         }
     }
 
-    /// Has hyper serve the socket. While it is idle, hyper and its buffers, of 16 KiB and more, are not there.
+    /// Serves the socket with hyper. An idle connection frees hyper and its buffers of at least 16 KiB.
     async fn serve_http1<S: AsyncRead + AsyncWrite + Send + Unpin + 'static>(&self, mut wire: GuardedIo<S>) {
         loop {
             let connection = Arc::clone(&self.connection);
-            // On the heap, where it is only while it runs: hyper keeps the place of the last one.
+            // The call is on the heap and freed when it ends: hyper keeps the memory of the last future inline.
             let service = service_fn(move |request| Box::pin(service::answer(Arc::clone(&connection), request)));
             let served = self.listener.http1.serve_connection(TokioIo::new(wire), service);
             let mut served = Box::new(served.with_upgrades());
-            if self.drive(Pin::new(&mut *served)).await == Driven::ToItsEnd {
+            if self.drive(Pin::new(&mut *served)).await == DriveEnd::Closed {
                 return;
             }
             let idle = {
-                // It ends with this block, its box and even the empty piece of what it read into: each would hold memory
-                // for as long as the connection is idle.
+                // This block drops the connection of hyper, its box and its read buffer. Each would hold memory while
+                // the connection is idle.
                 let served = served;
-                // Where something is left that hyper had read, what comes next is no beginning of a request.
+                // If hyper has read further bytes, the next input is not the beginning of a request.
                 served.into_parts().filter(|parts| parts.read_buf.is_empty()).map(|parts| parts.io)
             };
             let Some(idle) = idle else { return };
             wire = idle.into_inner();
-            let goes_on = tokio::select! {
+            let has_request = tokio::select! {
                 biased;
                 () = self.connection.server.drain.draining() => false,
                 () = self.connection.activity.closing.given_up() => false,
-                comes = wire.next_request() => comes,
+                has_request = wire.next_request() => has_request,
             };
-            if !goes_on {
+            if !has_request {
                 let _ = wire.shutdown().await;
                 return;
             }
         }
     }
 
-    /// Polls a connection of hyper's to its end or until it is idle, tells it to finish when the server drains or it was
-    /// idle too long, and drops it when the drain's time is over.
-    async fn drive<C: Graceful>(&self, mut connection: Pin<&mut C>) -> Driven {
+    /// Polls a connection of hyper to its end or until it is idle. Shuts it down gracefully when the server drains or
+    /// it was idle for too long, and drops it when the drain timeout is over.
+    async fn drive<C: Graceful>(&self, mut connection: Pin<&mut C>) -> DriveEnd {
         let Connection { server, activity, facts, .. } = &*self.connection;
         let mut drain = pin!(server.drain.draining_notified());
         let mut cut = pin!(server.drain.cut_notified());
         let mut given_up = pin!(activity.closing.notified());
-        let (mut listening, mut told) = (false, false);
+        let (mut is_registered, mut is_shutting_down) = (false, false);
         let driven = std::future::poll_fn(|cx| {
-            if !listening {
-                // One poll leaves this task's waker with all of them; after that a look at what they tell is enough.
-                listening = drain.as_mut().poll(cx).is_pending()
+            if !is_registered {
+                // One poll registers this task's waker with all notifications. After that the flags are enough.
+                is_registered = drain.as_mut().poll(cx).is_pending()
                     & cut.as_mut().poll(cx).is_pending()
                     & given_up.as_mut().poll(cx).is_pending();
             }
             if activity.closing.is_given_up() {
-                tracing::debug!(peer = %self.connection.facts.peer, "a connection ended: it held too much for too long");
-                return Poll::Ready(Driven::ToItsEnd);
+                tracing::debug!(peer = %self.connection.facts.peer, "a connection was closed to free its memory");
+                return Poll::Ready(DriveEnd::Closed);
             }
             loop {
-                // Polled before it is told to finish, so that a request which has come is answered, if only by a
-                // refusal.
+                // The poll comes before the shutdown, so that a received request gets a response, even if it is a
+                // rejection.
                 if let Poll::Ready(ended) = connection.as_mut().poll(cx) {
                     if let Err(error) = ended {
                         tracing::debug!(peer = %self.connection.facts.peer, %error, "a connection ended early");
                     }
-                    return Poll::Ready(Driven::ToItsEnd);
+                    return Poll::Ready(DriveEnd::Closed);
                 }
                 let finish = match server.drain.phase() {
                     Phase::Serving => activity.closing.is_requested(),
                     Phase::Draining => !facts.is_late || activity.closing.is_requested(),
-                    Phase::Cut => return Poll::Ready(Driven::ToItsEnd),
+                    Phase::Cut => return Poll::Ready(DriveEnd::Closed),
                 };
                 if activity.closing.take_idle() && !finish && activity.is_quiet() {
-                    return Poll::Ready(Driven::UntilIdle);
+                    return Poll::Ready(DriveEnd::Idle);
                 }
-                if told || !finish {
+                if is_shutting_down || !finish {
                     return Poll::Pending;
                 }
-                told = true;
+                is_shutting_down = true;
                 connection.as_mut().graceful_shutdown();
             }
         })
@@ -233,7 +233,8 @@ impl<H: Handler> Driver<H> {
     }
 }
 
-/// Waits for the first byte of a connection, and for as many as tell its protocol. `None` if the client closes before.
+/// Reads the first bytes of a connection, as many as its protocol needs to be detected. Returns `None` if the client
+/// closes before.
 async fn read_first<S: AsyncRead + Unpin>(stream: &mut S, limits: &Limits) -> io::Result<Option<(Protocol, BytesMut)>> {
     let mut first = BytesMut::with_capacity(2048);
     if tokio::time::timeout(limits.first_byte_timeout, stream.read_buf(&mut first)).await?? == 0 {
@@ -252,17 +253,18 @@ async fn read_first<S: AsyncRead + Unpin>(stream: &mut S, limits: &Limits) -> io
     .await?
 }
 
-/// How far a connection of hyper's was polled.
+/// The state in which the driver stopped to poll a connection of hyper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Driven {
-    ToItsEnd,
-    /// Nothing is under way, and nothing was for a while.
-    UntilIdle,
+enum DriveEnd {
+    /// The connection has ended.
+    Closed,
+    /// The connection has been idle for a while.
+    Idle,
 }
 
-/// What hyper's two kinds of connection have in common.
+/// The common interface of hyper's two connection types.
 trait Graceful: Future<Output = hyper::Result<()>> {
-    /// Finishes what has begun and closes.
+    /// Finishes the running calls and closes.
     fn graceful_shutdown(self: Pin<&mut Self>);
 }
 

@@ -1,4 +1,4 @@
-//! The control socket: a file in the data folder by which its owner reaches the running server.
+//! The control socket: a file in the data folder through which its owner reaches the running server.
 
 use std::fs::Permissions;
 use std::io;
@@ -7,25 +7,25 @@ use std::path::{Path, PathBuf};
 
 use tokio::net::{UnixListener, UnixStream};
 
-/// The control socket's name within the data folder.
+/// File name of the control socket within the data folder.
 pub const CONTROL: &str = "control.sock";
 
-/// A socket file for its owner alone; it goes when this does.
+/// A socket file that only its owner may use. It is removed on drop.
 pub(crate) struct Control {
     path: PathBuf,
     listener: UnixListener,
 }
 
 impl Control {
-    /// Listens at `path`, in place of a socket that a killed server left there. Where the system has none to give (the
-    /// path is too long, the file system knows no sockets) the log says so, and the server goes without.
+    /// Listens at `path` and replaces a socket that a killed server left there. If the system cannot create one (the
+    /// path is too long, the file system has no sockets), logs a warning and returns `None`.
     pub(crate) fn open(path: &Path) -> Option<Self> {
         match Self::listen(path) {
             Ok(control) => Some(control),
             Err(error) => {
                 tracing::warn!(
-                    "no control socket at {}: {error}; commands on this machine reach this server by --url and a deploy \
-                     key only (a data folder with a shorter path helps if the path is too long)",
+                    "no control socket at {}: {error}; commands on this machine reach this server only with --url and a \
+                     deploy key (use a data folder with a shorter path if the path is too long)",
                     path.display()
                 );
                 None
@@ -34,7 +34,7 @@ impl Control {
     }
 
     fn listen(path: &Path) -> io::Result<Self> {
-        // Only a socket is removed: the process that opens this has the data folder's lock, so nobody listens there.
+        // Removes only a socket. This process has the lock of the data folder, so no other server listens there.
         if std::fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket()) {
             std::fs::remove_file(path)?;
         }
@@ -51,7 +51,7 @@ impl Control {
 
 impl Drop for Control {
     fn drop(&mut self) {
-        // Gone already is as good.
+        // The file may be removed already.
         let _ = std::fs::remove_file(&self.path);
     }
 }

@@ -1,4 +1,4 @@
-//! A call whose stream was reset goes on in a task of its own.
+//! A call that continues in a task of its own when its stream is reset.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -8,17 +8,17 @@ use tokio::runtime::Handle;
 
 use crate::wire::activity::Activity;
 
-/// A future that, dropped before its end, is finished by a task of its own.
+/// A future that continues in a task of its own if it is dropped before its end.
 ///
-/// hyper drops the future of an HTTP/2 stream once the client resets it. What the call does meanwhile must not depend
-/// on that, and the drain must still count it.
+/// hyper drops the future of an HTTP/2 stream when the client resets it. The call must not depend on that, and the
+/// drain must still count it.
 pub(crate) struct Detach<F: Future<Output: Send> + Send + 'static> {
     running: Option<Pin<Box<F>>>,
     activity: Arc<Activity>,
 }
 
 impl<F: Future<Output: Send> + Send + 'static> Detach<F> {
-    /// Runs `future` for a connection, which is told if it was left behind.
+    /// Wraps `future`. If it is dropped before its end, the connection counts a [strike](Activity::strike).
     pub(crate) fn new(future: F, activity: Arc<Activity>) -> Self {
         Self { running: Some(Box::pin(future)), activity }
     }

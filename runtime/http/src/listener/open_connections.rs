@@ -1,4 +1,4 @@
-//! The open connections of a server: counted, and closed where they hold what others need.
+//! The open connections of a server: counts them, and closes the slowest when others need their memory.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -19,7 +19,7 @@ pub(crate) struct OpenConnections {
     traffic: Arc<Traffic>,
 }
 
-/// An entry of [`OpenConnections`]. Dropped, the connection and all its calls have ended.
+/// An entry of [`OpenConnections`], dropped when the connection and all its calls have ended.
 pub(crate) struct OpenConnection {
     connections: Arc<OpenConnections>,
     number: u64,
@@ -32,10 +32,13 @@ impl Drop for OpenConnection {
     }
 }
 
-/// What the connections from before a drain are doing.
-pub(crate) enum Rest {
-    Gone,
+/// The state of the connections that were open before a drain.
+pub(crate) enum Remaining {
+    /// All are closed.
+    Closed,
+    /// No call or response is in progress.
     Quiet,
+    /// A call or a response is in progress.
     Busy,
 }
 
@@ -58,22 +61,22 @@ impl OpenConnections {
         self.next.load(Ordering::Relaxed)
     }
 
-    /// Calls that are running.
+    /// The number of running calls.
     pub(crate) fn calls(&self) -> usize {
         self.open.lock().values().map(|(_, activity)| activity.calls.running()).sum()
     }
 
-    /// What the connections with a number below `until` are doing.
-    pub(crate) fn rest(&self, until: u64) -> Rest {
+    /// The state of the connections with a number below `until`.
+    pub(crate) fn remaining(&self, until: u64) -> Remaining {
         let open = self.open.lock();
-        let mut rest = open.iter().filter(|(number, _)| **number < until).peekable();
-        if rest.peek().is_none() {
-            return Rest::Gone;
+        let mut remaining = open.iter().filter(|(number, _)| **number < until).peekable();
+        if remaining.peek().is_none() {
+            return Remaining::Closed;
         }
-        if rest.all(|(_, (_, activity))| activity.is_quiet()) { Rest::Quiet } else { Rest::Busy }
+        if remaining.all(|(_, (_, activity))| activity.is_quiet()) { Remaining::Quiet } else { Remaining::Busy }
     }
 
-    /// Runs `review` over the open connections, which can neither begin nor end meanwhile.
+    /// Runs `review` on the open connections. No connection opens or ends meanwhile.
     pub(crate) fn review<T>(&self, review: impl FnOnce(&[(SocketAddr, &Arc<Activity>)]) -> T) -> T {
         let open = self.open.lock();
         let open: Vec<_> = open.values().map(|(peer, activity)| (*peer, activity)).collect();
@@ -89,14 +92,15 @@ impl Relief for OpenConnections {
     }
 }
 
-/// Closes the slowest of these connections until `bytes` of what they hold are on their way out. How many are, those
-/// included that were before.
+/// Closes the slowest of these connections until the closed ones hold at least `bytes`. Returns the bytes of all closed
+/// connections, including those closed before.
 pub(crate) fn close_slowest(holding: Vec<(&Arc<Activity>, usize)>, bytes: usize, closed: &AtomicU64) -> usize {
     let (given_up, mut holding): (Vec<_>, Vec<_>) =
         holding.into_iter().partition(|(activity, _)| activity.closing.is_given_up());
     let held = |holding: &[(&Arc<Activity>, usize)]| holding.iter().map(|(_, bytes)| bytes).sum::<usize>();
     let mut leaving = held(&given_up);
-    // Where clients hold less than that, answers are made faster than the server sends them: nobody is slow.
+    // If the connections hold less than `bytes`, responses are produced faster than the server sends them, and no
+    // client is slow.
     if leaving < bytes && leaving + held(&holding) >= bytes {
         let now = Instant::now();
         holding.sort_by_cached_key(|(activity, bytes)| std::cmp::Reverse(activity.backlog.held.needs(*bytes, now)));

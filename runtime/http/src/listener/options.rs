@@ -1,4 +1,4 @@
-//! What a listener is started with.
+//! The options of a listener.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -10,31 +10,31 @@ use super::tls::{Tls, TlsFiles};
 use crate::exchange::cors::Cors;
 use convoke_core::limits::Limits;
 
-/// What a [`Server`](crate::Server) is started with.
+/// The options of a [`Server`](crate::Server).
 #[derive(Clone, Debug)]
 pub struct HttpOptions {
-    /// Where calls are served. Port 0 takes a free one.
+    /// Address for calls. Port 0 selects a free port.
     pub listen: SocketAddr,
-    /// Where `/metrics`, `/healthz` and `/readyz` are served apart from the calls. Without it `/metrics` answers this
-    /// machine only.
+    /// Separate address for `/metrics`, `/healthz` and `/readyz`. Without it, `/metrics` is served to this machine
+    /// only.
     pub ops_listen: Option<SocketAddr>,
-    /// Where the control socket is made, through which the holder of the data folder is the operator.
+    /// Path of the control socket. A process that can open it has the rights of the operator.
     pub control: Option<PathBuf>,
-    /// Certificate and key; without them the listener speaks clear text. The ops listener always does.
+    /// Certificate and key. Without them, the listener uses clear text. The ops listener always uses clear text.
     pub tls: Option<TlsFiles>,
-    /// Origins whose pages may call, each as browsers send it (`https://app.example.com`), or `*` for every one.
-    /// Empty: CORS is off.
+    /// Origins whose pages may call, each as browsers send it (`https://app.example.com`), or `*` for all. If empty,
+    /// CORS is off.
     pub cors_origins: Vec<String>,
-    /// Networks whose `X-Forwarded-For` is believed. Nobody else's is.
+    /// Networks of the proxies whose `X-Forwarded-For` is used. It is ignored from other addresses.
     pub trusted_proxies: Vec<IpNet>,
-    /// The bounds to keep.
+    /// The limits.
     pub limits: Limits,
-    /// Development: pages of loopback origins may call.
+    /// Development mode: pages of loopback origins may call.
     pub dev: bool,
 }
 
 impl HttpOptions {
-    /// Clear text on `listen`, with the default limits and nothing else.
+    /// Creates options for clear text on `listen`, with the default limits.
     pub fn new(listen: SocketAddr) -> Self {
         Self {
             listen,
@@ -48,10 +48,10 @@ impl HttpOptions {
         }
     }
 
-    /// Reads and checks what a start would, without listening: the certificate and its key, the origins.
+    /// Checks the options without listening: reads the certificate and its key, and parses the origins.
     ///
     /// # Errors
-    /// [`BindError`], which says what to change.
+    /// [`BindError`], which explains what to change.
     pub fn check(&self) -> Result<(), BindError> {
         self.tls.clone().map(Tls::open).transpose()?;
         Cors::new(&self.cors_origins, self.dev).map_err(BindError::Origin)?;

@@ -1,4 +1,4 @@
-//! The listeners: accept, count, serve, drain.
+//! The listeners: they accept, count, serve and drain connections.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -18,13 +18,13 @@ use super::census::Census;
 use super::connection::{Driver, Socket};
 use super::control::Control;
 use super::files;
-use super::open_connections::{OpenConnections, Rest};
+use super::open_connections::{OpenConnections, Remaining};
 use super::options::HttpOptions;
 use super::state::ListenerState;
 use super::tls::Tls;
 use super::unread::Unread;
 use super::unread_review::UnreadReview;
-use crate::exchange::body::Room;
+use crate::exchange::body::BodyMemory;
 use crate::exchange::client_addr::{self, Proxies};
 use crate::exchange::connection::ServerState;
 use crate::exchange::cors::Cors;
@@ -36,35 +36,36 @@ use crate::exchange::traffic::Traffic;
 use convoke_core::answer::budget::{Budget, Relief};
 use convoke_core::limits::Limits;
 
-/// Connections that the system holds while none is accepted.
+/// Connections that the system queues before the server accepts them.
 const BACKLOG: u32 = 1024;
-/// Connections of the ops listener, apart from the others, so that a flood of calls does not hide the metrics.
+/// Largest number of connections of the ops listener. They are counted separately, so that a flood of calls does not
+/// block the metrics.
 const OPS_CONNECTIONS_MAX: usize = 64;
-/// Connections of the control socket.
+/// Largest number of connections of the control socket.
 const CONTROL_CONNECTIONS_MAX: usize = 64;
-/// Bytes that one connection reads ahead of what it serves, unless a header block may be larger. No budget has them.
+/// Bytes that a connection reads ahead, unless a header block may be larger. No budget counts them.
 const READ_AHEAD_BYTES_MAX: usize = 32 * 1024;
-/// Bytes of requests that HTTP/2 lets a client send before anybody asks for them: on each stream, and on all of them.
-/// No budget has these either, so they are the least that a connection may be held to.
+/// Request bytes that an HTTP/2 client may send before the server reads them, per stream and per connection. No budget
+/// counts them either, so the window is as small as possible.
 const HTTP2_WINDOW_BYTES: u32 = 64 * 1024;
-/// Bytes of one response that HTTP/2 takes over before they can be sent.
+/// Bytes of a response that HTTP/2 buffers before they can be sent.
 const HTTP2_SEND_BYTES_MAX: usize = 64 * 1024;
-/// How long a drain still waits for connections on which nothing happens any more.
+/// Time that a drain waits for connections without activity.
 const QUIET_MAX: Duration = Duration::from_millis(500);
-/// How often a drain looks.
+/// Interval at which a drain checks the connections.
 const DRAIN_TICK: Duration = Duration::from_millis(10);
-/// How long accepting pauses when the system has no more files to give.
+/// Pause before the next accept when the process has no free file.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// How a drain ended.
+/// The result of a drain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DrainOutcome {
-    /// Calls that were still running when the time was over.
+    /// The number of calls that were still running after the drain timeout.
     pub cut: usize,
 }
 
-/// Addresses on which a process listens before it has a server for them. Servers that share them serve one after the other,
-/// and the system holds the connections that come in between.
+/// Addresses on which a process listens before it has a server. Servers that share them run one after the other, and
+/// the system queues the connections in between.
 pub struct Listening {
     calls: std::net::TcpListener,
     ops: Option<std::net::TcpListener>,
@@ -79,7 +80,7 @@ impl Listening {
         Ok(Self { calls: listen(options.listen)?, ops: options.ops_listen.map(listen).transpose()? })
     }
 
-    /// The same addresses for another server.
+    /// Returns the same addresses for another server.
     ///
     /// # Errors
     /// [`BindError::Listen`].
@@ -97,7 +98,7 @@ fn bound(listener: &std::net::TcpListener) -> Result<SocketAddr, BindError> {
     listener.local_addr().map_err(|source| BindError::Listen { address: unknown, source })
 }
 
-/// A bound server, ready to [run](Server::run).
+/// A bound server that is ready to [run](Server::run).
 ///
 /// ```no_run
 /// # async fn f(handler: impl convoke_http::Handler) -> Result<(), Box<dyn std::error::Error>> {
@@ -120,8 +121,8 @@ pub struct Server<H: Handler> {
 }
 
 impl<H: Handler> Server<H> {
-    /// Listens, reads the certificate, checks the options, and raises the process's limit of open files if there are to
-    /// be more connections. Nothing is accepted before [`Server::run`].
+    /// Listens, reads the certificate, checks the options, and raises the process's limit of open files if the limit of
+    /// connections needs it. Accepts no connection before [`Server::run`].
     ///
     /// # Errors
     /// [`BindError`], which says what to change.
@@ -130,7 +131,7 @@ impl<H: Handler> Server<H> {
         Self::on(listening, options, handler).await
     }
 
-    /// As [`Server::bind`], on addresses that are listened on already.
+    /// Creates a server like [`Server::bind`], on addresses that are already bound.
     ///
     /// # Errors
     /// [`BindError`].
@@ -138,13 +139,13 @@ impl<H: Handler> Server<H> {
         let tls = options.tls.clone().map(Tls::open).transpose()?;
         let cors = Cors::new(&options.cors_origins, options.dev).map_err(BindError::Origin)?;
         let (listener, local_addr) = accepting(listening.calls)?;
-        files::make_room(options.limits.connections_max);
+        files::raise_limit(options.limits.connections_max);
         let (ops, ops_addr) = listening.ops.map(accepting).transpose()?.unzip();
         let control = options.control.as_deref().and_then(Control::open);
         let answers = handler.answers().unwrap_or_else(|| Budget::new(options.limits.response_bytes_total_max));
         let traffic = Arc::<Traffic>::default();
-        let room = Arc::new(Room::new(&options.limits));
-        let _ = traffic.room.set(Arc::clone(&room));
+        let body_memory = Arc::new(BodyMemory::new(&options.limits));
+        let _ = traffic.body_memory.set(Arc::clone(&body_memory));
         let open = Arc::new(OpenConnections::new(Arc::clone(&traffic)));
         let relief: Weak<dyn Relief> = Arc::<OpenConnections>::downgrade(&open);
         answers.relieved_by(relief);
@@ -162,7 +163,7 @@ impl<H: Handler> Server<H> {
                 proxies: Proxies(options.trusted_proxies),
                 rate: Rate::new(options.limits.calls_per_address_per_second),
                 limits: options.limits,
-                room,
+                body_memory,
                 answers,
                 drain: Drain::default(),
                 traffic,
@@ -171,32 +172,33 @@ impl<H: Handler> Server<H> {
         Ok(Self { state, listener, ops, control, local_addr, ops_addr })
     }
 
-    /// Where calls are served.
+    /// The address for calls.
     pub fn local_addr(&self) -> SocketAddr {
         self.local_addr
     }
 
-    /// Where `/metrics` is served, if it has a listener of its own.
+    /// The address of the ops listener, if there is one.
     pub fn ops_addr(&self) -> Option<SocketAddr> {
         self.ops_addr
     }
 
-    /// Counts of what the listeners see.
+    /// The counts of the listeners.
     pub fn traffic(&self) -> Arc<Traffic> {
         Arc::clone(&self.state.server.traffic)
     }
 
-    /// What answers.
+    /// The handler.
     pub fn handler(&self) -> &H {
         &self.state.server.handler
     }
 
-    /// Serves until `shutdown` ends, then drains: idle connections close, running calls finish, new ones are answered
-    /// `NOT_READY`, `/readyz` turns red, until nothing runs any more or `drain_timeout` has passed. What still runs
-    /// then is dropped, and counted in the outcome.
+    /// Serves until `shutdown` completes, and then drains. During the drain, idle connections close, running calls
+    /// finish, new calls are rejected with `NOT_READY`, and `/readyz` returns 503. The drain ends when all calls have
+    /// ended or `drain_timeout` has passed. Calls that still run are dropped and counted in the outcome.
     pub async fn run(self, shutdown: impl Future<Output = ()>) -> DrainOutcome {
         let state = self.state;
-        // Dropping this future ends the server at once: the set aborts its tasks, the guard drops the connections.
+        // A drop of this future ends the server immediately: the set aborts its tasks, and the guard drops the
+        // connections.
         let _end = CutOnDrop(Arc::clone(&state.server));
         let mut tasks = JoinSet::new();
         let ports =
@@ -220,7 +222,7 @@ impl<H: Handler> Server<H> {
         }
         shutdown.await;
         let outcome = drain(&state.server, &state.open).await;
-        // The control socket is removed before a caller that waits for this may start the next server.
+        // The control socket is removed before this returns, because the caller may then start the next server.
         tasks.shutdown().await;
         outcome
     }
@@ -235,7 +237,7 @@ fn accepting(listener: std::net::TcpListener) -> Result<(TcpListener, SocketAddr
 fn listen(address: SocketAddr) -> Result<std::net::TcpListener, BindError> {
     let bind = || {
         let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
-        // A restart must not wait for the connections of the server before it.
+        // A restart must not wait for the connections of the previous server.
         #[cfg(unix)]
         socket.set_reuseaddr(true)?;
         socket.bind(address)?;
@@ -246,7 +248,7 @@ fn listen(address: SocketAddr) -> Result<std::net::TcpListener, BindError> {
 
 fn http1_builder(limits: &Limits) -> http1::Builder {
     let mut builder = http1::Builder::new();
-    // The wire keeps the time, and a client that has sent its request may close its side and still gets its answer.
+    // The wire has its own timeouts. A client may close its side after its request and still get the response.
     builder.header_read_timeout(None).half_close(true);
     builder.max_buf_size(READ_AHEAD_BYTES_MAX.max(limits.header_bytes_max));
     if limits.header_fields_max > 100 {
@@ -271,19 +273,19 @@ fn http2_builder(limits: &Limits) -> http2::Builder<TokioExecutor> {
     builder
 }
 
-/// Ends the running calls of a server, or drops them once its time is over.
+/// Waits for the running calls of a server, and drops them after the drain timeout.
 async fn drain<H>(server: &ServerState<H>, open: &OpenConnections) -> DrainOutcome {
     server.drain.enter(Phase::Draining);
-    // Later connections are answered but not waited for, or they could hold the drain open.
+    // The drain does not wait for later connections, because they could keep it from ending.
     let until = open.next();
     let start = Instant::now();
     let mut quiet_since = None;
     while start.elapsed() < server.limits.drain_timeout {
-        match open.rest(until) {
-            Rest::Gone => return DrainOutcome { cut: 0 },
-            Rest::Quiet if quiet_since.get_or_insert_with(Instant::now).elapsed() >= QUIET_MAX => break,
-            Rest::Quiet => {}
-            Rest::Busy => quiet_since = None,
+        match open.remaining(until) {
+            Remaining::Closed => return DrainOutcome { cut: 0 },
+            Remaining::Quiet if quiet_since.get_or_insert_with(Instant::now).elapsed() >= QUIET_MAX => break,
+            Remaining::Quiet => {}
+            Remaining::Busy => quiet_since = None,
         }
         tokio::time::sleep(DRAIN_TICK).await;
     }
@@ -292,7 +294,7 @@ async fn drain<H>(server: &ServerState<H>, open: &OpenConnections) -> DrainOutco
     DrainOutcome { cut }
 }
 
-/// Holds addresses, and all of them together, to their bounds of unread bytes.
+/// Enforces the limits of unread bytes per address and in total.
 async fn watch_unread<H: Handler>(state: Arc<ListenerState<H>>, ports: Vec<u16>) {
     let server = Arc::clone(&state.server);
     let traffic = Arc::clone(&server.traffic);
@@ -308,9 +310,9 @@ impl<H> Drop for CutOnDrop<H> {
     }
 }
 
-/// Where connections come in.
+/// A source of connections.
 trait Accept {
-    /// The next one, and the address at its other end.
+    /// Accepts a connection and returns the address of its peer.
     async fn next(&self) -> io::Result<(Socket, SocketAddr)>;
 }
 
@@ -321,14 +323,15 @@ impl Accept for TcpListener {
     }
 }
 
-/// Whoever opens it is on this machine.
+/// Clients of the control socket are on this machine.
 impl Accept for Control {
     async fn next(&self) -> io::Result<(Socket, SocketAddr)> {
         Ok((Socket::Local(self.accept().await?), SocketAddr::from((Ipv4Addr::LOCALHOST, 0))))
     }
 }
 
-/// Accepts forever. Past the limit it waits until a connection closes, and the system holds what comes meanwhile.
+/// Accepts connections forever. At the limit, waits until a connection closes; the system queues new connections
+/// meanwhile.
 async fn accept<H: Handler>(
     state: Arc<ListenerState<H>>,
     listener: impl Accept,
@@ -341,8 +344,8 @@ async fn accept<H: Handler>(
         let (socket, peer) = match listener.next().await {
             Ok(accepted) => accepted,
             Err(error) => {
-                // A connection that was gone before it was accepted is nobody's fault. Anything else, such as no
-                // more files, lasts: trying again at once would only spin.
+                // A connection that closed before it was accepted is not an error. Other errors, such as no free file,
+                // last: an immediate retry would only spin.
                 if error.kind() != io::ErrorKind::ConnectionAborted {
                     tracing::warn!(%error, "cannot accept a connection");
                     tokio::time::sleep(ACCEPT_PAUSE).await;
@@ -350,21 +353,21 @@ async fn accept<H: Handler>(
                 continue;
             }
         };
-        // A proxy connects for many clients, whose calls are counted under their own addresses.
+        // A proxy connects for many clients. Their calls count under their own addresses.
         let address = peer.ip();
         let server = &state.server;
         let connections_max = server.limits.connections_per_address_max;
-        let place = if kind == Listener::Control || server.proxies.trust(address) {
+        let address_slot = if kind == Listener::Control || server.proxies.trust(address) {
             None
         } else if !state.unread.is_over(address)
-            && let Some(place) = state.census.enter(address, connections_max)
+            && let Some(slot) = state.census.enter(address, connections_max)
         {
-            Some(place)
+            Some(slot)
         } else {
             server.traffic.turned_away.fetch_add(1, Ordering::Relaxed);
             continue;
         };
         let local = socket.local_addr();
-        tokio::spawn(Driver::new(Arc::clone(&state), kind, (peer, local), slot, place).serve(socket));
+        tokio::spawn(Driver::new(Arc::clone(&state), kind, (peer, local), slot, address_slot).serve(socket));
     }
 }

@@ -1,4 +1,4 @@
-//! The TCP socket of a connection: how much the system holds of what is written to it, and how it ends.
+//! The TCP socket of a connection: it limits the bytes in the system's send buffer, and resets slow clients.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -14,22 +14,22 @@ use super::unread::Unread;
 use crate::wire::activity::Activity;
 use convoke_core::limits::Limits;
 
-/// Written bytes are reported in steps of this size, so that small responses do not share a counter.
+/// Step in which written bytes are reported, so that small responses do not contend for a counter.
 const REPORTED_BYTES: usize = 16 * 1024;
 
-/// A TCP socket that reports what is written to it.
+/// A TCP socket that reports the bytes written to it.
 pub(crate) struct Tcp {
     stream: TcpStream,
     activity: Arc<Activity>,
     unread: Arc<Unread>,
-    /// Bytes that were written and not reported yet.
+    /// Written bytes that are not reported yet.
     written: usize,
 }
 
 impl Tcp {
-    /// Sets the options of an accepted socket. An option that the system lacks is left out.
+    /// Sets the options of an accepted socket. Ignores an option that the system does not support.
     pub(crate) fn new(stream: TcpStream, activity: Arc<Activity>, unread: Arc<Unread>, limits: &Limits) -> Self {
-        // Responses are written whole; waiting to fill a packet would only delay them.
+        // Responses are written as a whole, so a wait to fill a packet would only delay them.
         let _ = stream.set_nodelay(true);
         bound_system(&stream, limits);
         Self { stream, activity, unread, written: 0 }
@@ -39,29 +39,29 @@ impl Tcp {
         if let Poll::Ready(Ok(bytes)) = written {
             self.written += bytes;
             if self.written >= REPORTED_BYTES {
-                self.unread.suspect(std::mem::take(&mut self.written));
+                self.unread.record_written(std::mem::take(&mut self.written));
             }
         }
     }
 }
 
-/// Bounds what the system holds for the client, and for how long.
+/// Limits the bytes in the system's send buffer, and the time that they stay there.
 #[cfg(target_os = "linux")]
 fn bound_system(stream: &TcpStream, limits: &Limits) {
     let socket = SockRef::from(stream);
-    // Without this bound, the system takes megabytes for a client that reads nothing.
+    // Without this limit, the system buffers megabytes for a client that reads nothing.
     let _ = socket.set_tcp_notsent_lowat(u32::try_from(limits.unsent_bytes_max).unwrap_or(u32::MAX));
-    // For a client that is gone, and for a socket that is closed, the system would go on for a quarter of an hour. The
-    // server's own time comes first, since it counts what it closes.
+    // Without this limit, the system retries for 15 minutes if a client is unreachable. The limit is above the server's
+    // own timeout, so that the server closes and counts such connections first.
     let _ = socket.set_tcp_user_timeout(Some(limits.response_stall_timeout * 2));
 }
 
-/// Elsewhere the system's own bounds hold.
+/// Other systems have their own limits.
 #[cfg(not(target_os = "linux"))]
 fn bound_system(_stream: &TcpStream, _limits: &Limits) {}
 
-/// A client that takes too little is reset: the system forgets what it holds for it. A plain close would leave the bytes
-/// in the system for as long as the client likes.
+/// Resets the connection of a client that reads too little, so that the system frees its send buffer. After a plain
+/// close, the client could keep the bytes there.
 impl Drop for Tcp {
     fn drop(&mut self) {
         if self.activity.closing.is_given_up() || self.activity.closing.is_stalled() {

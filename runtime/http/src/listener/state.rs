@@ -1,4 +1,4 @@
-//! What the connections of a server share beside what their requests do.
+//! The state that the connections of a server share, in addition to that of their requests.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use super::tls::Tls;
 use super::unread::Unread;
 use crate::exchange::connection::ServerState;
 
-/// What the connections of a server share.
+/// The state that the connections of a server share.
 pub(crate) struct ListenerState<H> {
     pub(crate) server: Arc<ServerState<H>>,
     pub(crate) tls: Option<Tls>,

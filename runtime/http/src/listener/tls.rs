@@ -1,4 +1,4 @@
-//! The certificate of a TLS listener, read at start and again whenever its files change.
+//! The certificate of a TLS listener, read at start and after every change of its files.
 
 use std::fs::{self, Metadata};
 use std::io;
@@ -19,20 +19,20 @@ use tokio_rustls::rustls::{self, ServerConfig, crypto::aws_lc_rs};
 pub struct TlsFiles {
     /// The certificate, followed by its intermediates.
     pub cert: PathBuf,
-    /// Its private key (PKCS #8, PKCS #1 or SEC 1).
+    /// The private key (PKCS #8, PKCS #1 or SEC 1).
     pub key: PathBuf,
-    /// How often the files are looked at for a change.
+    /// Interval at which the files are checked for a change.
     pub check_interval: Duration,
 }
 
 impl TlsFiles {
-    /// These files, looked at every five seconds.
+    /// Creates a configuration that checks these files every five seconds.
     pub fn new(cert: impl Into<PathBuf>, key: impl Into<PathBuf>) -> Self {
         Self { cert: cert.into(), key: key.into(), check_interval: Duration::from_secs(5) }
     }
 }
 
-/// Why a certificate or its key cannot be used.
+/// The errors of a certificate or its key.
 #[derive(Debug, Error)]
 pub enum TlsError {
     /// A file cannot be read.
@@ -40,33 +40,33 @@ pub enum TlsError {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
-    /// A file is not PEM, or not what it should hold.
+    /// A file is not PEM, or lacks the expected item.
     #[error("{} holds no {expected} in PEM form: {reason}", path.display())]
     Content {
         /// The file.
         path: PathBuf,
-        /// What was looked for.
+        /// The expected item.
         expected: &'static str,
-        /// What is wrong.
+        /// The reason.
         reason: String,
     },
-    /// Anybody on this machine can read the key.
+    /// Every user of this machine can read the key.
     #[error("{} can be read by every user of this machine; run `chmod 600` on it", .0.display())]
     KeyExposed(PathBuf),
-    /// Certificate and key do not go together, or the key's kind is not supported.
+    /// The certificate and the key do not match, or the type of the key is not supported.
     #[error("the key in {} does not fit the certificate in {}: {reason}", key.display(), cert.display())]
     Mismatch {
         /// The certificate's file.
         cert: PathBuf,
         /// The key's file.
         key: PathBuf,
-        /// What rustls says.
+        /// The error of rustls.
         reason: rustls::Error,
     },
-    /// The cryptography refuses to be set up.
+    /// rustls rejects the configuration.
     #[error("TLS cannot be set up: {0}")]
     Setup(rustls::Error),
 }
@@ -82,7 +82,7 @@ impl Tls {
     /// Reads the files.
     ///
     /// # Errors
-    /// [`TlsError`], naming the file and what to change.
+    /// [`TlsError`], with the file and what to change.
     pub(crate) fn open(files: TlsFiles) -> Result<Self, TlsError> {
         let stamp = Stamp::of(&files);
         let current = Arc::new(Current(RwLock::new(Loaded { key: load(&files)?, stamp })));
@@ -96,12 +96,12 @@ impl Tls {
         Ok(Self { files, current, config: Arc::new(config) })
     }
 
-    /// What handshakes are made with.
+    /// The configuration for handshakes.
     pub(crate) fn config(&self) -> Arc<ServerConfig> {
         Arc::clone(&self.config)
     }
 
-    /// Looks at the files now and then, forever, and takes over what changed. Connections that stand keep theirs.
+    /// Checks the files periodically and loads changes, forever. Open connections keep their certificate.
     pub(crate) async fn follow(&self) {
         loop {
             tokio::time::sleep(self.files.check_interval).await;
@@ -109,8 +109,8 @@ impl Tls {
         }
     }
 
-    /// Takes the files over if they changed. A pair that cannot be used, such as a certificate whose key is still to be
-    /// written, leaves the old one in use; it is looked at again once either file changes further.
+    /// Loads the files if they changed. An invalid pair, such as a certificate whose key is not written yet, leaves the
+    /// old pair in use. The next change of a file triggers another attempt.
     fn reload(&self) {
         let stamp = Stamp::of(&self.files);
         if self.current.0.read().stamp == stamp {
@@ -119,7 +119,7 @@ impl Tls {
         match load(&self.files) {
             Ok(key) => {
                 *self.current.0.write() = Loaded { key, stamp };
-                tracing::info!(cert = %self.files.cert.display(), "took over the changed TLS certificate");
+                tracing::info!(cert = %self.files.cert.display(), "loaded the changed TLS certificate");
             }
             Err(error) => {
                 self.current.0.write().stamp = stamp;
@@ -129,7 +129,7 @@ impl Tls {
     }
 }
 
-/// What the next handshake is answered with.
+/// The certificate of the next handshake.
 #[derive(Debug)]
 struct Current(RwLock<Loaded>);
 
@@ -145,7 +145,7 @@ impl ResolvesServerCert for Current {
     }
 }
 
-/// What tells one state of the two files from the next. Links are followed: renewed certificates often sit behind one.
+/// The version of the two files. Symbolic links are followed, because renewed certificates are often behind a link.
 #[derive(Debug, PartialEq, Eq)]
 struct Stamp([Option<(u64, u64, Option<SystemTime>)>; 2]);
 
@@ -167,7 +167,7 @@ fn load(files: &TlsFiles) -> Result<Arc<CertifiedKey>, TlsError> {
     check_permissions(&files.key)?;
     let key = PrivateKeyDer::from_pem_slice(&read(&files.key)?)
         .map_err(|error| content(&files.key, "private key", &error))?;
-    // This compares the certificate's public key with the private one.
+    // `from_der` compares the certificate's public key with the private key.
     let certified = CertifiedKey::from_der(chain, key, &aws_lc_rs::default_provider())
         .map_err(|reason| TlsError::Mismatch { cert: files.cert.clone(), key: files.key.clone(), reason })?;
     Ok(Arc::new(certified))
@@ -181,8 +181,7 @@ fn content(path: &Path, expected: &'static str, reason: &pem::Error) -> TlsError
     TlsError::Content { path: path.to_owned(), expected, reason: reason.to_string() }
 }
 
-/// A key that everybody can read is refused. One that its group can read is a common setup (a group of those who may)
-/// and only warned of.
+/// Rejects a key that every user can read. A key that its group can read is a common setup, so it only logs a warning.
 #[cfg(unix)]
 fn check_permissions(key: &Path) -> Result<(), TlsError> {
     use std::os::unix::fs::PermissionsExt as _;
@@ -192,7 +191,7 @@ fn check_permissions(key: &Path) -> Result<(), TlsError> {
         return Err(TlsError::KeyExposed(key.to_owned()));
     }
     if mode & 0o070 != 0 {
-        tracing::warn!(key = %key.display(), "the TLS key can be read by its group; `chmod 600` keeps it to its owner");
+        tracing::warn!(key = %key.display(), "the TLS key can be read by its group; run `chmod 600` to restrict it to its owner");
     }
     Ok(())
 }

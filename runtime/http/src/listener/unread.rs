@@ -1,8 +1,8 @@
-//! The bytes of responses that clients have not read, per address, in this process and in the system's send buffers.
+//! The response bytes that clients have not read, per address, in this process and in the system's send buffers.
 //!
 //! A write ends when the system has the bytes, so the process does not see how many of them a client has read. The
-//! system lists that (`/proc/self/net/tcp`). Reading the list costs milliseconds, so it is read only when so much was
-//! written since the last time that an address may be above its bound.
+//! system lists the unread bytes in `/proc/self/net/tcp`. Reading that list costs milliseconds. So it is sampled only
+//! if so many bytes were written since the last sample that an address may be above its limit.
 
 use std::collections::{HashMap, HashSet};
 use std::net::{IpAddr, SocketAddr};
@@ -19,79 +19,79 @@ use crate::exchange::traffic::Traffic;
 use convoke_core::answer::budget::Budget;
 use convoke_core::limits::Limits;
 
-/// Least time between two looks at the system's list.
-const LOOK_INTERVAL: Duration = Duration::from_millis(250);
-/// A look may take this share of the time at most.
-const LOOK_SHARE: u32 = 20;
-/// How long an address may be above its bound before connections of it are closed. A burst is over by then.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(1);
+/// Shortest time between two samples of the system's list.
+const SAMPLE_INTERVAL: Duration = Duration::from_millis(250);
+/// The pause after a sample is at least this many times its duration.
+const SAMPLE_PAUSE_FACTOR: u32 = 20;
+/// Time that an address may be above its limit before its connections are closed. A burst is shorter.
+pub(crate) const GRACE: Duration = Duration::from_secs(1);
 
-/// Bytes in the system's send buffers, by the other end of the connection. Those of closed connections are included.
+/// Bytes in the system's send buffers by the peer of the connection, including closed connections.
 pub(crate) type SendQueues = HashMap<SocketAddr, usize>;
 
-/// What the listeners know of unread bytes between two looks.
+/// The estimate of unread bytes between two samples.
 pub(crate) struct Unread {
-    /// Bytes that the system may hold: those of the last look and what was written since.
-    suspected: AtomicUsize,
+    /// Bytes that the system may hold: those of the last sample and those written since.
+    estimate: AtomicUsize,
     traffic: Arc<Traffic>,
-    /// From this many bytes on, an address may be above its bound.
-    look_from: usize,
-    look: Notify,
-    /// What this process holds itself.
+    /// From this many bytes on, an address may be above its limit.
+    sample_from: usize,
+    sample_due: Notify,
+    /// The memory for responses in this process.
     answers: Arc<Budget>,
-    /// The addresses above their bound.
+    /// The addresses above their limit.
     over: Mutex<HashSet<IpAddr>>,
 }
 
 impl Unread {
     pub(crate) fn new(limits: &Limits, answers: Arc<Budget>, traffic: Arc<Traffic>) -> Self {
         Self {
-            suspected: AtomicUsize::new(0),
+            estimate: AtomicUsize::new(0),
             traffic,
-            look_from: limits.unread_bytes_per_address_max.min(limits.response_bytes_total_max),
-            look: Notify::new(),
+            sample_from: limits.unread_bytes_per_address_max.min(limits.response_bytes_total_max),
+            sample_due: Notify::new(),
             answers,
             over: Mutex::default(),
         }
     }
 
     /// Counts bytes that were written to a socket.
-    pub(crate) fn suspect(&self, bytes: usize) {
-        self.suspected.fetch_add(bytes, Relaxed);
-        if self.is_look_due() {
-            self.look.notify_one();
+    pub(crate) fn record_written(&self, bytes: usize) {
+        self.estimate.fetch_add(bytes, Relaxed);
+        if self.is_sample_due() {
+            self.sample_due.notify_one();
         }
     }
 
-    /// True if the address was above its bound at the last look.
+    /// True if the address was above its limit at the last sample.
     pub(crate) fn is_over(&self, address: IpAddr) -> bool {
         self.over.lock().contains(&counted_as(address))
     }
 
-    fn is_look_due(&self) -> bool {
-        self.suspected.load(Relaxed) + self.answers.bytes() >= self.look_from
+    fn is_sample_due(&self) -> bool {
+        self.estimate.load(Relaxed) + self.answers.bytes() >= self.sample_from
     }
 
-    /// Looks whenever an address may be above its bound. `review` acts on what was found and returns the addresses above
-    /// their bound.
+    /// Samples whenever an address may be above its limit. `review` acts on the sample and returns the addresses above
+    /// their limit.
     pub(crate) async fn watch(&self, ports: Vec<u16>, mut review: impl FnMut(&SendQueues, Instant) -> HashSet<IpAddr>) {
         loop {
-            // An address that is above its bound is looked at until it is not.
-            while !self.is_look_due() && self.over.lock().is_empty() {
-                self.look.notified().await;
+            // An address that is above its limit is sampled until it is not.
+            while !self.is_sample_due() && self.over.lock().is_empty() {
+                self.sample_due.notified().await;
             }
-            // What is written during the look is counted for the next one.
-            let suspected = self.suspected.load(Relaxed);
+            // Bytes that are written during the sample count for the next one.
+            let estimate = self.estimate.load(Relaxed);
             let start = Instant::now();
             let ports = ports.clone();
             let queues = tokio::task::spawn_blocking(move || system::send_queues(&ports)).await.unwrap_or_default();
             let bytes = queues.values().sum::<usize>();
             self.traffic.unread_system_bytes.store(bytes, Relaxed);
-            self.suspected.fetch_add(bytes, Relaxed);
-            self.suspected.fetch_sub(suspected, Relaxed);
+            self.estimate.fetch_add(bytes, Relaxed);
+            self.estimate.fetch_sub(estimate, Relaxed);
             let over = review(&queues, Instant::now());
             *self.over.lock() = over;
-            tokio::time::sleep(LOOK_INTERVAL.max(start.elapsed() * LOOK_SHARE)).await;
+            tokio::time::sleep(SAMPLE_INTERVAL.max(start.elapsed() * SAMPLE_PAUSE_FACTOR)).await;
         }
     }
 }
@@ -146,7 +146,7 @@ mod system {
         use super::*;
 
         #[test]
-        fn a_line_of_the_system_is_read() {
+        fn line_of_the_system_s_list_is_parsed() {
             let line =
                 "   1: 0100007F:1F90 0200A8C0:D431 01 0001F400:00000000 01:00000014 00000000  1000 0 4711 1 0 20";
             assert_eq!(read_line(line), Some((8080, "192.168.0.2:54321".parse().unwrap(), 128_000)));
@@ -161,7 +161,7 @@ mod system {
     }
 }
 
-/// Elsewhere the system does not say, and only the bytes in this process are counted.
+/// Other systems do not list these bytes, so only the bytes in this process count.
 #[cfg(not(target_os = "linux"))]
 mod system {
     pub(super) fn send_queues(_ports: &[u16]) -> super::SendQueues {

@@ -8,20 +8,20 @@ use std::sync::atomic::AtomicU64;
 use tokio::time::Instant;
 
 use super::open_connections::close_slowest;
-use super::unread::{PATIENCE, SendQueues};
+use super::unread::{GRACE, SendQueues};
 use crate::exchange::client_addr::counted_as;
 use crate::exchange::traffic::Traffic;
 use crate::wire::activity::Activity;
 use convoke_core::limits::Limits;
 
-/// Since when addresses, and all of them together, have been above their bounds of unread bytes.
+/// The times since which addresses, and all addresses together, have been above their limits of unread bytes.
 #[derive(Default)]
 struct OverSince {
     addresses: HashMap<IpAddr, Over>,
     all: Option<Instant>,
 }
 
-/// Holds addresses, and all of them together, to their bounds of unread bytes.
+/// Enforces the limits of unread bytes per address and in total.
 pub(crate) struct UnreadReview {
     bytes_per_address_max: usize,
     bytes_total_max: usize,
@@ -30,14 +30,14 @@ pub(crate) struct UnreadReview {
     over_since: OverSince,
 }
 
-/// An address above its bound.
+/// An address above its limit.
 struct Over {
     since: Instant,
-    /// True once the log names it.
+    /// True if the address was logged.
     is_logged: bool,
 }
 
-/// The unread bytes of an address, and the connections that have them.
+/// The unread bytes of an address and its connections with unread bytes.
 #[derive(Default)]
 struct UnreadOf<'a> {
     bytes: usize,
@@ -45,7 +45,8 @@ struct UnreadOf<'a> {
 }
 
 impl UnreadOf<'_> {
-    /// Closes the slowest connections until the rest has so many bytes, or all: closed ones may still have some.
+    /// Closes the slowest connections until the others have at most `bytes_max`. Closes all if closed connections still
+    /// hold more than that.
     fn close_down_to(self, bytes_max: usize, closed: &AtomicU64) {
         let of_open = self.connections.iter().map(|(_, bytes)| bytes).sum::<usize>();
         close_slowest(self.connections, (self.bytes - bytes_max).min(of_open), closed);
@@ -53,7 +54,8 @@ impl UnreadOf<'_> {
 }
 
 impl UnreadReview {
-    /// `is_proxy` names the addresses that connect for many clients, which have no bound of their own.
+    /// Creates a review. Addresses for which `is_proxy` is true connect for many clients and have no limit of their
+    /// own.
     pub(crate) fn new(
         limits: &Limits,
         is_proxy: impl Fn(IpAddr) -> bool + Send + 'static,
@@ -68,8 +70,8 @@ impl UnreadReview {
         }
     }
 
-    /// Closes the slowest connections of each address that has been above its bound for some time, and of all addresses
-    /// together. The addresses that are above it.
+    /// Closes the slowest connections of each address that has been above its limit for the grace time, and of all
+    /// addresses together. Returns the addresses above their limit.
     pub(crate) fn review(
         &mut self,
         open: &[(SocketAddr, &Arc<Activity>)],
@@ -79,7 +81,7 @@ impl UnreadReview {
         let over_since = &mut self.over_since;
         let mut addresses = HashMap::<IpAddr, UnreadOf<'_>>::new();
         let mut all = UnreadOf { bytes: queues.values().sum(), connections: Vec::new() };
-        // Closed connections of which the system still holds bytes count for their address too.
+        // Closed connections whose bytes the system still holds count for their address too.
         for (peer, bytes) in queues {
             addresses.entry(counted_as(peer.ip())).or_default().bytes += bytes;
         }
@@ -100,7 +102,7 @@ impl UnreadReview {
         let closed = &self.traffic.unread_closed;
         for (address, unread) in addresses {
             let over = over_since.addresses.entry(address).or_insert(Over { since: now, is_logged: false });
-            if over.since + PATIENCE > now {
+            if over.since + GRACE > now {
                 continue;
             }
             if !std::mem::replace(&mut over.is_logged, true) {
@@ -110,7 +112,7 @@ impl UnreadReview {
         }
         let total_max = self.bytes_total_max;
         over_since.all = (all.bytes > total_max).then(|| over_since.all.unwrap_or(now));
-        if over_since.all.is_some_and(|since| since + PATIENCE <= now) {
+        if over_since.all.is_some_and(|since| since + GRACE <= now) {
             all.close_down_to(total_max, closed);
         }
         over

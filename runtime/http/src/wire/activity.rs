@@ -1,4 +1,4 @@
-//! What the wire of a connection, its exchanges and the server's drain share.
+//! The state of a connection that its wire, its exchanges and the server's drain share.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
@@ -9,11 +9,11 @@ use convoke_core::limits::Limits;
 
 /// The state of one connection.
 pub(crate) struct Activity {
-    /// Its calls.
+    /// The calls on the connection.
     pub(crate) calls: Calls,
-    /// Its responses.
+    /// The responses that the client has not read.
     pub(crate) backlog: Backlog,
-    /// Its end.
+    /// The end of the connection.
     pub(crate) closing: Closing,
     held_bytes_max: usize,
 }
@@ -22,7 +22,7 @@ pub(crate) struct Activity {
 #[derive(Default)]
 pub(crate) struct Calls {
     running: AtomicUsize,
-    /// Running responses that have no end.
+    /// Running responses of unlimited length.
     endless: AtomicUsize,
     started: AtomicU64,
     strikes: AtomicU64,
@@ -30,17 +30,17 @@ pub(crate) struct Calls {
 }
 
 impl Calls {
-    /// Calls that are running.
+    /// The number of running calls.
     pub(crate) fn running(&self) -> usize {
         self.running.load(Relaxed)
     }
 
-    /// Calls that have ever begun.
+    /// The number of calls since the connection opened.
     pub(crate) fn started(&self) -> u64 {
         self.started.load(Relaxed)
     }
 
-    /// True if a response without an end is running.
+    /// True if a response of unlimited length is running.
     pub(crate) fn has_endless(&self) -> bool {
         self.endless.load(Relaxed) > 0
     }
@@ -63,14 +63,14 @@ impl Activity {
         CallGuard(Arc::clone(self))
     }
 
-    /// Counts a response without an end until the returned guard is dropped.
+    /// Counts a response of unlimited length until the returned guard is dropped.
     pub(crate) fn begin_endless(self: &Arc<Self>) -> EndlessGuard {
         self.calls.endless.fetch_add(1, Relaxed);
         EndlessGuard(Arc::clone(self))
     }
 
-    /// True if more is running than a connection may have: more calls than streams, because abandoned ones still run, or
-    /// more bytes of finished responses than one may have, because the client keeps its windows shut.
+    /// True if the connection is over one of its limits. It has more calls than streams, because abandoned calls still
+    /// run, or too many bytes of finished responses, because the client keeps its windows closed.
     pub(crate) fn is_overrun(&self) -> bool {
         self.calls.running() > self.calls.running_max || self.backlog.held.bytes() > self.held_bytes_max
     }
@@ -80,9 +80,9 @@ impl Activity {
         self.calls.running() == 0 && !self.backlog.is_write_blocked()
     }
 
-    /// Counts a stream that was reset while its call ran, or opened while such calls fill the connection's share. A client
-    /// whose streams do so more than every fourth time, past a generous start, makes work for nothing (rapid reset,
-    /// CVE-2023-44487): its connection is asked to close.
+    /// Counts a stream that was reset while its call ran, or that was opened while such calls fill the connection's
+    /// share. After a generous start, more than one such stream in four is an attack (rapid reset, CVE-2023-44487): the
+    /// connection is asked to close.
     pub(crate) fn strike(&self) {
         let strikes = self.calls.strikes.fetch_add(1, Relaxed) + 1;
         if strikes > self.calls.running_max as u64 + self.calls.started() / 4 {
@@ -91,7 +91,7 @@ impl Activity {
     }
 }
 
-/// A call that is running.
+/// Counts a running call.
 pub(crate) struct CallGuard(Arc<Activity>);
 
 impl Drop for CallGuard {
@@ -100,7 +100,7 @@ impl Drop for CallGuard {
     }
 }
 
-/// A response without an end that is running.
+/// Counts a running response of unlimited length.
 pub(crate) struct EndlessGuard(Arc<Activity>);
 
 impl Drop for EndlessGuard {

@@ -1,15 +1,15 @@
-//! Follows a chunked body byte by byte, only to know where it ends (RFC 9112 §7.1).
+//! Follows a chunked body byte by byte to find its end (RFC 9112 §7.1).
 //!
-//! hyper decodes the body; this tells the wire where the next head begins, so that it is checked too. It is at least
-//! as strict as hyper's decoder, so the two never disagree on a body that both take.
+//! hyper decodes the body. This parser finds the beginning of the next head, so that the wire checks it too. It is at
+//! least as strict as hyper's decoder, so the two never disagree on a body that both accept.
 
-/// Where in a chunked body the bytes so far have led.
+/// The position in a chunked body after the bytes so far.
 #[derive(Debug)]
 pub(crate) struct Chunked {
     state: State,
-    /// Bytes still to come of the chunk's data, or its size while that is read.
+    /// The remaining bytes of the chunk's data, or its size so far while the size is read.
     left: u64,
-    /// Bytes that were not data: sizes, extensions, trailers.
+    /// Bytes of sizes, extensions and trailers.
     overhead: usize,
     overhead_max: usize,
 }
@@ -30,26 +30,27 @@ enum State {
     Done,
 }
 
-/// The body is not chunked as it should be.
+/// The chunked framing is invalid.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Malformed;
 
 impl Chunked {
-    /// At the start of a body whose sizes, extensions and trailers may take `overhead_max` bytes plus as much again as
-    /// the chunks' data.
+    /// Starts at the beginning of a body. Its sizes, extensions and trailers may have `overhead_max` bytes more than
+    /// the chunks have data.
     pub(crate) fn new(overhead_max: usize) -> Self {
         Self { state: State::FirstDigit, left: 0, overhead: 0, overhead_max }
     }
 
-    /// Whether the last chunk and its trailers are through.
+    /// True after the last chunk and its trailers.
     pub(crate) fn is_done(&self) -> bool {
         self.state == State::Done
     }
 
-    /// How many of `bytes` belong to the body; fewer than all only when it is [done](Self::is_done).
+    /// Returns how many of `bytes` belong to the body. They are fewer than all only if the body is
+    /// [done](Self::is_done).
     ///
     /// # Errors
-    /// [`Malformed`] when the framing breaks the grammar or outweighs its data.
+    /// [`Malformed`] if the framing breaks the grammar or is much larger than its data.
     pub(crate) fn advance(&mut self, bytes: &[u8]) -> Result<usize, Malformed> {
         let mut at = 0;
         while at < bytes.len() && self.state != State::Done {
@@ -115,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_end_is_found_wherever_the_bytes_were_cut() {
+    fn end_is_found_for_any_split_of_the_bytes() {
         let body = b"4\r\nwiki\r\nA;x=y\r\n0123456789\r\n0\r\nT: v\r\n\r\n";
         let mut stream = body.to_vec();
         stream.extend_from_slice(b"GET / HTTP/1.1\r\n");
@@ -139,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn framing_that_outweighs_its_data_is_malformed() {
+    fn framing_much_larger_than_its_data_is_malformed() {
         let extended = "1;".to_owned() + &"x".repeat(100) + "\r\na\r\n";
         assert_eq!(Chunked::new(64).advance(extended.as_bytes()), Err(Malformed));
         let trickle = "1\r\na\r\n".repeat(1000);

@@ -1,4 +1,4 @@
-//! How a connection comes to its end: asked to close, given up, or stalled.
+//! The reasons for which a connection ends: it was asked to close, it was given up, or it stalled.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
@@ -8,20 +8,20 @@ use tokio::sync::Notify;
 use super::rejection::Rejection;
 use convoke_core::limits::Limits;
 
-/// Bytes of unread input that are read after the last response, unless twice the largest body is more.
+/// Bytes of unread input that the server reads after the last response, or twice the largest body if that is more.
 const LINGER_BYTES_MAX: usize = 32 * 1024 * 1024;
 
-/// What the wire, the exchanges and the server want of the end of a connection.
+/// The requests of the wire, the exchanges and the server to end a connection.
 pub(crate) struct Closing {
     is_requested: AtomicBool,
     /// No call began between two checks of an idle connection.
     is_idle: AtomicBool,
-    /// The client takes nothing of a response.
+    /// The client reads too little of a response.
     is_stalled: AtomicBool,
-    /// The connection ends immediately: others need the memory that it holds.
+    /// The connection ends immediately, because other connections need its memory.
     is_given_up: AtomicBool,
     given_up: Notify,
-    /// Bytes of unread input that are read after the last response.
+    /// Bytes of unread input that the server reads after the last response.
     linger_bytes: AtomicUsize,
     rejection: Mutex<Option<Rejection>>,
 }
@@ -39,7 +39,7 @@ impl Closing {
         }
     }
 
-    /// Has the connection finish what it has begun and close.
+    /// Asks the connection to finish its calls and close.
     pub(crate) fn request(&self) {
         self.is_requested.store(true, Relaxed);
     }
@@ -49,18 +49,18 @@ impl Closing {
         self.is_requested.load(Relaxed)
     }
 
-    /// Ends the connection immediately, whatever it holds.
+    /// Ends the connection immediately, with all that it holds.
     pub(crate) fn give_up(&self) {
         self.is_given_up.store(true, Relaxed);
         self.given_up.notify_one();
     }
 
-    /// True if the connection is to end immediately.
+    /// True if the connection must end immediately.
     pub(crate) fn is_given_up(&self) -> bool {
         self.is_given_up.load(Relaxed)
     }
 
-    /// Waits for a notification that the connection is given up. It may come from before this call.
+    /// Waits for a notification that the connection is given up. A notification from before this call counts.
     pub(crate) fn notified(&self) -> tokio::sync::futures::Notified<'_> {
         self.given_up.notified()
     }
@@ -72,12 +72,12 @@ impl Closing {
         }
     }
 
-    /// Records that the client takes nothing of a response any more.
+    /// Records that the client reads too little of a response.
     pub(crate) fn set_stalled(&self) {
         self.is_stalled.store(true, Relaxed);
     }
 
-    /// True if the client took too little of a response for too long.
+    /// True if the client read too little of a response for too long.
     pub(crate) fn is_stalled(&self) -> bool {
         self.is_stalled.load(Relaxed)
     }
@@ -87,9 +87,9 @@ impl Closing {
         self.is_idle.store(true, Relaxed);
     }
 
-    /// Returns once whether the connection has been idle for a while.
+    /// Returns whether the connection has been idle for a while, and resets it.
     pub(crate) fn take_idle(&self) -> bool {
-        // It is read at every poll, and written by the same task alone.
+        // Every poll reads the flag, and only this task writes it.
         let is_idle = self.is_idle.load(Relaxed);
         if is_idle {
             self.is_idle.store(false, Relaxed);
@@ -97,23 +97,23 @@ impl Closing {
         is_idle
     }
 
-    /// Reads at most so many bytes of unread input after the last response.
+    /// Limits the unread input that the server reads after the last response.
     pub(crate) fn linger_for(&self, bytes: usize) {
         self.linger_bytes.store(bytes, Relaxed);
     }
 
-    /// Bytes of unread input that are read after the last response, so that the client gets to read it: a socket closed
-    /// over unread input resets the connection and may take the response with it.
+    /// Bytes of unread input that the server reads after the last response. Closing a socket with unread input resets
+    /// the connection, and the client may lose the response.
     pub(crate) fn linger_bytes(&self) -> usize {
         self.linger_bytes.load(Relaxed)
     }
 
-    /// Leaves the answer to the wire's stand-in.
+    /// Sets the response to the wire's stand-in request.
     pub(crate) fn reject(&self, rejection: Rejection) {
         *self.rejection.lock() = Some(rejection);
     }
 
-    /// The answer to the wire's stand-in.
+    /// The response to the wire's stand-in request.
     pub(crate) fn rejection(&self) -> Option<Rejection> {
         *self.rejection.lock()
     }

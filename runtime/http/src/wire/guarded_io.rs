@@ -1,14 +1,13 @@
-//! The socket as hyper sees it: only checked heads come in, and nothing may take forever.
+//! The socket that hyper reads: it passes only checked heads and limits the time of every step.
 //!
-//! hyper reads HTTP/1 from a [`GuardedIo`], which follows where each request begins and ends, holds back a head until it is
-//! whole, and checks it (see [`head`](super::head)). In place of a head that breaks a rule, comes too slowly or grows
-//! too large, hyper gets [`STAND_IN`], which the service answers with the refusal. So a refusal is an ordinary
-//! response: it waits for the answers to the requests before it, has a request id, and closes the connection in good
+//! hyper reads HTTP/1 from a [`GuardedIo`], which tracks where each request begins and ends. It holds back a head until
+//! the head is complete, and checks it (see [`head`](super::head)). In place of a head that breaks a rule, is too slow
+//! or too large, hyper gets [`STAND_IN`], to which the service responds with the rejection. So a rejection is an
+//! ordinary response: it follows the responses to earlier requests, has a request id, and closes the connection in
 //! order.
 //!
-//! A head that comes in one piece, as nearly all do, is checked where hyper wants it and not copied. Deadlines cost a
-//! request nothing: each connection has one timer, and how long it has been idle, or has taken nothing of a response,
-//! is told by looking now and then, not by asking the clock after every call.
+//! A head that arrives in one piece, as nearly all do, is checked in hyper's buffer and not copied. Each connection has
+//! one timer and checks its idle and stall timeouts periodically, so that a call does not read the clock.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -28,59 +27,59 @@ use super::rejection::Rejection;
 use convoke_core::error::Code;
 use convoke_core::limits::Limits;
 
-/// A request that no client can send, since [`Head`] refuses its target: the service answers it with
+/// A request that no client can send, because [`Head`] rejects its target. The service responds to it with
 /// [`Closing::rejection`](super::closing::Closing::rejection).
 const STAND_IN: &[u8] = b"GET * HTTP/1.1\r\nhost: refused\r\n\r\n";
 
-/// How long unread input is awaited after the last response, and the rest of a body whose request was refused: a client
-/// that writes all of a body before it reads would lose the answer.
+/// Time to wait for unread input after the last response. It is longer within a body, because a client that writes the
+/// whole body before it reads would lose the response.
 const LINGER: Duration = Duration::from_secs(2);
 const LINGER_IN_BODY: Duration = Duration::from_secs(5);
 
-/// How often, within the time a connection may be idle, it is looked at.
-const LOOKS: u32 = 8;
+/// Timeout checks per idle timeout.
+const CHECKS_PER_IDLE_TIMEOUT: u32 = 8;
 
-/// Pieces of a response up to this many bytes in all are joined: copying them costs less than a vectored write.
+/// Pieces of a response are joined up to this total size: a copy costs less than a vectored write.
 const JOINED_BYTES_MAX: usize = 1024;
 
 const HEAD_TOO_SLOW: Rejection =
     Rejection { code: Code::RequestTimeout, message: "The request's head did not arrive in time." };
 
-/// The protocol that the first bytes of a connection tell.
+/// The protocol of a connection, detected from its first bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Protocol {
-    /// Followed and checked here.
+    /// HTTP/1, tracked and checked here.
     Http1,
-    /// Passed through: h2 frames and checks for itself.
+    /// HTTP/2, passed through: h2 does its own framing and checks.
     Http2,
 }
 
-/// A socket, its place in the protocol, and its deadlines.
+/// A socket with its position in the protocol and its deadlines.
 pub(crate) struct GuardedIo<S> {
     stream: S,
-    place: Place,
-    /// Input that hyper has not got yet: first what is checked, then the beginning of a head.
+    position: Position,
+    /// Input that hyper has not read: first checked bytes, then the beginning of a head.
     held: BytesMut,
     checked: usize,
     activity: Arc<Activity>,
     limits: GuardedIoLimits,
     timer: Pin<Box<Sleep>>,
-    /// Whether the timer is set for the next look, and nothing else.
-    timer_is_for_look: bool,
-    /// Since when at least the connection has been idle, and how many calls it had begun by then.
+    /// True if the timer is set for the next timeout check only.
+    timer_is_for_check: bool,
+    /// The time since which the connection has been idle, at the latest, and the calls that it had begun by then.
     idle_since: Instant,
     calls_seen: u64,
-    /// Whether the connection was asked to close for being idle.
+    /// True if the connection was asked to close because it is idle.
     closing: bool,
-    /// When the next tick of the responses that are not taken is due, and since when one of them is stalled.
+    /// The time of the next tick of the pending responses, and the time since which one of them is stalled.
     next_tick: Instant,
     stalled_since: Option<Instant>,
     pace: Pace,
-    /// Since when the head that is held has been awaited.
+    /// The time since which the rest of the held head is awaited.
     head_since: Option<Instant>,
-    /// Since when the client has not taken what was written.
+    /// The time since which writes to the client block.
     blocked_since: Option<Instant>,
-    /// After the last response: how much of unread input was thrown away.
+    /// The bytes of unread input that were discarded after the last response.
     lingering: Option<usize>,
 }
 
@@ -90,29 +89,29 @@ struct GuardedIoLimits {
     header_timeout: Duration,
     idle_timeout: Duration,
     stall_timeout: Duration,
-    /// Bytes that a client must take in that time while responses wait for it.
-    taken_min: u64,
+    /// Bytes that a client must read in that time while responses are pending.
+    read_bytes_min: u64,
 }
 
-/// Bytes that a client must take of its responses within the time after which one counts as stalled.
-fn taken_min(limits: &Limits) -> u64 {
+/// Bytes that a client must read of its responses within the stall timeout.
+fn read_bytes_min(limits: &Limits) -> u64 {
     let milliseconds = u64::try_from(limits.response_stall_timeout.as_millis()).unwrap_or(u64::MAX);
     limits.response_bytes_per_second_min.saturating_mul(milliseconds) / 1_000
 }
 
-/// Where in a request the next byte to come lies.
-enum Place {
+/// The position of the next input byte in a request.
+enum Position {
     Head(Head),
     Body(u64),
     Chunks(Chunked),
-    /// Behind a rejected head: nothing more is read.
+    /// After a rejected head: nothing more is read.
     Rejected,
-    /// Not followed (HTTP/2).
+    /// Not tracked (HTTP/2).
     Through,
 }
 
 impl<S> GuardedIo<S> {
-    /// A socket whose first bytes, of which there is at least one, were read already.
+    /// Wraps a socket of which `first`, at least one byte, was read already.
     pub(crate) fn new(
         stream: S,
         protocol: Protocol,
@@ -120,27 +119,27 @@ impl<S> GuardedIo<S> {
         activity: Arc<Activity>,
         limits: &Limits,
     ) -> Self {
-        let (place, checked) = match protocol {
-            Protocol::Http1 => (Place::Head(Head::default()), 0),
-            Protocol::Http2 => (Place::Through, first.len()),
+        let (position, checked) = match protocol {
+            Protocol::Http1 => (Position::Head(Head::default()), 0),
+            Protocol::Http2 => (Position::Through, first.len()),
         };
         let limits = GuardedIoLimits {
             head: HeadLimits { bytes_max: limits.header_bytes_max, fields_max: limits.header_fields_max },
             header_timeout: limits.header_timeout,
             idle_timeout: limits.idle_timeout,
             stall_timeout: limits.response_stall_timeout,
-            taken_min: taken_min(limits),
+            read_bytes_min: read_bytes_min(limits),
         };
         let now = Instant::now();
         let mut wire = Self {
             stream,
-            place,
+            position,
             held: first,
             checked,
             activity,
             limits,
             timer: Box::pin(tokio::time::sleep(limits.header_timeout)),
-            timer_is_for_look: false,
+            timer_is_for_check: false,
             idle_since: now,
             calls_seen: 0,
             closing: false,
@@ -157,53 +156,53 @@ impl<S> GuardedIo<S> {
         wire
     }
 
-    /// The socket, and input that nobody has got yet.
+    /// Returns the socket and the unread input.
     pub(crate) fn into_parts(self) -> (S, BytesMut) {
         (self.stream, self.held)
     }
 
-    /// Follows `bytes`, the next of the input, and returns how many of them hyper may have.
+    /// Tracks the next input bytes and returns how many of them hyper may read.
     ///
     /// # Errors
-    /// The count, and why what comes behind it is refused.
+    /// The same count, and the rejection of what follows.
     fn follow(&mut self, bytes: &[u8]) -> Result<usize, (usize, Rejection)> {
         let mut at = 0;
         while at < bytes.len() {
             let rest = &bytes[at..];
-            match &mut self.place {
-                Place::Head(head) => {
-                    let whole = head.advance(rest, self.limits.head).map_err(|refused| (at, refused))?;
+            match &mut self.position {
+                Position::Head(head) => {
+                    let whole = head.advance(rest, self.limits.head).map_err(|rejection| (at, rejection))?;
                     let Some((end, framing)) = whole else { break };
                     at += end;
-                    self.place = Place::behind(framing, self.limits.head);
+                    self.position = Position::after(framing, self.limits.head);
                 }
-                Place::Body(left) => {
+                Position::Body(left) => {
                     let here = usize::try_from(*left).unwrap_or(usize::MAX).min(rest.len());
                     at += here;
                     *left -= here as u64;
                     if *left == 0 {
-                        self.place = Place::Head(Head::default());
+                        self.position = Position::Head(Head::default());
                     }
                 }
-                Place::Chunks(chunks) => {
-                    // What follows cannot be told from the body any more, so nothing of it may pass as a request: hyper,
-                    // which takes some of what is refused here, meets the end of the input within the body instead.
+                Position::Chunks(chunks) => {
+                    // The end of the body is unknown, so no later byte may pass as a request. hyper accepts some bodies
+                    // that are rejected here, and reaches the end of the input within the body instead.
                     let Ok(here) = chunks.advance(rest) else {
-                        self.place = Place::Rejected;
+                        self.position = Position::Rejected;
                         return Ok(at);
                     };
                     at += here;
                     if chunks.is_done() {
-                        self.place = Place::Head(Head::default());
+                        self.position = Position::Head(Head::default());
                     }
                 }
-                Place::Rejected | Place::Through => return Ok(bytes.len()),
+                Position::Rejected | Position::Through => return Ok(bytes.len()),
             }
         }
         Ok(at)
     }
 
-    /// Follows what is held; nothing of it was checked before.
+    /// Tracks the held input, none of which was checked before.
     fn check_held(&mut self) {
         let held = std::mem::take(&mut self.held);
         let followed = self.follow(&held);
@@ -214,18 +213,18 @@ impl<S> GuardedIo<S> {
                 if checked > 0 {
                     self.head_since = None;
                 }
-                self.forget_blank_lines();
+                self.discard_blank_lines();
             }
-            Err((checked, refused)) => {
+            Err((checked, rejection)) => {
                 self.checked = checked;
-                self.refuse(refused);
+                self.reject(rejection);
             }
         }
     }
 
-    /// Blank lines between requests are no beginning of one: they start no deadline and are not kept.
-    fn forget_blank_lines(&mut self) {
-        if let Place::Head(head) = &mut self.place
+    /// Discards blank lines between requests. They do not begin a request and start no deadline.
+    fn discard_blank_lines(&mut self) {
+        if let Position::Head(head) = &mut self.position
             && head.is_blank()
         {
             *head = Head::default();
@@ -233,28 +232,28 @@ impl<S> GuardedIo<S> {
         }
     }
 
-    /// Ends the input with the stand-in, behind what is checked; what is held beyond that is forgotten.
-    fn refuse(&mut self, refused: Rejection) {
-        self.activity.closing.reject(refused);
-        self.place = Place::Rejected;
+    /// Ends the input with the stand-in after the checked bytes, and discards the rest of the held input.
+    fn reject(&mut self, rejection: Rejection) {
+        self.activity.closing.reject(rejection);
+        self.position = Position::Rejected;
         self.held.truncate(self.checked);
         self.held.extend_from_slice(STAND_IN);
         self.checked = self.held.len();
     }
 }
 
-impl Place {
-    fn behind(framing: Framing, limits: HeadLimits) -> Self {
+impl Position {
+    fn after(framing: Framing, limits: HeadLimits) -> Self {
         match framing {
-            Framing::Length(0) => Place::Head(Head::default()),
-            Framing::Length(bytes) => Place::Body(bytes),
-            Framing::Chunked => Place::Chunks(Chunked::new(limits.bytes_max)),
+            Framing::Length(0) => Position::Head(Head::default()),
+            Framing::Length(bytes) => Position::Body(bytes),
+            Framing::Chunked => Position::Chunks(Chunked::new(limits.bytes_max)),
         }
     }
 }
 
 impl<S: AsyncRead + Unpin> GuardedIo<S> {
-    /// Reads once from the socket and follows what came. `true` at the end of the input.
+    /// Reads once from the socket and tracks the input. Returns true at the end of the input.
     fn poll_more(&mut self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<bool>> {
         let before = buf.filled().len();
         ready!(Pin::new(&mut self.stream).poll_read(cx, buf))?;
@@ -271,34 +270,36 @@ impl<S: AsyncRead + Unpin> GuardedIo<S> {
             Ok(checked) => {
                 self.held.extend_from_slice(&buf.filled()[before + checked..]);
                 buf.set_filled(before + checked);
-                self.forget_blank_lines();
+                self.discard_blank_lines();
             }
-            Err((checked, refused)) => {
+            Err((checked, rejection)) => {
                 buf.set_filled(before + checked);
-                self.refuse(refused);
+                self.reject(rejection);
             }
         }
         Poll::Ready(Ok(false))
     }
 
-    /// What to do while no input comes: nothing yet, or what its deadline demands.
+    /// Waits for input until a deadline passes, and then acts on the deadline.
     ///
     /// # Errors
-    /// When the client takes nothing of a response (an HTTP/2 window that stays shut), or the connection was asked to
-    /// close a whole idle time ago and is still there.
+    /// The client reads nothing of a response (an HTTP/2 window that stays closed), or the connection is still open one
+    /// idle timeout after it was asked to close.
     fn poll_wait(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match &self.place {
-            Place::Head(_) if !self.held.is_empty() => {
+        match &self.position {
+            Position::Head(_) if !self.held.is_empty() => {
                 let since = *self.head_since.get_or_insert_with(Instant::now);
                 ready!(self.poll_deadline(cx, since + self.limits.header_timeout));
                 self.head_since = None;
-                self.refuse(HEAD_TOO_SLOW);
+                self.reject(HEAD_TOO_SLOW);
             }
-            Place::Head(_) | Place::Through if self.activity.calls.running() == 0 || self.activity.backlog.is_any() => {
-                return self.poll_looks(cx).map(Err);
+            Position::Head(_) | Position::Through
+                if self.activity.calls.running() == 0 || self.activity.backlog.is_any() =>
+            {
+                return self.poll_timeouts(cx).map(Err);
             }
-            // While a call runs there is nothing to wait for, and within a body its reader keeps the time.
-            Place::Head(_) | Place::Through | Place::Body(_) | Place::Chunks(_) | Place::Rejected => {
+            // A running call has no deadline here, and the reader of a body has its own timeout.
+            Position::Head(_) | Position::Through | Position::Body(_) | Position::Chunks(_) | Position::Rejected => {
                 return Poll::Pending;
             }
         }
@@ -307,8 +308,8 @@ impl<S: AsyncRead + Unpin> GuardedIo<S> {
 }
 
 impl<S: AsyncRead + Unpin> GuardedIo<S> {
-    /// Waits for the beginning of a request while nobody reads, and keeps it. `false` if none comes: the client has left,
-    /// or the connection was idle for too long.
+    /// Waits for the beginning of a request while hyper does not read, and holds it. Returns false if the client has
+    /// disconnected or the connection was idle for too long.
     pub(crate) async fn next_request(&mut self) -> bool {
         let comes = std::future::poll_fn(|cx| self.poll_next_request(cx)).await;
         self.activity.closing.take_idle();
@@ -320,14 +321,15 @@ impl<S: AsyncRead + Unpin> GuardedIo<S> {
             match self.poll_byte(cx) {
                 Poll::Ready(Ok(true)) => {}
                 Poll::Ready(Ok(false) | Err(_)) => return Poll::Ready(false),
-                Poll::Pending if self.poll_looks(cx).is_ready() || self.closing => return Poll::Ready(false),
+                Poll::Pending if self.poll_timeouts(cx).is_ready() || self.closing => return Poll::Ready(false),
                 Poll::Pending => return Poll::Pending,
             }
         }
         Poll::Ready(true)
     }
 
-    /// Reads one byte of a next request, which says as much as all of it. `false` at the end of the input.
+    /// Reads one byte of the next request, which is enough to know that a request comes. Returns false at the end of
+    /// the input.
     fn poll_byte(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<bool>> {
         let mut byte = [0];
         let mut buf = ReadBuf::new(&mut byte);
@@ -340,11 +342,11 @@ impl<S: AsyncRead + Unpin> GuardedIo<S> {
         Poll::Ready(Ok(true))
     }
 
-    /// Fails once the client of a response without an end has gone. hyper reads nothing while it answers, so that it would
-    /// learn of it by the second piece that it writes for nobody, and such a response may have nothing to say for long.
-    fn notice_departure(&mut self, cx: &mut Context<'_>) -> io::Result<()> {
-        let nobody_reads = matches!(self.place, Place::Head(_)) && self.held.is_empty();
-        if !nobody_reads || !self.activity.calls.has_endless() {
+    /// Fails if the client of a response of unlimited length has disconnected. hyper does not read during a response,
+    /// so it would notice only at the second failed write, which may come much later.
+    fn check_disconnect(&mut self, cx: &mut Context<'_>) -> io::Result<()> {
+        let is_after_request = matches!(self.position, Position::Head(_)) && self.held.is_empty();
+        if !is_after_request || !self.activity.calls.has_endless() {
             return Ok(());
         }
         match self.poll_byte(cx)? {
@@ -355,19 +357,20 @@ impl<S: AsyncRead + Unpin> GuardedIo<S> {
 }
 
 impl<S> GuardedIo<S> {
-    /// Looks now and then whether the connection is idle or its client takes nothing of a response, and has it close
-    /// then. Ready once it must end at once.
-    fn poll_looks(&mut self, cx: &mut Context<'_>) -> Poll<io::Error> {
-        // Set and polled before: it wakes this connection when it is time to look.
-        if self.timer_is_for_look && !self.timer.is_elapsed() {
+    /// Checks periodically whether the connection is idle or its client reads too little of a response, and asks it to
+    /// close. Ready once the connection must end immediately.
+    fn poll_timeouts(&mut self, cx: &mut Context<'_>) -> Poll<io::Error> {
+        // The timer was polled before, so it wakes this connection at the next check.
+        if self.timer_is_for_check && !self.timer.is_elapsed() {
             return Poll::Pending;
         }
         loop {
             let now = Instant::now();
-            if self.looks_idle(now) || self.looks_stalled(now) {
+            if self.check_idle(now) || self.check_stalled(now) {
                 return Poll::Ready(stuck());
             }
-            let mut next = (self.idle_since + self.idle_timeout()).min(now + self.idle_timeout() / LOOKS);
+            let mut next =
+                (self.idle_since + self.idle_timeout()).min(now + self.idle_timeout() / CHECKS_PER_IDLE_TIMEOUT);
             if self.activity.backlog.is_any() {
                 next = next.min(self.next_tick);
             }
@@ -375,24 +378,24 @@ impl<S> GuardedIo<S> {
                 next = next.min(since + LINGER);
             }
             self.timer.as_mut().reset(next);
-            self.timer_is_for_look = true;
+            self.timer_is_for_check = true;
             ready!(self.timer.as_mut().poll(cx));
         }
     }
 
-    /// A connection that has never asked for anything is held to the time for a first head.
+    /// The idle timeout. Before its first request, a connection has the timeout of a head.
     fn idle_timeout(&self) -> Duration {
         if self.activity.calls.started() == 0 { self.limits.header_timeout } else { self.limits.idle_timeout }
     }
 
-    /// Asks the connection to close once it has been idle for its time. Input that begins no call, such as blank lines
-    /// or HTTP/2 pings, does not end a pause. `true` once it was asked that long ago.
-    fn looks_idle(&mut self, now: Instant) -> bool {
+    /// Asks the connection to close after the idle timeout. Input that begins no call, such as blank lines or HTTP/2
+    /// pings, does not count as activity. Returns true one more idle timeout later.
+    fn check_idle(&mut self, now: Instant) -> bool {
         let started = self.activity.calls.started();
         if self.calls_seen != started || self.activity.calls.running() > 0 || self.activity.backlog.is_any() {
             self.calls_seen = started;
             self.idle_since = now;
-        } else if started > 0 && matches!(self.place, Place::Head(_)) && self.held.is_empty() {
+        } else if started > 0 && matches!(self.position, Position::Head(_)) && self.held.is_empty() {
             self.activity.closing.set_idle();
         }
         if now < self.idle_since + self.idle_timeout() {
@@ -404,18 +407,18 @@ impl<S> GuardedIo<S> {
         was_asked
     }
 
-    /// Asks the connection to close once nothing of a response was taken for its time, or less of all of them than the
-    /// least rate. `true` soon after: only a client that takes them could end it in good order.
-    fn looks_stalled(&mut self, now: Instant) -> bool {
+    /// Asks the connection to close if the client read nothing of a response for the stall timeout, or reads below the
+    /// minimum rate. Returns true soon after, because only a client that reads its responses can close in order.
+    fn check_stalled(&mut self, now: Instant) -> bool {
         if now >= self.next_tick {
             self.next_tick = now + self.limits.stall_timeout / STALL_TICKS;
             let is_slow = if self.activity.backlog.is_any() {
-                self.pace.tick(self.activity.backlog.held.taken(), self.limits.taken_min)
+                self.pace.tick(self.activity.backlog.held.read_bytes(), self.limits.read_bytes_min)
             } else {
                 self.pace.reset();
                 false
             };
-            if (self.activity.backlog.untaken.tick() || is_slow) && self.stalled_since.is_none() {
+            if (self.activity.backlog.pending.tick() || is_slow) && self.stalled_since.is_none() {
                 self.stalled_since = Some(now);
                 self.activity.closing.set_stalled();
                 self.activity.closing.request();
@@ -426,14 +429,14 @@ impl<S> GuardedIo<S> {
 
     /// Ready once `deadline` has passed.
     fn poll_deadline(&mut self, cx: &mut Context<'_>, deadline: Instant) -> Poll<()> {
-        self.timer_is_for_look = false;
+        self.timer_is_for_check = false;
         if self.timer.deadline() != deadline {
             self.timer.as_mut().reset(deadline);
         }
         self.timer.as_mut().poll(cx)
     }
 
-    /// Keeps the time while the client does not take what was written, and tells the drain that it does not.
+    /// Applies the stall timeout while a write blocks, and reports the blocked write to the drain.
     fn watch_write<T>(&mut self, cx: &mut Context<'_>, written: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         if written.is_ready() {
             if self.blocked_since.take().is_some() {
@@ -466,7 +469,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for GuardedIo<S> {
                 }
                 return Poll::Ready(Ok(()));
             }
-            if matches!(wire.place, Place::Rejected) {
+            if matches!(wire.position, Position::Rejected) {
                 return Poll::Ready(Ok(()));
             }
             match wire.poll_more(cx, buf) {
@@ -477,7 +480,8 @@ impl<S: AsyncRead + Unpin> AsyncRead for GuardedIo<S> {
                 }
                 Poll::Pending => {
                     ready!(wire.poll_wait(cx))?;
-                    // An idle connection is closed by its driver, which was asked to; a late head goes on above.
+                    // The driver of an idle connection was asked to close it. A late head has a stand-in, which the
+                    // loop passes on.
                     if wire.checked == 0 {
                         return Poll::Pending;
                     }
@@ -512,7 +516,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for GuardedIo<S> {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.notice_departure(cx)?;
+        self.check_disconnect(cx)?;
         let flushed = Pin::new(&mut self.stream).poll_flush(cx);
         self.watch_write(cx, flushed)
     }
@@ -522,11 +526,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for GuardedIo<S> {
         if wire.lingering.is_none() {
             let shut = Pin::new(&mut wire.stream).poll_shutdown(cx);
             ready!(wire.watch_write(cx, shut))?;
-            if matches!(wire.place, Place::Head(_) | Place::Through) && wire.held.is_empty() {
+            if matches!(wire.position, Position::Head(_) | Position::Through) && wire.held.is_empty() {
                 return Poll::Ready(Ok(()));
             }
             wire.lingering = Some(0);
-            let is_in_body = matches!(wire.place, Place::Body(_) | Place::Chunks(_));
+            let is_in_body = matches!(wire.position, Position::Body(_) | Position::Chunks(_));
             wire.timer.as_mut().reset(Instant::now() + if is_in_body { LINGER_IN_BODY } else { LINGER });
         }
         wire.poll_linger(cx).map(Ok)
@@ -534,15 +538,15 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for GuardedIo<S> {
 }
 
 impl<S: AsyncRead + Unpin> GuardedIo<S> {
-    /// Reads on and throws away, until the client closes too or it has been enough.
+    /// Reads and discards input until the client closes its side, or until a limit.
     fn poll_linger(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let mut scrap = [0; 16 * 1024];
-        while let Some(thrown_away) = &mut self.lingering {
+        while let Some(discarded) = &mut self.lingering {
             let mut buf = ReadBuf::new(&mut scrap);
             match Pin::new(&mut self.stream).poll_read(cx, &mut buf) {
                 Poll::Ready(Ok(())) if !buf.filled().is_empty() => {
-                    *thrown_away += buf.filled().len();
-                    if *thrown_away > self.activity.closing.linger_bytes() {
+                    *discarded += buf.filled().len();
+                    if *discarded > self.activity.closing.linger_bytes() {
                         return Poll::Ready(());
                     }
                 }
@@ -558,7 +562,7 @@ fn stuck() -> io::Error {
     io::Error::new(io::ErrorKind::TimedOut, "the client does not take the response")
 }
 
-/// Copies `pieces` into `joined`; the length, or `None` if they do not fit.
+/// Copies `pieces` into `joined`. Returns the length, or `None` if they do not fit.
 fn join(pieces: &[IoSlice<'_>], joined: &mut [u8]) -> Option<usize> {
     let mut length = 0;
     for piece in pieces {
@@ -574,8 +578,8 @@ mod tests {
 
     use super::*;
 
-    /// The server's side of a connection whose first request is being answered, and the client's.
-    async fn answering() -> (GuardedIo<tokio::io::DuplexStream>, tokio::io::DuplexStream, Arc<Activity>) {
+    /// The server's and the client's side of a connection during the response to its first request.
+    async fn responding() -> (GuardedIo<tokio::io::DuplexStream>, tokio::io::DuplexStream, Arc<Activity>) {
         let (client, server) = tokio::io::duplex(1024);
         let limits = Limits::default();
         let activity = Arc::new(Activity::new(&limits));
@@ -589,8 +593,8 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn whoever_leaves_a_response_without_an_end_is_noticed_though_nothing_is_written() {
-        let (mut wire, client, activity) = answering().await;
+    async fn disconnect_during_an_endless_response_is_detected_without_a_write() {
+        let (mut wire, client, activity) = responding().await;
         let _endless = activity.begin_endless();
         assert!(wire.flush().await.is_ok());
         drop(client);
@@ -598,8 +602,8 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn whoever_closes_their_side_still_gets_a_response_that_has_an_end() {
-        let (mut wire, mut client, activity) = answering().await;
+    async fn half_closed_client_still_gets_a_finite_response() {
+        let (mut wire, mut client, activity) = responding().await;
         client.shutdown().await.unwrap();
         assert!(wire.flush().await.is_ok());
         drop(activity.begin_endless());
@@ -607,8 +611,8 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_request_behind_a_response_without_an_end_is_kept() {
-        let (mut wire, mut client, activity) = answering().await;
+    async fn request_after_an_endless_response_is_held() {
+        let (mut wire, mut client, activity) = responding().await;
         let endless = activity.begin_endless();
         client.write_all(b"GET /next HTTP/1.1\r\nhost: a\r\n\r\n").await.unwrap();
         assert!(wire.flush().await.is_ok());

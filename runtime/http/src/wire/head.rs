@@ -1,42 +1,42 @@
-//! The rules that a request's head must keep before anything else reads it (RFC 9112).
+//! The rules for a request's head, checked before anything else reads it (RFC 9112).
 //!
-//! hyper's parser forgives what a proxy in front may read otherwise: it ends lines at a bare LF, lets a
-//! Transfer-Encoding override a Content-Length, and takes any number of Host fields. Each of these lets two readers of
-//! one byte stream disagree on where a request ends (request smuggling), so they are refused here. hyper still parses
-//! every head that passes; the rest of the grammar is checked here too only so that its breaches are answered like all
-//! others.
+//! hyper's parser accepts input that a proxy in front may read differently. It ends lines at a bare LF, lets a
+//! Transfer-Encoding override a Content-Length, and accepts any number of Host fields. Each of these lets two readers
+//! of one byte stream disagree on where a request ends (request smuggling), so the server rejects them here. hyper
+//! still parses every head that passes. The rest of the grammar is checked here only so that all errors get the same
+//! form of response.
 
 use hyper::Uri;
 
 use super::rejection::Rejection;
 use convoke_core::error::Code;
 
-/// How the body behind a head is delimited.
+/// The framing of the body after a head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Framing {
-    /// This many bytes; 0 without a body.
+    /// A body of this many bytes; 0 without a body.
     Length(u64),
-    /// Chunks until the last one.
+    /// A chunked body.
     Chunked,
 }
 
-/// The most a head may be.
+/// The limits of a head.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HeadLimits {
-    /// Bytes, the request line and the blank line included.
+    /// Bytes, including the request line and the blank line.
     pub(crate) bytes_max: usize,
-    /// Headers.
+    /// Header fields.
     pub(crate) fields_max: usize,
 }
 
-/// Reads a head, line by line, from bytes that arrive little by little; each byte is looked at once.
+/// Reads a head line by line from bytes that arrive in pieces. Reads each byte once.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Head {
-    /// Bytes looked at.
+    /// Bytes read.
     at: usize,
-    /// Where the current line begins.
+    /// The beginning of the current line.
     line: usize,
-    /// Whether the request line was seen; blank lines before it are forgiven (RFC 9112 §2.2).
+    /// True after the request line. Blank lines before it are ignored (RFC 9112 §2.2).
     begun: bool,
     is_http_1_1: bool,
     fields: usize,
@@ -46,11 +46,11 @@ pub(crate) struct Head {
 }
 
 impl Head {
-    /// Reads on. `bytes` must begin where they began in the call before. Once the head is whole: its length, and how
-    /// the body behind it is delimited.
+    /// Reads further. `bytes` must begin where they began in the previous call. Returns the length of the head and the
+    /// framing of the body once the head is complete.
     ///
     /// # Errors
-    /// `BAD_REQUEST` with the first rule that a line breaks, `HEADERS_TOO_LARGE` past a limit.
+    /// `BAD_REQUEST` with the first rule that a line breaks; `HEADERS_TOO_LARGE` above a limit.
     pub(crate) fn advance(&mut self, bytes: &[u8], limits: HeadLimits) -> Result<Option<(usize, Framing)>, Rejection> {
         for newline in memchr::memchr_iter(b'\n', &bytes[self.at..]) {
             let end = self.at + newline;
@@ -68,14 +68,14 @@ impl Head {
             }
         }
         self.at = bytes.len();
-        // A first line that never ends is told apart early: a TLS greeting above all.
+        // Input that is not HTTP is detected before its first line ends, above all a TLS handshake.
         if !self.begun && bytes.get(self.line).is_some_and(|first| !TOKEN[usize::from(*first)] && *first != b'\r') {
             return Err(NOT_HTTP);
         }
         if bytes.len() >= limits.bytes_max { Err(TOO_LARGE) } else { Ok(None) }
     }
 
-    /// Whether nothing but blank lines was seen.
+    /// True if all input so far was blank lines.
     pub(crate) fn is_blank(&self) -> bool {
         !self.begun && self.line == self.at
     }
@@ -124,7 +124,7 @@ impl Head {
         if value.iter().all(|byte| IN_HOST[usize::from(*byte)]) { Ok(()) } else { Err(HOST_VALUE) }
     }
 
-    /// Digits only: no sign, no list, no spaces within, nothing that overflows.
+    /// Accepts digits only: no sign, no list, no inner spaces, no overflow.
     fn read_length(&mut self, value: &[u8]) -> Result<(), Rejection> {
         if value.is_empty() || value.len() > 18 || !value.iter().all(u8::is_ascii_digit) {
             return Err(LENGTH);
@@ -156,8 +156,8 @@ impl Head {
     }
 }
 
-/// The request target must be one that hyper's `Uri` takes. `*` asks about the server as a whole and belongs to
-/// OPTIONS alone (RFC 9112 §3.2.4); the wire relies on no other `*` passing.
+/// Accepts the request targets that hyper's `Uri` accepts. `*` stands for the whole server and is valid only with
+/// OPTIONS (RFC 9112 §3.2.4). The wire relies on this: its stand-in request is `GET *`.
 fn check_target(method: &[u8], target: &[u8]) -> Result<(), Rejection> {
     if target == b"*" {
         return if method == b"OPTIONS" { Ok(()) } else { Err(TARGET) };
@@ -165,26 +165,26 @@ fn check_target(method: &[u8], target: &[u8]) -> Result<(), Rejection> {
     if target.starts_with(b"/") && target.iter().all(|byte| PLAIN_IN_TARGET[usize::from(*byte)]) {
         return Ok(());
     }
-    // hyper's own limit for a target; a header limit above it is possible.
+    // hyper's own limit for a target. The configured header limit may be higher.
     let fits = target.len() < usize::from(u16::MAX) - 1;
     if fits && target.iter().all(u8::is_ascii_graphic) && Uri::try_from(target).is_ok() { Ok(()) } else { Err(TARGET) }
 }
 
-/// Whether a field's value has control characters other than a tab, a stray CR among them. Without a branch for each byte,
-/// several are looked at together.
+/// Returns true if a field's value has a control character other than a tab, such as a stray CR. The loop has no branch
+/// per byte, so that the compiler vectorizes it.
 fn has_control(value: &[u8]) -> bool {
     let is_control = |byte: u8| (byte < 0x20 && byte != b'\t') || byte == 0x7f;
     value.iter().fold(false, |any, byte| any | is_control(*byte))
 }
 
-/// What makes a method or a field's name (RFC 9110 §5.6.2).
+/// The bytes of a method or a field name (RFC 9110 §5.6.2).
 const TOKEN: [bool; 256] = table(b"!#$%&'*+-.^_`|~");
-/// What stands in nearly every target, and needs no closer look.
+/// The bytes of common targets, which need no further check.
 const PLAIN_IN_TARGET: [bool; 256] = table(b"/_-.~%?=&+,:;@!$'()*");
-/// What may stand in a Host field: names, addresses and a port.
+/// The bytes of a Host field: names, addresses and a port.
 const IN_HOST: [bool; 256] = table(b"_-.~%:[]!$&'()*+;=");
 
-/// Which bytes are letters, digits or `others`.
+/// Marks the letters, the digits and `others`.
 const fn table(others: &[u8]) -> [bool; 256] {
     let mut table = [false; 256];
     let mut byte = 0;
@@ -207,7 +207,7 @@ const fn bad(message: &'static str) -> Rejection {
 const UNREADABLE: Rejection = bad("The request cannot be read as HTTP.");
 const NOT_HTTP: Rejection = bad("The request cannot be read as HTTP: it does not begin with a method.");
 const BARE_LF: Rejection = bad("A line of the request's head ends in a bare LF; lines end in CRLF.");
-const VERSION: Rejection = bad("Only HTTP/1.0, HTTP/1.1 and HTTP/2 are spoken here.");
+const VERSION: Rejection = bad("The server supports HTTP/1.0, HTTP/1.1 and HTTP/2 only.");
 const FIELD: Rejection = bad("A header field of the request is malformed.");
 const TARGET: Rejection = bad("The request target is malformed.");
 const NO_HOST: Rejection = bad("The request has no Host field.");
@@ -216,7 +216,7 @@ const HOST_VALUE: Rejection = bad("The Host field is malformed.");
 const LENGTH: Rejection = bad("Content-Length is not a whole number.");
 const TWO_LENGTHS: Rejection = bad("The request has two differing Content-Length fields.");
 const BOTH: Rejection = bad("The request has both Content-Length and Transfer-Encoding.");
-const ENCODING: Rejection = bad("The only Transfer-Encoding taken is a single `chunked`, over HTTP/1.1.");
+const ENCODING: Rejection = bad("The only supported Transfer-Encoding is a single `chunked`, over HTTP/1.1.");
 pub(crate) const TOO_LARGE: Rejection =
     Rejection { code: Code::HeadersTooLarge, message: "The request's header block is larger than the limit." };
 pub(crate) const TOO_MANY: Rejection =
@@ -231,12 +231,12 @@ mod tests {
     const LIMITS: HeadLimits = HeadLimits { bytes_max: 512, fields_max: 4 };
 
     fn read(head: &str) -> Result<Option<Framing>, &'static str> {
-        let whole = Head::default().advance(head.as_bytes(), LIMITS).map_err(|refused| refused.message)?;
+        let whole = Head::default().advance(head.as_bytes(), LIMITS).map_err(|rejection| rejection.message)?;
         Ok(whole.map(|(_, framing)| framing))
     }
 
     #[test]
-    fn a_head_ends_at_its_blank_line_wherever_the_bytes_were_cut() {
+    fn head_ends_at_its_blank_line_for_any_split_of_the_bytes() {
         let head = b"\r\nPOST /api/query HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}";
         for step in 1..head.len() {
             let mut reader = Head::default();
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn the_framing_is_what_the_fields_say() {
+    fn fields_determine_the_framing() {
         assert_eq!(read("GET / HTTP/1.1\r\nHost: a\r\n\r\n"), Ok(Some(Framing::Length(0))));
         assert_eq!(read("GET / HTTP/1.0\r\n\r\n"), Ok(Some(Framing::Length(0))));
         assert_eq!(
@@ -267,8 +267,8 @@ mod tests {
     }
 
     #[test]
-    fn what_two_readers_could_read_differently_is_refused_with_the_rule_it_breaks() {
-        for (head, refused) in [
+    fn ambiguous_head_is_rejected_with_the_broken_rule() {
+        for (head, rejection) in [
             ("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n", BOTH),
             ("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n", BOTH),
             ("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n", TWO_LENGTHS),
@@ -298,12 +298,12 @@ mod tests {
             ("\x16\x03\x01\x02", NOT_HTTP),
             ("GET / HTTP/1.1\r\nHost: a\r\nA: b\r\nC: d\r\nE: f\r\nG: h\r\n\r\n", TOO_MANY),
         ] {
-            assert_eq!(read(head), Err(refused.message), "{head:?}");
+            assert_eq!(read(head), Err(rejection.message), "{head:?}");
         }
     }
 
     #[test]
-    fn a_head_of_the_limit_passes_and_one_byte_more_does_not() {
+    fn head_at_the_limit_passes_and_one_more_byte_does_not() {
         let of = |bytes: usize| {
             let empty = "GET / HTTP/1.1\r\nHost: a\r\nX: \r\n\r\n";
             empty.replace("X: ", &format!("X: {}", "x".repeat(bytes - empty.len())))
@@ -313,7 +313,7 @@ mod tests {
         assert_eq!(read(&"x".repeat(512)), Err(TOO_LARGE.message));
     }
 
-    /// Heads that are nearly right, put together from pieces of which some are not.
+    /// Heads that are nearly valid, composed of valid and invalid pieces.
     fn heads() -> impl Strategy<Value = Vec<u8>> {
         let piece = prop::sample::select(
             &[
@@ -359,13 +359,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn control_characters_are_found_wherever_they_stand(value in prop::collection::vec(any::<u8>(), 0..40)) {
+        fn control_characters_are_found_at_any_position(value in prop::collection::vec(any::<u8>(), 0..40)) {
             let found = value.iter().any(|byte| byte.is_ascii_control() && *byte != b'\t');
             prop_assert_eq!(has_control(&value), found);
         }
 
         #[test]
-        fn one_control_character_among_many_others_is_found(at in 0..64_usize, control in 0..34_u8) {
+        fn single_control_character_is_found(at in 0..64_usize, control in 0..34_u8) {
             let mut value = [b'\t', b'a', 0x80, 0xff, b' ', b'~', b'!', 0x9f].repeat(8);
             prop_assert!(!has_control(&value));
             value[at] = if control == 33 { 0x7f } else { control };
@@ -376,9 +376,9 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { cases: 4096, failure_persistence: None, ..ProptestConfig::default() })]
 
-        /// Otherwise hyper would answer in its own way, without an envelope.
+        /// Otherwise hyper would send its own response, without an envelope.
         #[test]
-        fn whatever_passes_here_passes_the_parser_of_hyper_and_ends_where_it_ends(head in heads()) {
+        fn accepted_head_passes_hyper_s_parser_and_ends_at_the_same_byte(head in heads()) {
             let limits = HeadLimits { bytes_max: 4096, fields_max: 64 };
             if let Ok(Some((end, _))) = Head::default().advance(&head, limits) {
                 let mut fields = [httparse::EMPTY_HEADER; 64];

@@ -1,19 +1,19 @@
-//! Why a request is refused before it reaches the handler.
+//! Reasons to reject a request before it reaches the handler.
 
 use convoke_core::error::Code;
 
-/// Why a request went no further.
+/// The reason for which a request was rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Rejection {
-    /// What the client switches on; it decides the status.
+    /// The error code, which determines the status.
     pub(crate) code: Code,
-    /// What the client reads.
+    /// The message for the client.
     pub(crate) message: &'static str,
 }
 
 impl Rejection {
-    /// Whether the connection ends with it: what the client sends next can no longer be told apart from what was
-    /// refused, or is not wanted.
+    /// Returns true if the connection must close: the server cannot tell where the next request begins, or does not
+    /// accept one.
     pub(crate) fn closes(self) -> bool {
         matches!(
             self.code,

@@ -23,8 +23,7 @@ fn as_user(program: &str) -> Command {
 }
 
 fn server_program(name: &str) -> Command {
-    let bin =
-        std::env::var("CONVOKE_TEST_POSTGRES_BIN").expect("runtime/postgres/tests/postgres.sh names the programs");
+    let bin = std::env::var("CONVOKE_TEST_POSTGRES_BIN").expect("e2e/postgres.sh names the programs");
     as_user(&format!("{bin}/{name}"))
 }
 

@@ -1,9 +1,8 @@
 //! The engine beside other servers than one primary: a synchronous standby that goes away, a failover, a restore under running
 //! nodes, a server that only reads, a connection pooler. Each test starts servers of its own.
 //!
-//! `runtime/postgres/tests/postgres.sh servers` names the programs.
+//! `e2e/postgres.sh servers` names the programs.
 
-#![cfg(feature = "server-tests")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod cluster;

@@ -1,5 +1,5 @@
-//! Tables as the database has them, while its schema does not fit the code: so that the operator sees the rows that a
-//! migration is to change.
+//! The definitions of tables in the database while its schema differs from the code, so that the operator sees the rows
+//! before a migration changes them.
 
 use std::sync::Arc;
 
@@ -11,12 +11,12 @@ use convoke_store::schema::{FieldShape, TableShape};
 use convoke_store::table::Bytes;
 use convoke_store::{Column, ColumnType, FieldDef, IndexDef, Meaning, TableDef};
 
-/// Definitions that were made, and what the database says of each: one is made once, since it lasts as long as the process.
+/// A cache of leaked definitions by shape. A definition lives as long as the process, so each is created only once.
 #[derive(Default)]
-struct Made(Mutex<Vec<(TableShape, &'static TableDef)>>);
+struct Definitions(Mutex<Vec<(TableShape, &'static TableDef)>>);
 
-/// The table of the code if the schema fits; else with the fields and indexes that the database has. None if it has no such
-/// table.
+/// Returns the table of the code if the schemas match, else a table with the fields and indexes of the database.
+/// Returns `None` if the database has no such table.
 ///
 /// # Errors
 /// A failure of the store.
@@ -24,33 +24,38 @@ pub(super) async fn table(admin: &Admin, table: &'static TableDef) -> Result<Opt
     if admin.runtime.store().difference().is_none() {
         return Ok(Some(table));
     }
-    let made: Arc<Made> = admin.runtime.memory::<Made>();
+    let definitions: Arc<Definitions> = admin.runtime.memory::<Definitions>();
     let schemas = admin.read(move |source| source.schemas(&[table])).await?;
-    let (Some(kept), Some(code)) = (schemas.stored.tables.get(table.name), schemas.code.tables.get(table.name)) else {
+    let (Some(in_database), Some(code)) = (schemas.stored.tables.get(table.name), schemas.code.tables.get(table.name))
+    else {
         return Ok(None);
     };
-    let mut made = made.0.lock();
-    let found = made.iter().find(|(shape, own)| own.name == table.name && shape == kept).map(|(_, own)| *own);
+    let mut definitions = definitions.0.lock();
+    let found =
+        definitions.iter().find(|(shape, own)| own.name == table.name && shape == in_database).map(|(_, own)| *own);
     Ok(Some(found.unwrap_or_else(|| {
-        let new: &'static TableDef = Box::leak(Box::new(definition(table, kept, code)));
-        made.push((kept.clone(), new));
+        let new: &'static TableDef = Box::leak(Box::new(definition(table, in_database, code)));
+        definitions.push((in_database.clone(), new));
         new
     })))
 }
 
-fn definition(table: &'static TableDef, kept: &TableShape, code: &TableShape) -> TableDef {
-    let of_code = table.fields.iter().map(|field| match kept.fields.get(field.name) {
-        // Retired fields are read as null, and not shown.
+fn definition(table: &'static TableDef, in_database: &TableShape, code: &TableShape) -> TableDef {
+    let of_code = table.fields.iter().map(|field| match in_database.fields.get(field.name) {
+        // Retired fields read as null and are not shown.
         None => FieldDef { retired: true, ..*field },
-        Some(kept) => match as_stored(field.name, kept) {
-            Some(stored) if FieldShape::holds(field) != kept.holds => FieldDef { retired: field.retired, ..stored },
+        Some(in_database) => match as_stored(field.name, in_database) {
+            Some(stored) if FieldShape::holds(field) != in_database.holds => {
+                FieldDef { retired: field.retired, ..stored }
+            }
             Some(_) | None => FieldDef { ..*field },
         },
     });
-    let gone = kept.fields.iter().filter(|(name, field)| !field.retired && table.field(name).is_none());
+    let gone = in_database.fields.iter().filter(|(name, field)| !field.retired && table.field(name).is_none());
     let gone = gone.filter_map(|(name, field)| as_stored(name.clone().leak(), field));
-    let is_there =
-        |index: &&IndexDef| kept.indexes.get(index.name).is_some_and(|text| Some(text) == code.indexes.get(index.name));
+    let is_there = |index: &&IndexDef| {
+        in_database.indexes.get(index.name).is_some_and(|text| Some(text) == code.indexes.get(index.name))
+    };
     let indexes = table.indexes.iter().filter(is_there).map(|index| IndexDef { ..*index });
     TableDef {
         fields: of_code.chain(gone).collect::<Vec<_>>().leak(),
@@ -59,14 +64,14 @@ fn definition(table: &'static TableDef, kept: &TableShape, code: &TableShape) ->
     }
 }
 
-/// A field by what the database says that it holds.
-fn as_stored(name: &'static str, kept: &FieldShape) -> Option<FieldDef> {
-    let (column, _) = kept.holds.split_once(" of ").unwrap_or((&kept.holds, ""));
+/// Returns the field that the database describes; `None` for an unknown type.
+fn as_stored(name: &'static str, in_database: &FieldShape) -> Option<FieldDef> {
+    let (column, _) = in_database.holds.split_once(" of ").unwrap_or((&in_database.holds, ""));
     let of = |column| -> FieldDef {
         FieldDef {
             name,
             column,
-            nullable: kept.nullable,
+            nullable: in_database.nullable,
             default: None,
             references: None,
             retired: false,

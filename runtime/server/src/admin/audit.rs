@@ -1,4 +1,4 @@
-//! The record of uses of deploy keys, as the operator reads it.
+//! The handler that lists the record of key uses.
 
 use serde_json::json;
 
@@ -8,10 +8,10 @@ use convoke_core::error::Result;
 use convoke_http::Reply;
 use convoke_store::Order;
 
-/// Entries of one answer.
+/// Largest number of entries per response.
 const PAGE_MAX: usize = 500;
 
-/// `GET audit?key=&cursor=&limit=`: the record, newest first: `{"items": […], "cursor"?}`.
+/// `GET audit?key=&cursor=&limit=`: returns the record, newest first: `{"items": […], "cursor"?}`.
 ///
 /// # Errors
 /// A cursor of another list; a failure of the store.
@@ -19,8 +19,8 @@ pub async fn list(admin: &Admin, request: AdminRequest) -> Result<Reply> {
     let key = request.query("key");
     let cursor = request.cursor()?;
     let limit = request.query_as::<usize>("limit")?.unwrap_or(100).clamp(1, PAGE_MAX);
-    // What was asked a moment ago belongs to the answer.
-    admin.audit.settle().await;
+    // The response includes the most recent requests.
+    admin.audit.flush().await;
     let page = admin
         .runtime
         .database()

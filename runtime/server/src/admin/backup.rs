@@ -1,4 +1,4 @@
-//! Backups of the running database: made in the folder of backups, on request and by a schedule; fetched and removed.
+//! The handlers of backups: create, list, verify, download and remove.
 
 use std::fs;
 use std::io::Read as _;
@@ -19,46 +19,46 @@ use convoke_core::error::{Error, Result};
 use convoke_http::{Body, Ending, Reply};
 use convoke_store::Thoroughness;
 
-/// Lines of progress that wait to be sent; more are left out.
+/// Largest number of progress lines that wait to be sent; further lines are dropped.
 const LINES_WAITING_MAX: usize = 16;
-/// Bytes of a piece of a backup on its way.
+/// Bytes per chunk of a download.
 const PIECE: usize = 64 * 1024;
 
-/// What `POST backup` takes.
+/// The arguments of `POST backup`.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Backup {
-    /// How many backups stay in the folder; the oldest go once this one is whole.
+    /// Number of backups to keep. After a successful backup, older ones are removed.
     keep: Option<usize>,
 }
 
-/// `POST backup`: JSON lines, first `{"done", "total"}` in pages, last `{"name", "bytes", "sha256", "removed"}` of the
-/// backup, which is whole, checked and on disk then; or `{"error"}`.
+/// `POST backup`: creates a backup. Streams JSON lines: progress `{"done", "total"}` in pages, and at the end `{"name",
+/// "bytes", "sha256", "removed"}` or `{"error"}`. With the last line, the backup is complete, verified and on disk.
 ///
 /// # Errors
-/// `CONFLICT`: another copy is being made. `FAILED_PRECONDITION`: no room.
+/// `CONFLICT`: another copy is being made. `FAILED_PRECONDITION`: not enough disk space.
 pub async fn create(admin: &Admin, request: AdminRequest) -> Result<Reply> {
     let Backup { keep } = request.args()?;
     let (copying, runtime) = (Copying::begin(&admin.runtime)?, admin.runtime.clone());
-    let work = move |told: &mpsc::Sender<Json>| {
+    let work = move |progress: &mpsc::Sender<Json>| {
         let _copying = copying;
-        make(&runtime, keep, told)
+        make(&runtime, keep, progress)
     };
     Ok(in_lines(request, "the backup failed", work))
 }
 
-/// Does work on a thread of its own and streams its progress, then its end, as lines of JSON. The work goes on to its end
-/// if its reader leaves.
+/// Runs `work` on a blocking thread and streams its progress and result as JSON lines. The work continues if the client
+/// disconnects.
 fn in_lines(
     request: AdminRequest,
     failed: &'static str,
     work: impl FnOnce(&mpsc::Sender<Json>) -> std::result::Result<Json, String> + Send + 'static,
 ) -> Reply {
     let (sender, body) = Body::stream(Ending::Whole);
-    let (told, mut heard) = mpsc::channel::<Json>(LINES_WAITING_MAX);
-    let work = tokio::task::spawn_blocking(move || work(&told));
+    let (progress, mut lines) = mpsc::channel::<Json>(LINES_WAITING_MAX);
+    let work = tokio::task::spawn_blocking(move || work(&progress));
     tokio::spawn(async move {
-        while let Some(line) = heard.recv().await {
+        while let Some(line) = lines.recv().await {
             let _ = sender.send(format!("{line}\n")).await;
         }
         let last = match work.await {
@@ -76,8 +76,9 @@ fn in_lines(
     Reply::of(200, "application/x-ndjson", body)
 }
 
-/// `GET backup`: what there is, newest first: `{"items": [{name, bytes, madeAt, sha256?}]}`, `madeAt` in milliseconds. One
-/// without `sha256` was put there by somebody else; `running` tells whether a copy is being made now.
+/// `GET backup`: lists the backups, newest first: `{"items": [{name, bytes, madeAt, sha256?}]}`, `madeAt` in
+/// milliseconds.
+/// A file without `sha256` was not created by the server. `running` is true while a copy is being made.
 ///
 /// # Errors
 /// `INTERNAL`: the folder cannot be read.
@@ -87,7 +88,7 @@ pub async fn list(admin: &Admin, _: AdminRequest) -> Result<Reply> {
         let folder = schedule::folder(&runtime)?;
         let mut items = Vec::new();
         for path in backup::list(&folder)?.iter().rev() {
-            // One that was removed this moment is none.
+            // The file may have been removed since it was listed.
             let Ok(found) = fs::metadata(path) else { continue };
             let made_at = found.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
             items.push(json!({
@@ -114,38 +115,42 @@ pub async fn list(admin: &Admin, _: AdminRequest) -> Result<Reply> {
     success(&json!({ "items": items, "running": running, "folder": folder, "schedule": schedule }))
 }
 
-/// `POST backup/{name}/verify`: JSON lines, first `{"done", "total"}` in bytes, last `{"verified": true, "command", "pid",
-/// "schema"}`, or `{"error"}`. It holds the backup against its checksum, then checks every page and index of a copy. `command`
-/// restores it once the server, whose process is `pid`, is stopped; `schema` lists what the program would change in it.
+/// `POST backup/{name}/verify`: checks the checksum of a backup, then every page and index of a copy. Streams JSON
+/// lines:
+/// progress `{"done", "total"}` in bytes, and at the end `{"verified": true, "command", "pid", "schema"}` or
+/// `{"error"}`.
+/// `command` restores the backup after the server (process `pid`) has stopped. `schema` lists the changes that the
+/// program
+/// would make to it.
 ///
-/// The database of a server that runs is not replaced: open calls, live queries and jobs rest on it.
+/// The handler does not restore: open calls, live queries and jobs use the database of a running server.
 ///
 /// # Errors
-/// `NOT_FOUND`; `CONFLICT`: another copy is being made. `FAILED_PRECONDITION`: no room.
+/// `NOT_FOUND`; `CONFLICT`: another copy is being made. `FAILED_PRECONDITION`: not enough disk space.
 pub async fn verify(admin: &Admin, request: AdminRequest) -> Result<Reply> {
     let path = find(admin, request.part())?;
     let (copying, runtime) = (Copying::begin(&admin.runtime)?, admin.runtime.clone());
-    let work = move |told: &mpsc::Sender<Json>| {
+    let work = move |progress: &mpsc::Sender<Json>| {
         let _copying = copying;
-        examine(&runtime, &path, told)
+        examine(&runtime, &path, progress)
     };
     Ok(in_lines(request, "the backup cannot be restored", work))
 }
 
-fn examine(runtime: &Runtime, path: &Path, told: &mpsc::Sender<Json>) -> std::result::Result<Json, String> {
+fn examine(runtime: &Runtime, path: &Path, progress: &mpsc::Sender<Json>) -> std::result::Result<Json, String> {
     let expected = backup::read_checksum(path).map_err(|error| error.to_string())?;
     let Some(expected) = expected else {
         return Err(format!("{} has no SHA-256 beside it, so nothing shows that it is whole", path.display()));
     };
     let total = fs::metadata(path).map_err(|error| error.to_string())?.len() * 2;
-    let mut tell = |done: u64| drop(told.try_send(json!({ "done": done, "total": total })));
-    let (found, bytes) = backup::measure(path, &mut tell).map_err(|error| error.to_string())?;
+    let mut report = |done: u64| drop(progress.try_send(json!({ "done": done, "total": total })));
+    let (found, bytes) = backup::measure(path, &mut report).map_err(|error| error.to_string())?;
     if found != expected {
         return Err(format!("{} is damaged: its SHA-256 is {found}, expected {expected}", path.display()));
     }
     let store = runtime.store();
-    let mut tell = |done: u64| drop(told.try_send(json!({ "done": bytes + done, "total": total })));
-    let examined = store.examine(path, runtime.clock().clone(), &mut tell, |copy| {
+    let mut report = |done: u64| drop(progress.try_send(json!({ "done": bytes + done, "total": total })));
+    let examined = store.examine(path, runtime.clock().clone(), &mut report, |copy| {
         copy.require_whole(Thoroughness::Full)?;
         copy.schema(store.tables())
     });
@@ -162,7 +167,7 @@ fn examine(runtime: &Runtime, path: &Path, told: &mpsc::Sender<Json>) -> std::re
     }))
 }
 
-/// `GET backup/{name}`: the file.
+/// `GET backup/{name}`: downloads the file.
 ///
 /// # Errors
 /// `NOT_FOUND`.
@@ -177,7 +182,7 @@ pub async fn fetch(admin: &Admin, request: AdminRequest) -> Result<Reply> {
             match file.read(&mut buffer) {
                 Ok(0) => return sender.finish(),
                 Ok(read) if sender.send_blocking(buffer[..read].to_vec()).is_ok() => {}
-                // Its reader is gone, or will see that the stream broke off.
+                // The client has disconnected, or sees an incomplete stream.
                 Ok(_) | Err(_) => return,
             }
         }
@@ -185,7 +190,7 @@ pub async fn fetch(admin: &Admin, request: AdminRequest) -> Result<Reply> {
     Ok(Reply::of(200, "application/octet-stream", body.with_length(bytes)))
 }
 
-/// `DELETE backup/{name}`: removes it, when the caller who asked for it has it elsewhere.
+/// `DELETE backup/{name}`: removes a backup.
 ///
 /// # Errors
 /// `NOT_FOUND`.
@@ -194,7 +199,7 @@ pub async fn remove(admin: &Admin, request: AdminRequest) -> Result<Reply> {
     success(&Json::Null)
 }
 
-/// A name leads to a file of the folder of backups and nowhere else.
+/// Returns the path of a backup. A name cannot refer to a file outside of the folder of backups.
 fn find(admin: &Admin, name: &str) -> Result<PathBuf> {
     let path = schedule::folder(&admin.runtime).map_err(Error::internal)?.join(name);
     match backup::is_backup(name) && path.is_file() {

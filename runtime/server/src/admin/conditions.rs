@@ -1,6 +1,7 @@
-//! Conditions on rows, as the console and the command line write them: `title~plan`, `state!=ended`, `startedAt>2026-11-01`.
+//! Conditions on rows, in the syntax of the console and the command line: `title~plan`, `state!=ended`,
+//! `startedAt>2026-11-01`.
 //!
-//! A condition on the first keys of an index is answered by the index. All others are held against each row that is read.
+//! Conditions on the first keys of an index narrow the range of the index. Every condition is also checked on each row.
 
 use std::cmp::Ordering;
 use std::ops::Bound;
@@ -11,7 +12,7 @@ use crate::archive::shown;
 use convoke_core::error::{Error, Result};
 use convoke_store::{ColumnType, IndexDef, Plan, Row, StoreError, TableDef, Value, ValueRef};
 
-/// Conditions of one request.
+/// Largest number of conditions per request.
 const CONDITIONS_MAX: usize = 20;
 
 /// The comparison of a field with a value.
@@ -26,8 +27,8 @@ enum Comparison {
     Contains,
 }
 
-/// How each comparison is written; one that begins like another one comes first.
-const WRITTEN: [(&str, Comparison); 10] = [
+/// The signs of the comparisons. A sign precedes every prefix of it.
+const SIGNS: [(&str, Comparison); 10] = [
     ("!=", Comparison::NotEqual),
     ("≠", Comparison::NotEqual),
     ("<=", Comparison::LessOrEqual),
@@ -41,7 +42,7 @@ const WRITTEN: [(&str, Comparison); 10] = [
 ];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum Column {
     Field(usize),
     CreationTime,
 }
@@ -49,21 +50,21 @@ enum Place {
 /// One condition.
 #[derive(Clone, Debug)]
 struct Condition {
-    place: Place,
+    column: Column,
     comparison: Comparison,
-    /// Of `contains`, a text in lower case.
+    /// The operand; for `Contains`, a text in lower case.
     value: Value,
 }
 
-/// All of them hold for a row that is found.
+/// Conditions that must all hold for a row.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Conditions(Vec<Condition>);
 
 impl Conditions {
-    /// Reads conditions on the rows of a table.
+    /// Parses conditions on the rows of a table.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for one that cannot be read, names no field, or has a value that does not fit.
+    /// `INVALID_ARGUMENT`: invalid syntax, an unknown field, or an invalid value.
     pub(super) fn read(table: &'static TableDef, texts: &[String]) -> Result<Self> {
         if texts.len() > CONDITIONS_MAX {
             return Err(refused(format!("must be at most {CONDITIONS_MAX} conditions (got {})", texts.len())));
@@ -75,13 +76,13 @@ impl Conditions {
         self.0.is_empty()
     }
 
-    /// An index whose keys are all given by equalities: it has the rows in the order of their ids.
+    /// Returns an index whose keys all have an equality. Its matching rows are ordered by id.
     pub(super) fn index(&self, table: &'static TableDef) -> Option<&'static IndexDef> {
         let is_given = |field| self.equal(field).is_some();
         table.indexes.iter().find(|index| index.when.is_none() && index.keys.iter().all(|key| is_given(key.field)))
     }
 
-    /// Has the plan's index answer what it can. Every condition is still to be held against the rows.
+    /// Narrows the range of the plan's index. Every condition must still be checked on the rows.
     pub(super) fn narrow(&self, plan: &mut Plan) {
         let Some(index) = plan.index else { return };
         for key in index.keys {
@@ -96,13 +97,13 @@ impl Conditions {
     }
 
     fn equal(&self, field: usize) -> Option<&Value> {
-        let is_equal = |one: &&Condition| one.place == Place::Field(field) && one.comparison == Comparison::Equal;
+        let is_equal = |one: &&Condition| one.column == Column::Field(field) && one.comparison == Comparison::Equal;
         self.0.iter().find(is_equal).map(|one| &one.value)
     }
 
-    /// The bounds of a field; the first condition of each side counts.
+    /// Returns the bounds of a field, from the first condition of each side.
     fn range(&self, field: usize) -> Option<(Bound<Value>, Bound<Value>)> {
-        let own = || self.0.iter().filter(|one| one.place == Place::Field(field));
+        let own = || self.0.iter().filter(|one| one.column == Column::Field(field));
         let lower = own().find_map(|one| match one.comparison {
             Comparison::Greater => Some(Bound::Excluded(one.value.clone())),
             Comparison::GreaterOrEqual => Some(Bound::Included(one.value.clone())),
@@ -119,10 +120,10 @@ impl Conditions {
         }
     }
 
-    /// Returns whether all of them hold for a row.
+    /// Returns true if all conditions hold for a row.
     ///
     /// # Errors
-    /// A value that cannot be read.
+    /// An unreadable value.
     pub(super) fn hold(&self, table: &'static TableDef, stored: &dyn Row) -> std::result::Result<bool, StoreError> {
         for condition in &self.0 {
             if !condition.holds(table, stored)? {
@@ -137,9 +138,9 @@ impl Condition {
     fn read(table: &'static TableDef, text: &str) -> Result<Self> {
         let end = text.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(text.len());
         let (name, rest) = (&text[..end], text[end..].trim_start());
-        let written = WRITTEN.iter().find_map(|(sign, comparison)| Some((rest.strip_prefix(sign)?, *comparison)));
+        let written = SIGNS.iter().find_map(|(sign, comparison)| Some((rest.strip_prefix(sign)?, *comparison)));
         let Some((value, comparison)) = written.filter(|_| !name.is_empty()) else {
-            return Err(refused("must be field=value, or with != < <= > >= or ~ (contains) in place of =".to_owned()));
+            return Err(refused("must be field=value, or with != < <= > >= or ~ (contains) in column of =".to_owned()));
         };
         if name == CREATION_TIME {
             let time = time(value).or_else(|| value.trim().parse().ok());
@@ -147,15 +148,15 @@ impl Condition {
             let value = time.map(Value::Integer).ok_or_else(|| {
                 refused(format!("{name} must be compared with milliseconds or a time such as 2026-01-31T12:00:00Z"))
             })?;
-            return Ok(Self { place: Place::CreationTime, comparison, value });
+            return Ok(Self { column: Column::CreationTime, comparison, value });
         }
         let field = shown(table).find(|field| field.name == name).ok_or_else(|| {
             let names: Vec<_> = shown(table).map(|field| field.name).collect();
             refused(format!("{} has no field {name}; it has {}", table.name, names.join(", ")))
         })?;
-        let place = Place::Field(table.field(name).unwrap_or_default());
+        let column = Column::Field(table.field(name).unwrap_or_default());
         if comparison == Comparison::Contains {
-            return Ok(Self { place, comparison, value: Value::Text(value.to_lowercase()) });
+            return Ok(Self { column, comparison, value: Value::Text(value.to_lowercase()) });
         }
         let quoted = || serde_json::Value::from(value).to_string();
         let as_time = || match field.column {
@@ -165,13 +166,13 @@ impl Condition {
         let read = row::read_value(field, value).or_else(|_| row::read_value(field, &quoted()));
         let value = read.or_else(|reason| as_time().ok_or(reason));
         let value = value.map_err(|reason| refused(format!("{name} {reason}")))?;
-        Ok(Self { place, comparison, value })
+        Ok(Self { column, comparison, value })
     }
 
     fn holds(&self, table: &'static TableDef, stored: &dyn Row) -> std::result::Result<bool, StoreError> {
-        let value = match self.place {
-            Place::Field(place) => stored.value(place)?,
-            Place::CreationTime => ValueRef::Integer(stored.creation_time()?),
+        let value = match self.column {
+            Column::Field(column) => stored.value(column)?,
+            Column::CreationTime => ValueRef::Integer(stored.creation_time()?),
         };
         let ordering = || order(value, self.value.as_ref());
         Ok(match self.comparison {
@@ -186,20 +187,22 @@ impl Condition {
     }
 
     fn is_within(&self, table: &'static TableDef, value: ValueRef<'_>) -> std::result::Result<bool, StoreError> {
-        let (ValueRef::Text(wanted), Place::Field(place)) = (self.value.as_ref(), self.place) else { return Ok(false) };
+        let (ValueRef::Text(wanted), Column::Field(column)) = (self.value.as_ref(), self.column) else {
+            return Ok(false);
+        };
         match value {
             ValueRef::Null => Ok(false),
             ValueRef::Text(text) => Ok(text.to_lowercase().contains(wanted)),
             other => {
                 let mut text = Vec::new();
-                row::write_value(&table.fields[place], other, &mut text)?;
+                row::write_value(&table.fields[column], other, &mut text)?;
                 Ok(String::from_utf8_lossy(&text).to_lowercase().contains(wanted))
             }
         }
     }
 }
 
-/// The order of two values of one column; none if one of them is null.
+/// Compares two values of a column; `None` if either is null.
 fn order(one: ValueRef<'_>, other: ValueRef<'_>) -> Option<Ordering> {
     match (one, other) {
         (ValueRef::Bool(one), ValueRef::Bool(other)) => Some(one.cmp(&other)),
@@ -212,7 +215,7 @@ fn order(one: ValueRef<'_>, other: ValueRef<'_>) -> Option<Ordering> {
     }
 }
 
-/// Milliseconds since 1970 of a time or a day in UTC.
+/// Parses a time or a day in UTC into milliseconds since 1970.
 fn time(text: &str) -> Option<i64> {
     let text = text.trim();
     let time = humantime::parse_rfc3339_weak(text).or_else(|_| humantime::parse_rfc3339(&format!("{text}T00:00:00Z")));

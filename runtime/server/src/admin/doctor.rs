@@ -1,4 +1,4 @@
-//! What a running server finds about itself. Its database is looked through in a copy, so that no snapshot is held.
+//! The doctor of a running server. It checks a copy of the database, so that it holds no snapshot.
 
 use std::time::Duration;
 
@@ -14,26 +14,26 @@ use convoke_core::error::{Error, Result};
 use convoke_http::Reply;
 use convoke_store::Thoroughness;
 
-/// A larger database is looked through when that is asked for only.
-const LOOKED_THROUGH_BYTES: u64 = 1024 * 1024 * 1024;
+/// A larger database is checked only on request.
+const CHECKED_BYTES_MAX: u64 = 1024 * 1024 * 1024;
 
-/// `GET doctor`: the program's version and its findings; with `full=true` the database is checked in full.
+/// `GET doctor`: returns the program's version and the findings. With `full=true`, it checks the whole database.
 ///
 /// # Errors
-/// None: what cannot be looked at is a finding.
+/// None: a failed check is a finding.
 pub async fn look(admin: &Admin, request: AdminRequest) -> Result<Reply> {
     let full = request.query_as("full")?.unwrap_or(false);
     let mut findings = vec![
         match admin.runtime.ready() {
-            Ok(()) => Finding::ok("server", format!("it serves, with version {}", env!("CARGO_PKG_VERSION"))),
+            Ok(()) => Finding::ok("server", format!("serving, version {}", env!("CARGO_PKG_VERSION"))),
             Err(reason) => Finding::problem("server", reason, "see the server's log and the findings below"),
         },
         machine::open_files(admin.runtime.limits()),
     ];
     findings.extend(backups(admin));
     let bytes = admin.runtime.store().files().bytes();
-    if bytes > LOOKED_THROUGH_BYTES && !full {
-        let says = format!("{} were not looked through while the server runs; --full does", space::human(bytes));
+    if bytes > CHECKED_BYTES_MAX && !full {
+        let says = format!("{} were not checked while the server runs; --full checks them", space::human(bytes));
         findings.push(Finding::ok("integrity", says));
     } else {
         findings.extend(database_findings(admin, full).await?);
@@ -41,10 +41,10 @@ pub async fn look(admin: &Admin, request: AdminRequest) -> Result<Reply> {
     success(&json!({ "version": env!("CARGO_PKG_VERSION"), "findings": findings }))
 }
 
-/// The state of the scheduled backups, if the settings have a schedule.
+/// Returns the state of the scheduled backups, if the settings have a schedule.
 fn backups(admin: &Admin) -> Option<Finding> {
-    const ADVICE: &str = "see the log, the room on the disk of the backups, and the rights on their folder; \
-                          `convoke backup` makes one now";
+    const ADVICE: &str = "see the log, the free space on the disk of the backups, and the permissions of their folder; \
+                          `convoke backup` creates a backup now";
     let every = admin.runtime.settings::<BackupSettings>().every?;
     let period = humantime::format_duration(every.duration());
     if let Some(failed) = admin.runtime.memory::<Scheduled>().failed() {
@@ -54,11 +54,13 @@ fn backups(admin: &Admin) -> Option<Finding> {
     let newest = schedule::folder(&admin.runtime).and_then(|folder| schedule::newest(&folder));
     Some(match newest {
         Err(error) => Finding::problem("backups", format!("the folder of backups cannot be read: {error}"), ADVICE),
-        Ok(None) => Finding::warning("backups", format!("one is due every {period}, and there is none yet"), ADVICE),
+        Ok(None) => {
+            Finding::warning("backups", format!("a backup is due every {period}, and there is none yet"), ADVICE)
+        }
         Ok(Some(at)) => {
             let age = admin.runtime.clock().now().since(at);
             let seconds = humantime::format_duration(Duration::from_secs(age.as_secs()));
-            let says = format!("one is due every {period}, and the newest is {seconds} old");
+            let says = format!("a backup is due every {period}, and the newest is {seconds} old");
             match age > every.duration() * 2 {
                 true => Finding::problem("backups", says, ADVICE),
                 false => Finding::ok("backups", says),
@@ -71,8 +73,8 @@ async fn database_findings(admin: &Admin, full: bool) -> Result<Vec<Finding>> {
     let copying = match Copying::begin(&admin.runtime) {
         Ok(copying) => copying,
         Err(error) => {
-            let says = format!("the database was not looked through: {}", error.message());
-            return Ok(vec![Finding::warning("integrity", says, "look again later")]);
+            let says = format!("the database was not checked: {}", error.message());
+            return Ok(vec![Finding::warning("integrity", says, "run the doctor again later")]);
         }
     };
     let runtime = admin.runtime.clone();
@@ -84,7 +86,11 @@ async fn database_findings(admin: &Admin, full: bool) -> Result<Vec<Finding>> {
             Ok(copy) => database::look(&*copy, store.tables(), thoroughness, runtime.clock().now()),
             Err(error) => {
                 let says = format!("the database cannot be copied: {error}");
-                vec![Finding::problem("integrity", says, "see disk and permissions, and the server's log")]
+                vec![Finding::problem(
+                    "integrity",
+                    says,
+                    "check the disk and the permissions, and see the server's log",
+                )]
             }
         }
     });

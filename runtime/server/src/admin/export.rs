@@ -1,5 +1,6 @@
-//! The archive of all rows, or the rows of one table, as a stream. It is read from a copy of the database that is made first: as of one commit,
-//! and no snapshot is held while it is sent, however slow its reader is.
+//! Streams of all rows as an archive, or of the rows of one table. The handlers first copy the database. So the rows
+//! are
+//! as of one commit, and a slow client holds no snapshot.
 
 use std::io::{self, BufWriter, Write};
 use std::ops::ControlFlow;
@@ -18,13 +19,13 @@ use convoke_http::{Body, BodySender, Ending, Reply};
 use convoke_store::offline::everything;
 use convoke_store::{OfflineDatabase, Row};
 
-/// Bytes of a piece of the stream.
+/// Bytes per chunk of the stream.
 const PIECE: usize = 64 * 1024;
 
-/// `GET export`: the archive.
+/// `GET export`: streams the archive.
 ///
 /// # Errors
-/// `FAILED_PRECONDITION`: no room for the copy. `CONFLICT`: another copy is being made.
+/// `FAILED_PRECONDITION`: not enough disk space for the copy. `CONFLICT`: another copy is being made.
 pub async fn export(admin: &Admin, request: AdminRequest) -> Result<Reply> {
     let tables = admin.runtime.store().tables().to_vec();
     of_copy(admin, request, "application/gzip", move |copy, out| {
@@ -33,12 +34,12 @@ pub async fn export(admin: &Admin, request: AdminRequest) -> Result<Reply> {
     .await
 }
 
-/// How a table is written.
+/// The format of a table's rows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Format {
-    /// Rows as lines of text, their values between commas.
+    /// Comma-separated values.
     Csv,
-    /// A JSON object a line.
+    /// One JSON object per line.
     JsonLines,
 }
 
@@ -54,11 +55,11 @@ impl FromStr for Format {
     }
 }
 
-/// `GET tables/{name}/export?format=`: all rows of a table by id, as `csv` (what a spreadsheet would take for a formula is
-/// marked as text) or as `jsonl`, a JSON object a line.
+/// `GET tables/{name}/export?format=`: streams all rows of a table by id, as `csv` or as `jsonl` (one JSON object per
+/// line). In CSV, values that a spreadsheet would read as formulas are marked as text.
 ///
 /// # Errors
-/// `NOT_FOUND`; `INVALID_ARGUMENT` for another format; as [`export`].
+/// `NOT_FOUND`; `INVALID_ARGUMENT`: an unknown format; those of [`export`].
 pub async fn table(admin: &Admin, request: AdminRequest) -> Result<Reply> {
     let table = find(admin, request.part(), request.query_as("system")?.unwrap_or(false))?;
     let format = request.query_as::<Format>("format")?.unwrap_or(Format::JsonLines);
@@ -92,7 +93,7 @@ pub async fn table(admin: &Admin, request: AdminRequest) -> Result<Reply> {
     Ok(reply)
 }
 
-/// What `write` makes of a copy of the database, as a stream.
+/// Copies the database and streams what `write` writes of the copy.
 async fn of_copy(
     admin: &Admin,
     request: AdminRequest,
@@ -108,23 +109,23 @@ async fn of_copy(
             Err(error) => return drop(copied.send(Err(error))),
         };
         drop(copied.send(Ok(())));
-        // The copy has no name any more and takes no lock: the next one may be made while this one is sent.
+        // The copy is unlinked and holds no lock, so the next copy may be made while this one is sent.
         drop(copying);
         let mut out = BufWriter::with_capacity(PIECE, Pieces(sender));
         let written = write(&*copy, &mut out);
         match written.and_then(|()| out.into_inner().map_err(|error| WriteError::Io(error.into_error()))) {
             Ok(Pieces(sender)) => sender.finish(),
             Err(WriteError::Io(error)) if error.kind() == io::ErrorKind::BrokenPipe => {}
-            Err(error) => tracing::error!(request_id = %request.request_id, "the export broke off: {error}"),
+            Err(error) => tracing::error!(request_id = %request.request_id, "the export failed: {error}"),
         }
     });
-    // Whoever may export is told what the disk said.
+    // A caller with the right to export may see the error of the disk.
     let failed = |error| Error::unavailable(format!("The database could not be copied: {error}"));
     has_copied.await.map_err(Error::internal)?.map_err(failed)?;
     Ok(Reply::of(200, content_type, body))
 }
 
-/// The stream as something to write to.
+/// A writer to the stream.
 struct Pieces(BodySender);
 
 impl Write for Pieces {

@@ -1,4 +1,4 @@
-//! The functions that can be called from outside, with what a tool needs to list them.
+//! The handlers that list and describe the functions of the registry.
 
 use schemars::generate::SchemaSettings;
 use serde_json::json;
@@ -7,7 +7,7 @@ use super::{Admin, AdminRequest, success};
 use convoke_core::error::{Code, Error, Result};
 use convoke_http::Reply;
 
-/// `GET functions`: path, kind, visibility and first line of documentation of each, by path.
+/// `GET functions`: lists the path, kind, visibility and first line of documentation of each function, by path.
 ///
 /// # Errors
 /// None.
@@ -28,8 +28,8 @@ pub async fn list(admin: &Admin, _: AdminRequest) -> Result<Reply> {
     success(&functions)
 }
 
-/// `GET functions/{path}`: one function whole: its documentation, the JSON schemas of what it takes and returns (draft
-/// 2020-12, nothing referred to by address), arguments that fit, when it runs by itself.
+/// `GET functions/{path}`: describes a function: its documentation, the JSON schemas of its arguments and result (draft
+/// 2020-12, with inlined references), example arguments, and its crons.
 ///
 /// # Errors
 /// `FUNCTION_NOT_FOUND`.

@@ -1,4 +1,4 @@
-//! The installation that the handlers work on.
+//! The installation: the state that all admin handlers share.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -16,55 +16,57 @@ use convoke_core::error::Result;
 use convoke_store::database::SWEEP_ROWS;
 use convoke_store::{Access, Doc, Flow, LatencyClass, Nodes, Reader, StoreError};
 
-/// Between two looks whether a scheduled backup is due.
-const SCHEDULE_LOOK: Duration = Duration::from_secs(20);
+/// Interval at which the schedule of backups is checked.
+const SCHEDULE_INTERVAL: Duration = Duration::from_secs(20);
 
-/// What every handler works on: a runtime, and what its operator holds beside it. Cheap to clone.
+/// A runtime with the deploy keys, the record of key uses, and the console. Cheap to clone.
 #[derive(Clone)]
 pub struct Admin {
     /// The runtime.
     pub runtime: Runtime,
-    /// Which deployment this is.
+    /// The deployment.
     pub environment: Environment,
     /// The deploy keys of the installation.
     pub keys: Arc<DeployKeyCache>,
-    /// The record of their uses.
+    /// The record of key uses.
     pub audit: Arc<Audit>,
-    /// The pages that ask all this.
+    /// The console.
     pub console: Arc<Console>,
-    /// What is in force; empty where nobody said so.
+    /// The effective settings; empty if not set.
     pub settings: Arc<Vec<SettingInForce>>,
 }
 
 impl Admin {
-    /// Takes up a runtime, and reads its deploy keys before anybody is asked for one.
+    /// Wraps a runtime and reads its deploy keys.
     pub fn new(runtime: Runtime, environment: Environment) -> Self {
         let keys = Arc::<DeployKeyCache>::default();
         match runtime.read(deploy_key_cache::all) {
             Ok(rows) => keys.fill(&rows),
-            // A database whose schema does not fit may not have the table yet; the operator gets in without it.
-            Err(error) => tracing::warn!("deploy keys cannot be read, so none is accepted: {}", error.chain()),
+            // A database with another schema may not have the table yet. The operator needs no deploy key.
+            Err(error) => {
+                tracing::warn!("rejecting every deploy key, because their table cannot be read: {}", error.chain())
+            }
         }
-        // The one that the calls of this runtime are recorded in.
+        // The record is shared with the observer of calls.
         let audit = runtime.memory::<Audit>();
         let console = Arc::new(Console::new(ConsoleOptions::default(), runtime.clock().clone()));
         Self { runtime, environment, keys, audit, console, settings: Arc::default() }
     }
 
-    /// The same with a console like this.
+    /// Sets the options of the console.
     #[must_use]
     pub fn with_console(self, options: ConsoleOptions) -> Self {
         let console = Arc::new(Console::new(options, self.runtime.clock().clone()));
         Self { console, ..self }
     }
 
-    /// The same with these settings to show.
+    /// Sets the effective settings to show.
     #[must_use]
     pub fn with_settings(self, settings: Vec<SettingInForce>) -> Self {
         Self { settings: Arc::new(settings), ..self }
     }
 
-    /// Reads in one snapshot, also while the store is closed to others.
+    /// Reads in one snapshot, also while the store is closed to other callers.
     pub(super) async fn read<R: Send + 'static>(
         &self,
         work: impl Fn(&dyn Reader) -> std::result::Result<R, StoreError> + Send + 'static,
@@ -74,8 +76,9 @@ impl Admin {
         Ok(store.read(Access::Admin, Flow::SYSTEM, &LatencyClass::unknown(), work).await??)
     }
 
-    /// Keeps the record of the last uses of deploy keys, and removes what it and the keys need no longer. Needs a tokio
-    /// runtime around it.
+    /// Starts the background tasks: writes the last uses of deploy keys, follows other nodes, makes scheduled backups,
+    /// and
+    /// removes expired records. Must be called within a tokio runtime.
     pub fn start_background(&self) -> Background {
         let mut background = self.runtime.start_background();
         let admin = self.clone();
@@ -91,7 +94,7 @@ impl Admin {
             });
         }
         let runtime = self.runtime.clone();
-        background.every(SCHEDULE_LOOK, move || {
+        background.every(SCHEDULE_INTERVAL, move || {
             making::begin_scheduled(&runtime);
             std::future::ready(Ok(()))
         });
@@ -103,10 +106,10 @@ impl Admin {
         background
     }
 
-    /// Removes the record of uses, and revoked keys, that have been kept long enough.
+    /// Removes expired key uses and revoked keys.
     ///
     /// # Errors
-    /// A failure of the store; the next run goes on.
+    /// A failure of the store. The next run continues.
     pub async fn remove_expired(&self) -> Result<()> {
         let end = self.runtime.clock().now() - key_uses::KEPT;
         self.runtime
@@ -125,16 +128,16 @@ impl Admin {
             .await
     }
 
-    /// Writes the calls that ended, and what is known of the use of deploy keys and not stored yet. To be called before the
-    /// store is closed.
-    pub async fn settle(&self) {
+    /// Writes all pending records: finished calls, last uses of deploy keys, and key uses. Call it before the store is
+    /// closed.
+    pub async fn flush(&self) {
         let runtime = self.runtime.clone();
         if tokio::task::spawn_blocking(move || runtime.write_calls()).await.is_err() {
             tracing::warn!(target: "convoke::background", "the last calls are not recorded");
         }
         if let Err(error) = self.keys.store_last_used(self.runtime.database()).await {
-            tracing::warn!(target: "convoke::background", "the last use of deploy keys is lost: {}", error.chain());
+            tracing::warn!(target: "convoke::background", "the last uses of deploy keys are lost: {}", error.chain());
         }
-        self.audit.settle().await;
+        self.audit.flush().await;
     }
 }

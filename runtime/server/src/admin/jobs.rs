@@ -1,4 +1,4 @@
-//! Scheduled work, for the operator: what waits, runs and failed; to be run again, or taken back.
+//! The handlers of jobs: list, show, retry and cancel.
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -10,14 +10,15 @@ use convoke_core::id::Id;
 use convoke_http::Reply;
 use convoke_store::Doc;
 
-/// Jobs of one answer.
+/// Largest number of jobs per response.
 const PAGE_MAX: usize = 500;
 
-/// `GET jobs?state=&cursor=&limit=`: the jobs of a state (failed by default), with how many each state has and, on the
-/// first page, the functions that run by themselves.
+/// `GET jobs?state=&cursor=&limit=`: lists the jobs of a state (failed by default), the number of jobs per state and,
+/// on
+/// the first page, the crons.
 ///
 /// # Errors
-/// `INVALID_ARGUMENT` for a state that is none or a cursor of another list; a failure of the store.
+/// `INVALID_ARGUMENT`: an unknown state or a cursor of another list; a failure of the store.
 pub async fn list(admin: &Admin, request: AdminRequest) -> Result<Reply> {
     let state = request.query_as::<JobState>("state")?.unwrap_or(JobState::Failed);
     let limit = request.query_as::<usize>("limit")?.unwrap_or(100).clamp(1, PAGE_MAX);
@@ -50,33 +51,35 @@ struct Jobs<C> {
     crons: Vec<Value>,
 }
 
-/// `GET jobs/{id}`: one job, with its arguments.
+/// `GET jobs/{id}`: returns a job with its arguments.
 ///
 /// # Errors
-/// `NOT_FOUND`: it has succeeded, was cancelled, or never was.
+/// `NOT_FOUND`: the job has succeeded, was cancelled, or never existed.
 pub async fn show(admin: &Admin, request: AdminRequest) -> Result<Reply> {
     let id = id(&request)?;
     let job = admin.runtime.database().read_admin(move |db| Ok(db.get(id)?)).await?;
     let job =
-        job.ok_or_else(|| Error::not_found("No job has this id: it has succeeded, was cancelled, or never was"))?;
+        job.ok_or_else(|| Error::not_found("No job has this id: it has succeeded, was cancelled, or never existed"))?;
     let mut value = shown(&job);
     value["args"] = serde_json::from_str(&job.args).unwrap_or_else(|_| job.args.as_str().into());
     success(&value)
 }
 
-/// `POST jobs/{id}/retry`: makes a job due now: a failed one with all its tries, a pending one with those it has left.
+/// `POST jobs/{id}/retry`: makes a job due now. A failed job gets all its attempts again; a pending job keeps the rest
+/// of
+/// its attempts.
 ///
 /// # Errors
-/// `NOT_FOUND`; `CONFLICT` if one of a failed job's function and key is pending; a failure of the store.
+/// `NOT_FOUND`; `CONFLICT`: a job with the function and key of the failed job is pending; a failure of the store.
 pub async fn retry(admin: &Admin, request: AdminRequest) -> Result<Reply> {
     admin.runtime.jobs().retry(id(&request)?).await?;
     success(&Value::Null)
 }
 
-/// `POST jobs/{id}/cancel`: takes a pending job back.
+/// `POST jobs/{id}/cancel`: cancels a pending job.
 ///
 /// # Errors
-/// `NOT_FOUND` if no pending job has the id; a failure of the store.
+/// `NOT_FOUND`: no pending job has the id; a failure of the store.
 pub async fn cancel(admin: &Admin, request: AdminRequest) -> Result<Reply> {
     if admin.runtime.jobs().cancel(id(&request)?).await? {
         return success(&Value::Null);

@@ -1,9 +1,11 @@
-//! The record of every use of a deploy key, and of the operator's: who, what, how it ended, under which request id.
+//! The record of key uses: each request of a deploy key or of the operator, with its outcome and request id.
 //!
-//! It is the runtime's own, beside whatever record the application keeps of deeds on its rows: it knows of queries, of
-//! admin requests and of refusals, which change no row. Entries are written together, a moment after the use. What
-//! changes something waits for its entry; what only reads does not. At most [`WAITING_MAX`] entries wait: beyond that,
-//! and where the store takes none, they go to the operator's log instead and are counted.
+//! It is independent of an application's own audit log: it also contains queries, admin requests and rejections, which
+//! change no row. Entries are written in batches, shortly after the use. A request that changes data waits for its
+//! entry;
+//! a request that only reads does not. At most [`WAITING_MAX`] entries wait. If the queue is full or the store rejects
+//! an
+//! entry, the entry is logged and counted instead.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -23,52 +25,52 @@ use convoke_core::clock::Millis;
 use convoke_core::error::Code;
 use convoke_store::Database;
 
-/// Entries that wait to be written.
+/// Largest number of entries that wait to be written.
 pub const WAITING_MAX: usize = 4_096;
-/// How long entries are kept: as long as the application's own record.
+/// Retention of entries.
 pub const KEPT: Duration = Duration::from_secs(365 * 24 * 60 * 60);
-/// Entries of one transaction.
+/// Largest number of entries per transaction.
 const BATCH_MAX: usize = 256;
-/// How long a change waits for its entry before it is answered all the same.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// Longest time that the response to a change waits for the entry.
+const WRITE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// One use of a deploy key.
+/// A use of a deploy key.
 #[table(name = "_keyUses", prefix = "keyuse")]
 #[index(by_key(key, at))]
 #[index(by_time(at))]
 pub struct KeyUse {
     /// The key's name, or `operator`.
     pub key: String,
-    /// What was asked: a function's kind and path, or an admin request's method and path.
+    /// The kind and path of a function, or the method and path of an admin request.
     pub what: String,
-    /// `OK`, or the code of the refusal.
+    /// `OK` or the error code.
     pub outcome: String,
     /// The id of the request.
     pub request_id: String,
-    /// Whom the key acted as: `issuer|subject`.
+    /// The user that the key acted as: `issuer|subject`.
     pub acting_as: Option<String>,
-    /// The address it came from.
+    /// The client's address.
     pub peer: Option<String>,
-    /// When it was answered.
+    /// Time of the response.
     pub at: Millis,
 }
 
-/// The entries that wait, and the count of those that were never written.
+/// The queue of entries and the number of entries that could not be written.
 #[derive(Default)]
 pub struct Audit {
-    line: Mutex<Line>,
+    queue: Mutex<Queue>,
     unwritten: AtomicU64,
 }
 
 #[derive(Default)]
-struct Line {
+struct Queue {
     waiting: VecDeque<(KeyUse, Option<oneshot::Sender<()>>)>,
-    /// Whether a task is writing them.
+    /// True if a task is writing the entries.
     writing: bool,
 }
 
-impl Line {
-    /// Whether one more may wait.
+impl Queue {
+    /// Returns true if the queue is not full.
     fn has_room(&self) -> bool {
         self.waiting.len() < WAITING_MAX
     }
@@ -80,7 +82,7 @@ impl Audit {
         self.push(database, used, None);
     }
 
-    /// Records a use that changes something; the future ends when its entry is written, or soon.
+    /// Records a use that changes data. The future resolves when the entry is written, at the latest after a timeout.
     pub(crate) fn record_change(
         self: &Arc<Self>,
         database: &Database,
@@ -89,28 +91,29 @@ impl Audit {
         let (written, is_written) = oneshot::channel();
         self.push(database, used, Some(written));
         async move {
-            // The entry is written later, or stands in the log: a caller who waits longer learns nothing more.
-            let _ = tokio::time::timeout(PATIENCE, is_written).await;
+            // After the timeout, the entry is written later or logged; the outcome of the request does not depend on
+            // it.
+            let _ = tokio::time::timeout(WRITE_TIMEOUT, is_written).await;
         }
     }
 
     fn push(self: &Arc<Self>, database: &Database, used: KeyUse, written: Option<oneshot::Sender<()>>) {
-        let mut line = self.line.lock();
-        if !line.has_room() {
-            drop(line);
-            return self.give_up(&used, "too many wait");
+        let mut queue = self.queue.lock();
+        if !queue.has_room() {
+            drop(queue);
+            return self.discard(&used, "the queue is full");
         }
-        line.waiting.push_back((used, written));
-        if !line.writing
+        queue.waiting.push_back((used, written));
+        if !queue.writing
             && let Ok(executor) = Handle::try_current()
         {
-            line.writing = true;
+            queue.writing = true;
             executor.spawn(write_all(self.clone(), database.clone()));
         }
     }
 
-    /// What could not be written stands in the log at least.
-    fn give_up(&self, used: &KeyUse, why: &str) {
+    /// Logs and counts an entry that cannot be written.
+    fn discard(&self, used: &KeyUse, why: &str) {
         self.unwritten.fetch_add(1, Ordering::Relaxed);
         tracing::warn!(
             target: "convoke::audit",
@@ -119,27 +122,27 @@ impl Audit {
             outcome = used.outcome,
             request_id = used.request_id,
             acting_as = used.acting_as,
-            "this use of a deploy key is not in the record: {why}"
+            "a use of a deploy key is only in this log, not in the record: {why}"
         );
     }
 
-    /// Uses that are not in the record, only in the log.
+    /// Returns the number of uses that are only in the log.
     pub fn unwritten(&self) -> u64 {
         self.unwritten.load(Ordering::Relaxed)
     }
 
-    /// Waits until every entry so far is written or given up; a store that hangs is not waited for long.
-    pub(crate) async fn settle(&self) {
-        let settled = async {
-            while self.line.lock().writing {
+    /// Waits until every queued entry is written or discarded, with a timeout.
+    pub(crate) async fn flush(&self) {
+        let flushed = async {
+            while self.queue.lock().writing {
                 tokio::time::sleep(Duration::from_millis(1)).await;
             }
         };
-        let _ = tokio::time::timeout(2 * PATIENCE, settled).await;
+        let _ = tokio::time::timeout(2 * WRITE_TIMEOUT, flushed).await;
     }
 }
 
-/// Records the calls that a deploy key, or the operator, has made.
+/// An observer that records the calls of deploy keys and of the operator.
 struct KeyUses {
     audit: Arc<Audit>,
     database: Database,
@@ -177,17 +180,17 @@ impl CallObserver for KeyUses {
     }
 }
 
-/// Writes what waits, some together, until nothing does.
+/// Writes the queued entries in batches until the queue is empty.
 async fn write_all(audit: Arc<Audit>, database: Database) {
     loop {
         let batch: Vec<_> = {
-            let mut line = audit.line.lock();
-            let some = line.waiting.len().min(BATCH_MAX);
+            let mut queue = audit.queue.lock();
+            let some = queue.waiting.len().min(BATCH_MAX);
             if some == 0 {
-                line.writing = false;
+                queue.writing = false;
                 return;
             }
-            line.waiting.drain(..some).collect()
+            queue.waiting.drain(..some).collect()
         };
         let (uses, waiters): (Vec<_>, Vec<_>) = batch.into_iter().unzip();
         let uses = Arc::new(uses);
@@ -200,7 +203,7 @@ async fn write_all(audit: Arc<Audit>, database: Database) {
         });
         if let Err(error) = written.await {
             let why = error.chain();
-            uses.iter().for_each(|used| audit.give_up(used, &why));
+            uses.iter().for_each(|used| audit.discard(used, &why));
         }
         for waiter in waiters.into_iter().flatten() {
             let _ = waiter.send(());
@@ -225,15 +228,15 @@ mod tests {
     }
 
     #[test]
-    fn so_many_wait_and_no_more_and_what_is_not_written_is_counted() {
+    fn queue_is_bounded_and_discarded_entries_are_counted() {
         let audit = Audit::default();
-        let mut line = Line::default();
+        let mut queue = Queue::default();
         for _ in 0..WAITING_MAX {
-            assert!(line.has_room());
-            line.waiting.push_back((used(), None));
+            assert!(queue.has_room());
+            queue.waiting.push_back((used(), None));
         }
-        assert!(!line.has_room() && audit.unwritten() == 0);
-        audit.give_up(&used(), "too many wait");
+        assert!(!queue.has_room() && audit.unwritten() == 0);
+        audit.discard(&used(), "the queue is full");
         assert_eq!(audit.unwritten(), 1);
     }
 }

@@ -1,7 +1,7 @@
-//! Deploy keys: made, given a new secret, taken back.
+//! The handlers of deploy keys: list, create, rotate and revoke.
 //!
-//! A change holds from its answer on, in the process that made it, which is the one that serves. Nobody can give a key
-//! a scope that the key that makes it has not.
+//! A change takes effect in this process with its response. A key can create or rotate only keys whose scopes it has
+//! itself.
 
 use std::time::Duration;
 
@@ -19,15 +19,15 @@ use convoke_core::identity::DeployKeyCaller;
 use convoke_http::Reply;
 use convoke_store::{DbMut, Doc};
 
-/// Keys of one installation. Each is held in memory, and a list of more is nobody's to read.
+/// Largest number of keys per installation. All keys are in memory.
 pub const KEYS_MAX: usize = 1_000;
 
-/// The longest life of a key: longer ones end never.
+/// The longest lifetime of a key.
 pub const LIFE_MAX: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
 /// The longest time for which two secrets of a key are accepted.
 pub const OVERLAP_MAX: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
-/// `GET keys`: all keys by name, without their secrets.
+/// `GET keys`: lists all keys by name, without their secrets.
 ///
 /// # Errors
 /// A failure of the store.
@@ -48,30 +48,28 @@ struct Create {
     expires_in: Option<u64>,
 }
 
-/// `POST keys` with `{name, scopes, environment?, expiresIn?}` (milliseconds): makes a key. The answer is the only one
-/// with its text, as `key`. What a key may do has no default: its maker says so.
+/// `POST keys` with `{name, scopes, environment?, expiresIn?}` (milliseconds): creates a key. Only this response
+/// contains
+/// its text, as `key`. Scopes have no default.
 ///
 /// # Errors
-/// `INVALID_ARGUMENT`; `CONFLICT` for a name that was ever used; `INSUFFICIENT_SCOPE`; a failure of the store.
+/// `INVALID_ARGUMENT`; `CONFLICT`: a key has or had the name; `INSUFFICIENT_SCOPE`; a failure of the store.
 pub async fn create(admin: &Admin, request: AdminRequest) -> Result<Reply> {
     let Create { name, mut scopes, environment, expires_in } = request.args()?;
     scopes.sort_unstable();
     scopes.dedup();
     if scopes.is_empty() {
         let choice = Scope::ALL.map(|scope| format!("{scope} ({})", scope.allows())).join(", ");
-        return Err(Error::invalid_argument(
-            "scopes",
-            format!("scopes: say what the key may do, by at least one of {choice}"),
-        ));
+        return Err(Error::invalid_argument("scopes", format!("scopes: must name at least one of {choice}")));
     }
     may_grant(&request.caller, &scopes)?;
     if name == operator::NAME {
-        return Err(Error::invalid_argument("name", "`operator` is who holds the data folder; choose another name"));
+        return Err(Error::invalid_argument("name", "`operator` is the name of the operator; choose another name"));
     }
     let environment = environment.unwrap_or(admin.environment);
     if environment != admin.environment {
         let here = admin.environment;
-        let message = format!("this deployment is {here}, where a key for {environment} is refused; make it there");
+        let message = format!("this deployment is {here} and rejects keys for {environment}; create the key there");
         return Err(Error::invalid_argument("environment", message));
     }
     let now = admin.runtime.clock().now();
@@ -93,9 +91,9 @@ pub async fn create(admin: &Admin, request: AdminRequest) -> Result<Reply> {
         revoked_at: None,
         last_used_at: None,
     };
-    let row = change(admin, "make a deploy key", move |db| {
+    let row = change(admin, "create a deploy key", move |db| {
         if db.query(DeployKey::by_name).eq(&row.name).unique()?.is_some() {
-            let message = "A deploy key of this name exists, or did; choose another name";
+            let message = "A deploy key has or had this name; choose another name";
             return Err(Error::conflict(message).with("name", row.name.as_str()));
         }
         if db.query(DeployKey::by_name).take(KEYS_MAX)?.len() >= KEYS_MAX {
@@ -114,35 +112,36 @@ struct Rotate {
     overlap: Option<u64>,
 }
 
-/// `POST keys/{name}/rotate` with `{overlap?}` (milliseconds): a new secret; the former one is accepted as long as the
-/// overlap lasts, and not at all without one.
+/// `POST keys/{name}/rotate` with `{overlap?}` (milliseconds): replaces the secret. The previous secret is accepted for
+/// the
+/// overlap, by default 0.
 ///
 /// # Errors
-/// `NOT_FOUND`; `FAILED_PRECONDITION` for a key that was revoked or has expired; `INSUFFICIENT_SCOPE`; a failure of the
-/// store.
+/// `NOT_FOUND`; `FAILED_PRECONDITION`: the key was revoked or has expired; `CONFLICT`: another request rotated the key;
+/// `INSUFFICIENT_SCOPE`; a failure of the store.
 pub async fn rotate(admin: &Admin, request: AdminRequest) -> Result<Reply> {
     let Rotate { overlap } = request.args()?;
     let overlap = at_most("overlap", overlap.unwrap_or(0), OVERLAP_MAX)?;
     let name = request.part().to_owned();
     let now = admin.runtime.clock().now();
-    let held = admin.runtime.database().read_admin({
+    let row = admin.runtime.database().read_admin({
         let name = name.clone();
         move |db| deploy_key_cache::named(db, &name)
     });
-    let held = held.await?;
-    require_valid(&held, now)?;
-    let mut stored = held.stored().ok_or_else(|| Error::internal("the key's row cannot be read"))?;
+    let row = row.await?;
+    require_valid(&row, now)?;
+    let mut stored = row.stored().ok_or_else(|| Error::internal("the key's row is invalid"))?;
     may_grant(&request.caller, &stored.scopes)?;
-    // The secret is drawn once, here: the write may run more than once.
+    // The secret is generated outside of the transaction, which may run more than once.
     let text = stored.rotate(&name, now, overlap).map_err(Error::internal)?;
-    let (before, secrets) = (held.secrets.clone(), deploy_key_cache::secrets(&stored));
-    let row = change(admin, "rotate a deploy key", move |db| {
-        let held = deploy_key_cache::named(db, &name)?;
-        require_valid(&held, now)?;
-        if held.secrets != before {
-            return Err(Error::conflict("The key was rotated by somebody else just now; look at it again"));
+    let (before, secrets) = (row.secrets.clone(), deploy_key_cache::secrets(&stored));
+    let rotated = change(admin, "rotate a deploy key", move |db| {
+        let row = deploy_key_cache::named(db, &name)?;
+        require_valid(&row, now)?;
+        if row.secrets != before {
+            return Err(Error::conflict("Another request has rotated the key; reload it"));
         }
-        let id = held.id();
+        let id = row.id();
         let secrets = secrets.clone();
         db.patch(id, |row| {
             row.secrets = secrets;
@@ -151,10 +150,11 @@ pub async fn rotate(admin: &Admin, request: AdminRequest) -> Result<Reply> {
         Ok(id)
     })
     .await?;
-    with_text(admin, &row, &text)
+    with_text(admin, &rotated, &text)
 }
 
-/// `POST keys/{name}/revoke`: refused from the answer on, in every call, and in streams within a second.
+/// `POST keys/{name}/revoke`: revokes a key. Calls are rejected from the response on, and open streams end within a
+/// second.
 ///
 /// # Errors
 /// `NOT_FOUND`; a failure of the store.
@@ -162,17 +162,17 @@ pub async fn revoke(admin: &Admin, request: AdminRequest) -> Result<Reply> {
     let name = request.part().to_owned();
     let now = admin.runtime.clock().now();
     let row = change(admin, "revoke a deploy key", move |db| {
-        let held = deploy_key_cache::named(db, &name)?;
-        if held.revoked_at.is_none() {
-            db.patch(held.id(), |row| row.revoked_at = Some(now))?;
+        let row = deploy_key_cache::named(db, &name)?;
+        if row.revoked_at.is_none() {
+            db.patch(row.id(), |row| row.revoked_at = Some(now))?;
         }
-        Ok(held.id())
+        Ok(row.id())
     })
     .await?;
     success(&shown(admin, &row))
 }
 
-/// Writes, and then has the memory follow, whatever became of the write: it may stand although its commit failed.
+/// Changes keys, then refreshes the copy in memory also if the write failed: the commit may still have happened.
 async fn change(
     admin: &Admin,
     name: &'static str,
@@ -182,24 +182,24 @@ async fn change(
     let _changing = keys.change().await;
     let written = admin.runtime.database().write_admin(name, move |db| {
         let id = work(db)?;
-        db.get(id)?.ok_or_else(|| Error::internal("a deploy key is gone in its own transaction"))
+        db.get(id)?.ok_or_else(|| Error::internal("a deploy key is missing in its own transaction"))
     });
     let written = written.await;
     match (&written, keys.refresh(admin.runtime.database()).await) {
         (_, Ok(())) => {}
-        // What is written holds at once, also while nothing can be read.
+        // A written key takes effect even if the table cannot be read.
         (Ok(row), Err(_)) => keys.put(row),
         (Err(_), Err(error)) => return Err(error),
     }
     written
 }
 
-/// What a key may not do, nobody gets by making another one with it.
+/// Rejects scopes that the caller lacks, so that a key cannot create another with more rights.
 fn may_grant(caller: &DeployKeyCaller, scopes: &[Scope]) -> Result<()> {
     match scopes.iter().find(|scope| !scope.is_held_by(caller)) {
         None => Ok(()),
         Some(scope) => {
-            let message = format!("A key cannot give the scope `{scope}`, which it lacks itself");
+            let message = format!("A key cannot grant the scope `{scope}`, because it lacks the scope itself");
             Err(Error::new(Code::InsufficientScope, message).with("scope", scope.as_str()))
         }
     }
@@ -211,13 +211,13 @@ fn at_most(field: &str, millis: u64, max: Duration) -> Result<Duration> {
         return Ok(given);
     }
     let max = humantime::format_duration(max);
-    Err(Error::invalid_argument(field, format!("{field} is at most {max} (got {millis} milliseconds)")))
+    Err(Error::invalid_argument(field, format!("{field} must be at most {max} (got {millis} milliseconds)")))
 }
 
 fn require_valid(key: &DeployKey, now: Millis) -> Result<()> {
     match state(key, now) {
         "active" => Ok(()),
-        other => Err(Error::failed_precondition(format!("The key is {other}; make a new one")).with("state", other)),
+        other => Err(Error::failed_precondition(format!("The key is {other}; create a new one")).with("state", other)),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Who has live queries now, and the end of one's connection.
+//! The handlers of live connections: list and end.
 
 use serde_json::{Value, json};
 
@@ -8,8 +8,8 @@ use convoke_calls::live::ConnectionName;
 use convoke_core::error::{Error, Result};
 use convoke_http::Reply;
 
-/// `GET live`: the connections of this node ([`convoke_calls::live::LiveClient`]), those that came first at the beginning:
-/// `{"connections": […], "node": …}`, with the [`AnsweringNode`] where several may serve the database.
+/// `GET live`: lists the connections of this node ([`convoke_calls::live::LiveClient`]), oldest first:
+/// `{"connections": […], "node": …}`. `node` is the [`AnsweringNode`], if several nodes may serve the database.
 ///
 /// # Errors
 /// None.
@@ -21,21 +21,20 @@ pub async fn list(admin: &Admin, _: AdminRequest) -> Result<Reply> {
     })
 }
 
-/// `DELETE live/{number}`: ends a connection of this node, by its number, or of any node, by its id. Its client is told so,
-/// and may come back.
+/// `DELETE live/{number}`: ends a connection of this node by its number, or of any node by its id. The client is
+/// informed
+/// and may reconnect.
 ///
 /// # Errors
-/// `NOT_FOUND`: it is gone already, or its node is. `UNAVAILABLE`: its node does not answer.
+/// `NOT_FOUND`: the connection or its node has ended. `UNAVAILABLE`: the node does not respond.
 pub async fn end(admin: &Admin, request: AdminRequest) -> Result<Reply> {
     let given: Result<ConnectionName, _> = request.part().parse();
     let name = given.map_err(|error| Error::invalid_argument("number", format!("number: {error}")))?;
     match (admin.runtime.live().end_anywhere(name).await?, name.node) {
         (true, _) => success(&Value::Null),
-        (false, None) => {
-            Err(Error::not_found("No live connection has this number: it has ended already, or never was"))
-        }
+        (false, None) => Err(Error::not_found("No live connection has this number: it has ended or never existed")),
         (false, Some(_)) => {
-            Err(Error::not_found("No live connection of any node has this id: it has ended already, or its node has"))
+            Err(Error::not_found("No live connection of any node has this id: it or its node has ended"))
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The calls of a server: those that ended, and those that end from now on.
+//! The handler that returns finished calls and follows new ones.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -13,19 +13,22 @@ use convoke_core::clock::Millis;
 use convoke_core::error::{Error, Result};
 use convoke_http::{Body, BodySender, Ending, Reply};
 
-/// The type of the body: one JSON object a line.
+/// The content type: one JSON object per line.
 const NDJSON: &str = "application/x-ndjson";
 
-/// `GET logs?function=&text=&outcome=&requestId=&user=&caller=&slowerThanMs=&since=&before=&last=&follow=`: one line of JSON
-/// per call ([`CallRecord`]), oldest first. `since` and `before` are times in milliseconds since 1970.
+/// `GET logs?function=&text=&outcome=&requestId=&user=&caller=&slowerThanMs=&since=&before=&last=&follow=`: returns one
+/// line of JSON per call ([`CallRecord`]), oldest first. `since` and `before` are in milliseconds since 1970.
 ///
-/// Returns the last 256 calls that ended, or the last `last` of them, 10,000 at most. With `since` and without `last`, it
-/// returns all since then, up to that bound. With `follow=true` it returns only as many as `last` says, and then each call as
-/// it ends, until the reader goes or the server ends. A reader that is too slow receives the number of calls that it lost:
-/// `{"lost":12}`. They are calls of one node; each line has its id as `node` where several nodes may serve the database.
+/// Returns the last 256 finished calls, or the last `last` of them, 10,000 at most. With `since` and without `last`, it
+/// returns all calls since then, up to that limit. With `follow=true` it returns the last `last` calls (by default
+/// none),
+/// then each call when it ends, until the client disconnects or the server stops. A slow client receives the number of
+/// calls that it missed: `{"lost":12}`. All calls are of one node. If several nodes may serve the database, each line
+/// has
+/// the node's id as `node`.
 ///
 /// # Errors
-/// `INVALID_ARGUMENT` for an outcome that does not exist; `OVERLOADED` if there are as many followers as may be.
+/// `INVALID_ARGUMENT`: an unknown outcome. `OVERLOADED`: too many followers.
 pub async fn show(admin: &Admin, request: AdminRequest) -> Result<Reply> {
     let since = request.query_as::<i64>("since")?.map(Millis);
     let filter = Filter {
@@ -45,7 +48,7 @@ pub async fn show(admin: &Admin, request: AdminRequest) -> Result<Reply> {
         (true, None) => 0,
         (false, None) => RECENT_MAX,
     });
-    // It follows before it looks back, so that it misses no call; a call that is found twice is shown once.
+    // The follower starts before the search, so that no call is missed. Duplicates are skipped.
     let follower = if follow { Some(admin.runtime.follow_calls(filter.clone())?) } else { None };
     let runtime = admin.runtime.clone();
     let recent = tokio::task::spawn_blocking(move || runtime.recent_calls(&filter, last));

@@ -1,8 +1,9 @@
-//! The operator's door: `/api/admin/*`, over HTTP with a deploy key, through the control socket, or in process.
+//! The handlers of `/api/admin/*`: over HTTP with a deploy key, over the control socket, or in process.
 //!
-//! A subject has a module with its handlers; which route leads to which of them, and what scope it needs, stands in the
-//! table of all routes ([`crate::routes`]) and nowhere else. What a handler gets is a request whose caller was let in; what it returns is a value in
-//! an envelope, or a stream. Who the caller is, and the record of every use of a key, are the gateway's affair.
+//! Each subject has a module with its handlers. The table of all routes ([`crate::routes`]) assigns handlers and scopes
+//! to
+//! routes. A handler receives an authorized request and returns a value in an envelope, or a stream. The gateway
+//! authenticates the caller and records every use of a key.
 
 mod as_kept;
 pub mod audit;

@@ -1,4 +1,4 @@
-//! Which node answers, where several may serve the database: what it knows of itself alone is not all there is.
+//! The node that responds, if several nodes may serve the database: its own data is only a part of the whole.
 
 use std::sync::Arc;
 
@@ -7,19 +7,19 @@ use serde::Serialize;
 use super::Admin;
 use convoke_store::Nodes;
 
-/// The node that answers. Its JSON: `{"id":"00c0ffee","name":"71 on a.example","others":2}`.
+/// The node that responds. Its JSON: `{"id":"00c0ffee","name":"71 on a.example","others":2}`.
 #[derive(Clone, Debug, Serialize)]
 pub struct AnsweringNode {
-    /// Its number, a random one: no other node is likely to have it, nor one before it.
+    /// A random number in hexadecimal, unlikely to be shared by another current or past node.
     pub id: String,
-    /// Its process and machine.
+    /// The process id and the machine.
     pub name: Arc<str>,
-    /// How many others serve the database, as far as it knows.
+    /// The number of other nodes that it knows.
     pub others: usize,
 }
 
 impl AnsweringNode {
-    /// This one; `None` where it serves alone, as long as it holds the database.
+    /// Returns this node; `None` if the engine allows only one node.
     pub fn of(admin: &Admin) -> Option<Self> {
         let nodes = admin.runtime.store().nodes();
         let others = nodes.count() - 1;

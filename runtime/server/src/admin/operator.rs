@@ -1,4 +1,4 @@
-//! Who holds the data folder: the operator, who may do what any deploy key may.
+//! The operator: a caller with access to the data folder, who has every scope.
 
 use std::sync::Arc;
 
@@ -9,20 +9,21 @@ use convoke_calls::call::provision;
 use convoke_core::error::{Error, Result};
 use convoke_core::identity::{Caller, DeployKeyCaller, Identity};
 
-/// The operator's name, in records and logs. No deploy key may have it.
+/// The operator's name in records and logs. Deploy keys cannot have it.
 pub const NAME: &str = "operator";
 
-/// The operator as a caller, with every scope.
+/// Returns the operator as a caller with every scope.
 pub fn key(acting_as: Option<Arc<Identity>>) -> Arc<DeployKeyCaller> {
     let scopes = Scope::ALL.iter().map(|scope| scope.as_str().to_owned()).collect();
     Arc::new(DeployKeyCaller { name: NAME.to_owned(), scopes, acting_as })
 }
 
-/// The operator, or the user that the operator acts as. A known user keeps the claims of the last token. An unknown user
-/// is created by the call if the request says so, and in development, unless the subject looks like a misspelled one.
+/// Returns the operator, or the user that the operator acts as. A known user keeps the claims of the last token. The
+/// call
+/// creates an unknown user if the request allows it, and in development unless the subject resembles a known one.
 ///
 /// # Errors
-/// `NOT_FOUND` with `unknownUser` for an unknown user that is not to be created; a failure of the store.
+/// `NOT_FOUND` with `unknownUser`: the user is unknown and is not created; a failure of the store.
 pub(crate) async fn caller(admin: &Admin, acting_as: Option<(Identity, bool)>) -> Result<Caller> {
     let Some((identity, create)) = acting_as else { return Ok(Caller::DeployKey(key(None))) };
     let (runtime, identity) = (&admin.runtime, Arc::new(identity));

@@ -1,4 +1,4 @@
-//! How the server is now, in a few figures: for whoever has a key, whatever it may do.
+//! The handler that summarizes the state of the server. It needs no scope.
 
 use serde_json::json;
 
@@ -9,8 +9,9 @@ use convoke_core::error::Result;
 use convoke_http::Reply;
 use convoke_store::disk::Floor;
 
-/// `GET overview`: whether it serves, and its version; queues of the store with what its engine counts of itself; bytes of
-/// the database and of the disk; jobs by state; live queries; which node answers, where several may serve the database.
+/// `GET overview`: returns the readiness and version; the queues of the store and the engine's own metrics; the bytes
+/// of the
+/// database and of the disk; jobs by state; live queries; and the responding node, if several may serve the database.
 ///
 /// # Errors
 /// A failure of the store.
@@ -22,7 +23,7 @@ pub async fn show(admin: &Admin, _: AdminRequest) -> Result<Reply> {
     let (connections, subscriptions) = runtime.live().counts();
     let mut jobs = serde_json::Map::new();
     for state in [JobState::Pending, JobState::Running, JobState::Failed] {
-        // A store that is closed for its schema has none to show.
+        // The count fails while the store is closed because of its schema.
         let count = runtime.jobs().count(state).await.ok();
         jobs.insert(state.as_str().to_owned(), json!(count));
     }

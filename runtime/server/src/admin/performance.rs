@@ -1,4 +1,4 @@
-//! How often functions were called over the last hour, day or week, how long they took and how often they failed.
+//! The handler that returns calls, errors and latencies of functions over the last hour, day or week.
 
 use std::str::FromStr;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use convoke_calls::performance::{Bucket, FunctionStats};
 use convoke_core::error::Result;
 use convoke_http::Reply;
 
-/// A stretch of time that ends now, and the buckets it is shown in.
+/// The length of a period that ends now, and the length of its buckets.
 #[derive(Clone, Copy)]
 struct Range {
     length: Duration,
@@ -33,12 +33,14 @@ impl FromStr for Range {
     }
 }
 
-/// `GET performance?range=&function=`: over the last `hour` (by default), `day` or `week`, the calls of a function, or of
-/// all: `{"bucketMs", "buckets": […], "functions": […]}`; a bucket and a function have `{calls, errors, p50, p95, p99}`,
-/// latencies in milliseconds. Functions that were not called are left out.
+/// `GET performance?range=&function=`: returns the metrics of one function, or of all, over the last `hour` (by
+/// default),
+/// `day` or `week`: `{"bucketMs", "buckets": […], "functions": […]}`. Each bucket and each function has `{calls,
+/// errors,
+/// p50, p95, p99}`, latencies in milliseconds. Functions without calls are omitted.
 ///
 /// # Errors
-/// `INVALID_ARGUMENT` for another range; a failure of the store.
+/// `INVALID_ARGUMENT`: an unknown range; a failure of the store.
 pub async fn show(admin: &Admin, request: AdminRequest) -> Result<Reply> {
     let Range { length, bucket } = match request.query_as::<Range>("range")? {
         Some(range) => range,

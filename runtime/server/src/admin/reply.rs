@@ -1,4 +1,4 @@
-//! The reply of a handler: a value in the envelope of every `/api/*` body.
+//! The replies of handlers: a value in the envelope of all `/api/*` responses.
 
 use bytes::Bytes;
 use serde::Serialize;
@@ -8,22 +8,22 @@ use convoke_calls::call::envelope;
 use convoke_core::error::{Error, Result};
 use convoke_http::Reply;
 
-/// As [`success`], for a value that holds a secret: what it is written to is zeroed once it is sent.
+/// Returns a success whose value contains a secret. The body is zeroed after it is sent.
 ///
 /// # Errors
-/// As [`success`].
+/// Those of [`success`].
 pub fn success_once(value: &impl Serialize) -> Result<Reply> {
-    // More than such an answer has: bytes that grow leave their beginnings behind.
+    // Larger than such a response: a growing buffer would leave copies of the secret in freed memory.
     const BYTES: usize = 4_096;
     let mut body = Zeroizing::new(Vec::with_capacity(BYTES));
     envelope::write_success(&mut body, value).map_err(Error::internal)?;
     Ok(Reply::json(200, Bytes::from_owner(body)))
 }
 
-/// A success with this value, in the envelope of every `/api/*` body.
+/// Returns a success with this value.
 ///
 /// # Errors
-/// `INTERNAL` for a value that is no JSON.
+/// `INTERNAL`: the value cannot be written as JSON.
 pub fn success(value: &impl Serialize) -> Result<Reply> {
     let value = serde_json::to_vec(value).map_err(Error::internal)?;
     Ok(Reply::json(200, envelope::success(value.into())))

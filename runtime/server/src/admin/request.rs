@@ -1,4 +1,4 @@
-//! What a handler is asked: parts of the path, members of the query, a JSON body.
+//! The request of a handler: path parameters, query parameters and a JSON body.
 
 use std::str::FromStr;
 use std::sync::Arc;
@@ -12,16 +12,16 @@ use convoke_core::identity::DeployKeyCaller;
 use convoke_http::{Incoming, query_member, query_members};
 use convoke_store::Cursor;
 
-/// A request whose caller has the route's scope.
+/// An admin request whose caller has the route's scope.
 #[derive(Clone, Debug)]
 pub struct AdminRequest {
-    /// Who asks: a deploy key, or the operator.
+    /// The caller: a deploy key or the operator.
     pub caller: Arc<DeployKeyCaller>,
-    /// The id under which the log, and the record of uses, speak of it.
+    /// The request id in the log and in the record of key uses.
     pub request_id: Arc<str>,
-    /// The whole body; empty if there is none.
+    /// The body; empty if there is none.
     pub body: Bytes,
-    /// What stood in the path for the route's first `{…}`, and for its second.
+    /// The values of the first and the second path parameter.
     parts: [String; 2],
     query: Option<String>,
 }
@@ -37,30 +37,30 @@ impl AdminRequest {
         }
     }
 
-    /// What stood in the path in place of the route's first `{…}`.
+    /// Returns the first path parameter.
     pub fn part(&self) -> &str {
         &self.parts[0]
     }
 
-    /// What stood in the path in place of the route's second `{…}`.
+    /// Returns the second path parameter.
     pub fn second_part(&self) -> &str {
         &self.parts[1]
     }
 
-    /// The member `name` of the query, decoded; the first if there are several, none if it is empty.
+    /// Returns the first query parameter `name`, decoded; `None` if it is missing or empty.
     pub fn query(&self, name: &str) -> Option<String> {
         query_member(self.query.as_deref().unwrap_or_default(), name)
     }
 
-    /// Every member `name` of the query, decoded, without the empty ones.
+    /// Returns all non-empty query parameters `name`, decoded.
     pub fn query_all(&self, name: &str) -> Vec<String> {
         query_members(self.query.as_deref().unwrap_or_default(), name)
     }
 
-    /// The member `name` of the query as what the handler needs.
+    /// Parses the query parameter `name`.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` with what the type says of it.
+    /// `INVALID_ARGUMENT`: the parameter is invalid.
     pub fn query_as<T: FromStr<Err: std::fmt::Display>>(&self, name: &str) -> Result<Option<T>> {
         let read = |text: String| {
             text.parse().map_err(|error| Error::invalid_argument(name, format!("{name}: {error} (got {text:?})")))
@@ -68,19 +68,20 @@ impl AdminRequest {
         self.query(name).map(read).transpose()
     }
 
-    /// The member `cursor` of the query, as an earlier part of the list gave it.
+    /// Returns the query parameter `cursor`, from an earlier page of the list.
     ///
     /// # Errors
-    /// None here: a cursor of another list is refused where it is used.
+    /// None here: the store rejects a cursor of another list.
     pub fn cursor(&self) -> Result<Option<Cursor>> {
         let read = |text: String| serde_json::from_value(text.into()).map_err(Error::internal);
         self.query("cursor").map(read).transpose()
     }
 
-    /// The body as a JSON object; none at all is `{}`.
+    /// Parses the body as a JSON object. An empty body counts as `{}`.
     ///
     /// # Errors
-    /// `INVALID_JSON`, also for a name that stands twice or for what follows the object; `INVALID_ARGUMENT` for a member that is missing, unknown or does not fit.
+    /// `INVALID_JSON`, also for a duplicate name or trailing text; `INVALID_ARGUMENT`: a missing, unknown or invalid
+    /// member.
     pub fn args<T: DeserializeOwned>(&self) -> Result<T> {
         let body = if self.body.is_empty() { &b"{}"[..] } else { &self.body };
         decode::strict(body, usize::MAX)?;
@@ -112,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn members_of_the_query_are_decoded_and_read_as_what_is_needed() {
+    fn query_parameters_are_decoded_and_parsed() {
         let request = of("state=failed&name=a%20b+c&limit=7&limit=8&empty=&bad=x", "");
         assert_eq!(request.query("state").as_deref(), Some("failed"));
         assert_eq!(request.query("name").as_deref(), Some("a b c"));
@@ -126,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_is_an_object_and_what_does_not_fit_is_named() {
+    fn invalid_member_of_the_body_is_named() {
         #[derive(Debug, serde::Deserialize)]
         #[serde(deny_unknown_fields)]
         struct Args {

@@ -1,5 +1,5 @@
-//! Rows added, changed and removed by the operator, as a function would: the rules of values hold, indexes follow, and
-//! whoever watches is told. The runtime's own tables are not written to.
+//! The handlers that insert, change and delete rows. As in a function, values are validated, indexes are updated, and
+//! live queries run again. The runtime's own tables are read-only.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -16,10 +16,10 @@ use convoke_http::Reply;
 use convoke_store::table::write_id;
 use convoke_store::{Row, StoreError, TableDef, Value};
 
-/// Rows that one request removes.
+/// Largest number of rows that a request deletes.
 const REMOVED_MAX: usize = 1_000;
 
-/// Fields by name, each as JSON.
+/// The values of fields, as JSON.
 type Fields = BTreeMap<String, Box<RawValue>>;
 
 #[derive(Deserialize)]
@@ -29,11 +29,12 @@ struct Insert {
     set: Fields,
 }
 
-/// `POST tables/{name}` with `{set: {field: value}}`: adds a row. A field that is left out has its default, or null.
+/// `POST tables/{name}` with `{set: {field: value}}`: inserts a row. An omitted field has its default, or null.
 ///
 /// # Errors
-/// `INVALID_ARGUMENT` for a field that is missing, unknown or does not fit; `CONFLICT` if a unique index refuses it; a
-/// failure of the store.
+/// `INVALID_ARGUMENT`: a missing, unknown or invalid field; `CONFLICT`: a unique index has an equal row; a failure of
+/// the
+/// store.
 pub async fn insert(admin: &Admin, request: AdminRequest) -> Result<Reply> {
     let table = writable(admin, request.part())?;
     let Insert { set } = request.args()?;
@@ -46,7 +47,7 @@ pub async fn insert(admin: &Admin, request: AdminRequest) -> Result<Reply> {
             Some((_, value)) => Ok(value.clone()),
             None if field.nullable || field.retired => Ok(Value::Null),
             None => field.default.map(|default| default()).ok_or_else(|| {
-                Error::invalid_argument(field.name, format!("{}: is missing, and no row is without one", field.name))
+                Error::invalid_argument(field.name, format!("{}: is missing, and the field is required", field.name))
             }),
         })
         .collect::<Result<_>>()?;
@@ -66,17 +67,19 @@ pub async fn insert(admin: &Admin, request: AdminRequest) -> Result<Reply> {
 #[serde(deny_unknown_fields)]
 struct Change {
     set: Fields,
-    /// What the caller saw in some of these fields.
+    /// The values that the caller saw, for optimistic concurrency control.
     #[serde(default)]
     was: Fields,
 }
 
-/// `PATCH tables/{name}/{id}` with `{set: {field: value}, was?: {field: value}}`: changes these fields of a row, if those
-/// in `was` still have their values.
+/// `PATCH tables/{name}/{id}` with `{set: {field: value}, was?: {field: value}}`: changes fields of a row if the fields
+/// in
+/// `was` still have these values.
 ///
 /// # Errors
-/// `NOT_FOUND`; `INVALID_ARGUMENT` for a field that is unknown or does not fit; `CONFLICT` if a unique index refuses it, or
-/// if somebody else has changed the row; a failure of the store.
+/// `NOT_FOUND`; `INVALID_ARGUMENT`: an unknown or invalid field; `CONFLICT`: a unique index has an equal row, or a
+/// field in
+/// `was` has changed; a failure of the store.
 pub async fn change(admin: &Admin, request: AdminRequest) -> Result<Reply> {
     let table = writable(admin, request.part())?;
     let id = id(table, &request)?;
@@ -101,7 +104,7 @@ pub async fn change(admin: &Admin, request: AdminRequest) -> Result<Reply> {
             }
             if let Some((place, _)) = was.iter().find(|(place, value)| before[*place] != *value) {
                 let field = table.fields[*place].name;
-                let message = format!("Somebody else has changed {field} meanwhile; look at the row again");
+                let message = format!("Another request has changed {field}; reload the row");
                 return Err(Error::conflict(message).with("field", field));
             }
             let changes: Vec<_> = set.iter().filter(|(place, value)| before[*place] != *value).cloned().collect();
@@ -114,7 +117,7 @@ pub async fn change(admin: &Admin, request: AdminRequest) -> Result<Reply> {
     success(&json!({ "id": text(table, id) }))
 }
 
-/// `DELETE tables/{name}/{id}`: removes a row. Rows that refer to it stay as they are.
+/// `DELETE tables/{name}/{id}`: deletes a row. Rows that refer to it do not change.
 ///
 /// # Errors
 /// `NOT_FOUND`; a failure of the store.
@@ -131,11 +134,12 @@ struct DeleteMany {
     ids: Vec<String>,
 }
 
-/// `POST tables/{name}/delete` with `{ids: [id, …]}`: removes these rows in one transaction, 1,000 at most. Returns the number
-/// of rows that were removed; ids without a row are skipped.
+/// `POST tables/{name}/delete` with `{ids: [id, …]}`: deletes at most 1,000 rows in one transaction. Returns the number
+/// of
+/// deleted rows. Ids without a row are skipped.
 ///
 /// # Errors
-/// `INVALID_ARGUMENT` for an id of another table, or for too many; a failure of the store.
+/// `INVALID_ARGUMENT`: an id of another table, or too many ids; a failure of the store.
 pub async fn delete_many(admin: &Admin, request: AdminRequest) -> Result<Reply> {
     let table = writable(admin, request.part())?;
     let DeleteMany { ids } = request.args()?;
@@ -165,7 +169,7 @@ fn id(table: &'static TableDef, request: &AdminRequest) -> Result<u128> {
     id.ok_or_else(|| Error::invalid_argument("id", "id: is missing"))
 }
 
-/// The fields with their places, each checked by its type.
+/// Validates the values. Returns each with the position of its field.
 fn read(table: &'static TableDef, fields: &Fields) -> Result<Vec<(usize, Value)>> {
     let read = |name: &String, raw: &RawValue| {
         let field = shown(table).find(|field| field.name == name).ok_or_else(|| {

@@ -1,4 +1,4 @@
-//! Whether the database fits the schema in code, what to do if not, and how far migrations are.
+//! The handlers of the schema: compare the database with the code, and apply changes.
 
 use serde_json::{Value, json};
 
@@ -10,9 +10,11 @@ use convoke_core::error::Result;
 use convoke_http::Reply;
 use convoke_store::schema::TableShape;
 
-/// `GET schema`: `{state, difference?, migrations, tables, database}`; a migration is an admin mutation in a module
-/// `migrations`, with how far it is; `tables` are those of the code, `database` has those of the database: of each column
-/// whether it is `retired`, of each index the engine's `text` and whether the code has the same one.
+/// `GET schema`: returns `{state, difference?, migrations, tables, database}`. `migrations` lists the admin mutations
+/// in
+/// modules `migrations`, with their progress. `tables` are those of the code, `database` those of the database. A
+/// column
+/// there is `retired` or not; an index has the engine's `text`, and `asInCode` if the code has the same.
 ///
 /// # Errors
 /// A failure of the store.
@@ -20,8 +22,8 @@ pub async fn show(admin: &Admin, _: AdminRequest) -> Result<Reply> {
     success(&shown(admin).await?)
 }
 
-/// `POST schema/apply`: has the database follow the schema where it can now, and opens the store if nothing is left;
-/// then as `GET schema`.
+/// `POST schema/apply`: applies the changes of the schema that are possible now, and opens the store if no difference
+/// remains. Returns the result of `GET schema`.
 ///
 /// # Errors
 /// A failure of the store.
@@ -45,7 +47,7 @@ async fn shown(admin: &Admin) -> Result<Value> {
     let tables = shape::Schema::of(&in_code).tables;
     let schemas = admin.read(move |source| source.schemas(&in_code)).await?;
     let database: Vec<Value> =
-        schemas.stored.tables.iter().map(|(name, table)| kept(name, table, schemas.code.tables.get(name))).collect();
+        schemas.stored.tables.iter().map(|(name, table)| stored(name, table, schemas.code.tables.get(name))).collect();
     Ok(json!({
         "state": state,
         "difference": difference,
@@ -55,8 +57,8 @@ async fn shown(admin: &Admin) -> Result<Value> {
     }))
 }
 
-/// A table of the database, in the words of [`shape::Table`] where there are some.
-fn kept(name: &str, table: &TableShape, in_code: Option<&TableShape>) -> Value {
+/// Describes a table of the database, similar to [`shape::Table`].
+fn stored(name: &str, table: &TableShape, in_code: Option<&TableShape>) -> Value {
     let columns = table.fields.iter().map(|(name, field)| {
         let (holds, references) = match field.holds.split_once(" of ") {
             Some((holds, prefix)) => (holds, Some(prefix)),

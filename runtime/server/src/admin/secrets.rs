@@ -1,7 +1,8 @@
-//! Secrets of the installation: their names, and a way to set and remove them. Their values are never returned.
+//! The handlers of secrets: list names, set and remove. No handler returns the value of a secret.
 //!
-//! A secret is a file of the data folder that only its owner may read. Functions read it at each use, so that a change needs
-//! no restart. Each node of several has its own data folder.
+//! A secret is a file in the data folder that only its owner can read. Functions read it at each use, so a change needs
+//! no
+//! restart. Each node has its own data folder.
 
 use serde::Deserialize;
 use serde_json::json;
@@ -15,11 +16,11 @@ use convoke_calls::outbound::store_key::STORE_KEY;
 use convoke_core::error::{Error, Result};
 use convoke_http::Reply;
 
-/// Secrets that a server reads once, at its start.
+/// Secrets that the server reads only at its start.
 const READ_AT_START: [&str; 2] = [STORE_KEY, STORE_PASSWORD];
 
-/// `GET secrets`: `{"items": [{name, place, own}], "node"?}`. `own` is true for a secret in a file of the data folder, which
-/// can be set and removed here. `node` is the node that answers, where several may serve the database.
+/// `GET secrets`: returns `{"items": [{name, place, own}], "node"?}`. `own` is true for a secret in a file of the data
+/// folder, which can be set and removed here. `node` is the responding node, if several may serve the database.
 ///
 /// # Errors
 /// None.
@@ -42,11 +43,11 @@ struct Set {
     value: String,
 }
 
-/// `POST secrets/{name}` with `{value}`: sets a secret of the node that answers. Returns `{"restart": true}` for one that the
-/// server reads at its start only.
+/// `POST secrets/{name}` with `{value}`: sets a secret of the responding node. Returns `{"restart": true}` for a secret
+/// that the server reads only at its start.
 ///
 /// # Errors
-/// `INVALID_ARGUMENT`: the name or the value does not fit. `FAILED_PRECONDITION`: the environment sets it.
+/// `INVALID_ARGUMENT`: an invalid name or value. `FAILED_PRECONDITION`: the environment sets the secret.
 pub async fn set(admin: &Admin, request: AdminRequest) -> Result<Reply> {
     let value = Zeroizing::new(request.args::<Set>()?.value);
     let (data, name) = (admin.runtime.data().to_owned(), request.part().to_owned());
@@ -56,10 +57,10 @@ pub async fn set(admin: &Admin, request: AdminRequest) -> Result<Reply> {
     success(&json!({ "restart": restart }))
 }
 
-/// `DELETE secrets/{name}`: removes a secret of the node that answers.
+/// `DELETE secrets/{name}`: removes a secret of the responding node.
 ///
 /// # Errors
-/// `NOT_FOUND`; `FAILED_PRECONDITION`: the environment sets it.
+/// `NOT_FOUND`; `FAILED_PRECONDITION`: the environment sets the secret.
 pub async fn remove(admin: &Admin, request: AdminRequest) -> Result<Reply> {
     let (data, name) = (admin.runtime.data().to_owned(), request.part().to_owned());
     let restart = READ_AT_START.contains(&&*name);

@@ -1,4 +1,4 @@
-//! The settings that are in force, as the operator reads them.
+//! The handler that lists the effective settings.
 
 use serde_json::json;
 
@@ -7,7 +7,7 @@ use convoke_calls::outbound::secret;
 use convoke_core::error::Result;
 use convoke_http::Reply;
 
-/// `GET settings`: `{"settings": […], "secrets": […]}`; secrets are named, never shown.
+/// `GET settings`: returns `{"settings": […], "secrets": […]}`. Secrets have only names and places, no values.
 ///
 /// # Errors
 /// None.

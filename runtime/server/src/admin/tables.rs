@@ -1,4 +1,4 @@
-//! The rows of tables as they are stored, for the operator to look at: a page at a time, each in a snapshot of its own.
+//! The handlers that list tables and page through their rows. Each page is read in a snapshot of its own.
 
 use std::ops::ControlFlow;
 use std::str::FromStr;
@@ -18,29 +18,30 @@ use convoke_store::offline::{count, everything};
 use convoke_store::table::write_id;
 use convoke_store::{Cursor, FieldDef, IndexDef, Meaning, Plan, Reader, Row, StoreError, TableDef, Value};
 
-/// Rows of a page by default.
+/// Default number of rows per page.
 const ROWS: usize = 50;
-/// Rows of a page at most.
+/// Largest number of rows per page.
 const ROWS_MAX: usize = 1_000;
-/// Bytes of a page after which no row is added.
+/// Bytes after which a page ends.
 const BYTES_MAX: usize = 4 * 1024 * 1024;
-/// Rows that a page with a condition looks at; then it ends, with what it found so far.
-const LOOKED_AT_MAX: usize = 20_000;
+/// Largest number of rows that are read for a page. Then the page ends with the matches so far.
+const ROWS_READ_MAX: usize = 20_000;
 
-/// Rows that one part of a count looks at.
+/// Largest number of rows that a part of a count reads.
 const COUNT_PART: u64 = 50_000;
 
-/// Rows that are counted where an estimate would do.
+/// Largest number of rows that are counted instead of estimated.
 const COUNTED_MAX: u64 = 20_000;
-/// Bytes of a database whose tables are measured where an estimate would do: each page is read for it.
+/// Largest database whose tables are measured instead of estimated. A measurement reads every page.
 const MEASURED_BYTES_MAX: u64 = 64 * 1024 * 1024;
 
-/// Rows from each end of a large table by which its bytes are estimated.
-const WEIGHED: u64 = 100;
+/// Number of rows from each end of a large table that the estimate of its bytes reads.
+const SAMPLED_ROWS: u64 = 100;
 
-/// `GET tables?estimate=`: name, prefix, rows and bytes of each. A table that takes too long to count or to measure has
-/// null. With `estimate=true` large tables are not walked: their rows are about as many (`"estimated": true`), and in a
-/// large database their bytes are those of some of their rows times so many (`"weighed": true`).
+/// `GET tables?estimate=`: lists the tables with name, prefix, rows and bytes. If a count or measurement takes too
+/// long,
+/// the value is null. With `estimate=true`, the rows of large tables are estimated (`"estimated": true`). In a large
+/// database, their bytes are extrapolated from a sample of rows (`"weighed": true`).
 ///
 /// # Errors
 /// A failure of the store.
@@ -49,7 +50,7 @@ pub async fn list(admin: &Admin, request: AdminRequest) -> Result<Reply> {
     let is_measured = admin.runtime.store().files().bytes() <= MEASURED_BYTES_MAX;
     let mut tables = Vec::new();
     for table in admin.runtime.store().tables().iter().copied() {
-        // One that only the code has is added when the schema fits.
+        // A table that only the code has is created when the schema is applied.
         let Some(table) = as_kept::table(admin, table).await? else { continue };
         let estimated = match estimate {
             true => admin.read(move |source| estimated(source, table)).await?,
@@ -61,7 +62,7 @@ pub async fn list(admin: &Admin, request: AdminRequest) -> Result<Reply> {
         };
         let weighed = estimated.filter(|_| !is_measured);
         let bytes = match weighed {
-            Some(rows) => Some(admin.read(move |source| weigh(source, table, rows)).await?),
+            Some(rows) => Some(admin.read(move |source| estimated_bytes(source, table, rows)).await?),
             None => within_time(admin.read(move |source| source.bytes(table)).await)?,
         };
         tables.push(json!({
@@ -77,7 +78,7 @@ pub async fn list(admin: &Admin, request: AdminRequest) -> Result<Reply> {
     success(&json!({ "tables": tables }))
 }
 
-/// About how many rows there are; none if they are few enough to be counted.
+/// Estimates the number of rows; `None` if there are few enough to count.
 fn estimated(source: &dyn Reader, table: &'static TableDef) -> std::result::Result<Option<u64>, StoreError> {
     match source.estimated_rows(table)? {
         Some(rows) => Ok((rows > COUNTED_MAX).then_some(rows)),
@@ -88,11 +89,11 @@ fn estimated(source: &dyn Reader, table: &'static TableDef) -> std::result::Resu
     }
 }
 
-/// About how many bytes so many rows take with their index entries: as many as the first ones and the last ones.
-fn weigh(source: &dyn Reader, table: &'static TableDef, rows: u64) -> std::result::Result<u64, StoreError> {
+/// Estimates the bytes of `rows` rows and their index entries from the first and the last rows.
+fn estimated_bytes(source: &dyn Reader, table: &'static TableDef, rows: u64) -> std::result::Result<u64, StoreError> {
     let (mut weighed, mut bytes) = (0, 0);
     for reverse in [false, true] {
-        let plan = Plan { limit: Some(WEIGHED), reverse, ..everything(table) };
+        let plan = Plan { limit: Some(SAMPLED_ROWS), reverse, ..everything(table) };
         source.select(&plan, &mut |row| {
             let values = (0..table.fields.len()).map(|place| row.value(place).map(|value| value.to_value()));
             bytes += row_bytes(table, &values.collect::<std::result::Result<Vec<_>, _>>()?);
@@ -103,15 +104,22 @@ fn weigh(source: &dyn Reader, table: &'static TableDef, rows: u64) -> std::resul
     Ok(rows.saturating_mul(bytes) / weighed.max(1))
 }
 
-/// `GET tables/{name}`: rows by id, or in the order of `index`, at most `limit` behind `cursor`, the last ones first with
-/// `order=desc`; with `back=true` those in front of `cursor`, without one the last page, in the same order; with `id` that
-/// one. `where` may be given several times: `field=value`, or with `!=`, `<`, `<=`, `>`, `>=` or `~` (contains) in place of
-/// `=`; all conditions hold for a row that is returned. An index answers those on its first keys. The runtime's own tables
-/// need `system=true`. The answer also has the columns and indexes of the table, `cursor` for the page behind and `before`
-/// for the one in front (none where there is none), and the number of rows that were read for it.
+/// `GET tables/{name}`: returns a page of rows. The query parameters:
+///
+/// - `index`: orders the rows by an index instead of by id; `order=desc` reverses the order.
+/// - `cursor` and `limit`: return at most `limit` rows after `cursor`.
+/// - `back=true`: returns the rows before `cursor`, or the last page without a cursor, in the same order.
+/// - `id`: returns only this row.
+/// - `where`: a condition `field=value`, also with `!=`, `<`, `<=`, `>`, `>=` or `~` (contains). May be repeated; all
+///   conditions must hold. An index is used for conditions on its first keys.
+/// - `system=true`: allows the runtime's own tables.
+///
+/// The response also has the columns and indexes of the table, `cursor` for the next page, `before` for the previous
+/// page
+/// (both null if there is none), and the number of rows that were read.
 ///
 /// # Errors
-/// `NOT_FOUND`: no such table. `INVALID_ARGUMENT`: a cursor, index, id or condition that does not fit the table.
+/// `NOT_FOUND`: no such table. `INVALID_ARGUMENT`: an invalid cursor, index, id or condition.
 pub async fn rows(admin: &Admin, request: AdminRequest) -> Result<Reply> {
     let table = stored(admin, &request).await?;
     let conditions = Conditions::read(table, &request.query_all("where"))?;
@@ -120,12 +128,12 @@ pub async fn rows(admin: &Admin, request: AdminRequest) -> Result<Reply> {
     let mut plan = Plan::new(table, index);
     let back = request.query_as("back")?.unwrap_or(false);
     let descending = request.query_as::<Direction>("order")?.is_some_and(|order| order == Direction::Descending);
-    // Backward, the rows are found in the opposite order.
+    // Backward pages are read in the opposite order.
     plan.reverse = descending != back;
     conditions.narrow(&mut plan);
     plan.after = after(&plan, &request)?;
     let limit = request.query_as::<usize>("limit")?.unwrap_or(ROWS).clamp(1, ROWS_MAX);
-    let wanted = Wanted { plan, back, limit, id: bits(table, "id", request.query("id"))?, conditions };
+    let wanted = PageRequest { plan, back, limit, id: bits(table, "id", request.query("id"))?, conditions };
     let page = admin.read(move |source| wanted.page(source)).await?;
     let columns = shown(table).map(ShownColumn::of).collect();
     let indexes = table.indexes.iter().map(|index| shape::Index::of(table, index)).collect();
@@ -133,14 +141,15 @@ pub async fn rows(admin: &Admin, request: AdminRequest) -> Result<Reply> {
     success(&Rows { table: table.name, system: is_system(table), columns, indexes, rows, cursor, before, looked_at })
 }
 
-/// The table that a request names, with the fields that the database has.
+/// Returns the table that a request names, with the fields of the database.
 async fn stored(admin: &Admin, request: &AdminRequest) -> Result<&'static TableDef> {
     let table = find(admin, request.part(), request.query_as("system")?.unwrap_or(false))?;
-    let absent = || Error::not_found(format!("The database has no table {} yet: its schema does not fit", table.name));
+    let absent =
+        || Error::not_found(format!("The database has no table {} yet: the schema has not been applied", table.name));
     as_kept::table(admin, table).await?.ok_or_else(absent)
 }
 
-/// The place behind which a page or a part of a count begins.
+/// Returns the position after which a page or a part of a count begins.
 fn after(plan: &Plan, request: &AdminRequest) -> Result<Option<(Vec<Value>, u128)>> {
     match plan.index {
         None => Ok(bits(plan.table, "cursor", request.query("cursor"))?.map(|id| (Vec::new(), id))),
@@ -148,11 +157,12 @@ fn after(plan: &Plan, request: &AdminRequest) -> Result<Option<(Vec<Value>, u128
     }
 }
 
-/// `GET tables/{name}/count?where=&cursor=&system=`: `{"count", "lookedAt", "cursor"}` of at most 50,000 rows behind
-/// `cursor`, in a snapshot of its own. With a `cursor` in the answer, the count goes on behind it.
+/// `GET tables/{name}/count?where=&cursor=&system=`: counts among at most 50,000 rows after `cursor`, in a snapshot of
+/// its
+/// own. Returns `{"count", "lookedAt", "cursor"}`. If `cursor` is not null, the next request continues after it.
 ///
 /// # Errors
-/// `NOT_FOUND`: no such table. `INVALID_ARGUMENT`: a cursor or condition that does not fit the table.
+/// `NOT_FOUND`: no such table. `INVALID_ARGUMENT`: an invalid cursor or condition.
 pub async fn count_part(admin: &Admin, request: AdminRequest) -> Result<Reply> {
     let table = stored(admin, &request).await?;
     let conditions = Conditions::read(table, &request.query_all("where"))?;
@@ -181,7 +191,7 @@ pub async fn count_part(admin: &Admin, request: AdminRequest) -> Result<Reply> {
     success(&json!({ "count": count, "lookedAt": looked_at, "cursor": cursor }))
 }
 
-/// A column with what its values mean.
+/// A column with the meaning of its values.
 #[derive(Serialize)]
 struct ShownColumn {
     #[serde(flatten)]
@@ -232,7 +242,7 @@ pub(super) fn find(admin: &Admin, name: &str, with_system: bool) -> Result<&'sta
     let tables = admin.runtime.store().tables();
     match tables.iter().find(|table| table.name == name) {
         Some(table) if is_system(table) && !with_system => Err(Error::not_found(format!(
-            "{name} is one of the runtime's own tables; ask for those with system=true (--system)"
+            "{name} is one of the runtime's own tables; add system=true (--system) to read it"
         ))),
         Some(table) => Ok(table),
         None => {
@@ -255,7 +265,7 @@ pub(super) fn bits(table: &TableDef, name: &str, text: Option<String>) -> Result
     text.map(read).transpose()
 }
 
-struct Wanted {
+struct PageRequest {
     plan: Plan,
     back: bool,
     limit: usize,
@@ -263,7 +273,7 @@ struct Wanted {
     conditions: Conditions,
 }
 
-/// The answer; a row's members stay in the order of its columns.
+/// The response. The members of a row have the order of its columns.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Rows {
@@ -284,13 +294,13 @@ struct Page {
     looked_at: u64,
 }
 
-impl Wanted {
+impl PageRequest {
     fn page(&self, source: &dyn Reader) -> std::result::Result<Page, StoreError> {
         let table = self.plan.table;
         let opposite = Plan { reverse: !self.plan.reverse, after: None, ..self.plan.clone() };
         let (mut rows, mut bytes, mut looked_at, mut first, mut last, mut more) = (Vec::new(), 0, 0, None, None, false);
         let mut visit = |stored: &dyn Row| {
-            if rows.len() >= self.limit || bytes >= BYTES_MAX || looked_at >= LOOKED_AT_MAX {
+            if rows.len() >= self.limit || bytes >= BYTES_MAX || looked_at >= ROWS_READ_MAX {
                 more = true;
                 return Ok(ControlFlow::Break(()));
             }
@@ -315,7 +325,7 @@ impl Wanted {
             }
             None => source.select(&self.plan, &mut visit)?,
         }
-        // A page that began behind another one has that one in front of it.
+        // A page with a cursor has a previous page.
         let (further, former) = (last.filter(|_| more), first.filter(|_| self.plan.after.is_some()));
         let (cursor, before) = if self.back { (former, further) } else { (further, former) };
         if self.back {
@@ -325,7 +335,7 @@ impl Wanted {
     }
 }
 
-/// The cursor of what follows a row in a plan: its id, or its place in the index.
+/// Returns the cursor after a row in a plan: the row's id, or its position in the index.
 fn behind(plan: &Plan, stored: &dyn Row) -> std::result::Result<String, StoreError> {
     if plan.index.is_none() {
         let mut text = Vec::new();
@@ -338,7 +348,7 @@ fn behind(plan: &Plan, stored: &dyn Row) -> std::result::Result<String, StoreErr
     }
 }
 
-/// What there was no time for is unknown, and no failure.
+/// Maps a timeout to `None`: the value is unknown, but the request succeeds.
 fn within_time<R>(read: Result<R>) -> Result<Option<R>> {
     match read {
         Ok(value) => Ok(Some(value)),

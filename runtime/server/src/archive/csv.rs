@@ -1,14 +1,15 @@
-//! A table's rows as lines of text, their values between commas (RFC 4180): for spreadsheets, and one way only.
+//! A table's rows as CSV (RFC 4180), for spreadsheets. CSV cannot be imported.
 //!
-//! A spreadsheet takes a text that begins with one of a few characters for a formula, and runs it. Such a text is written
-//! behind an apostrophe, by which spreadsheets mark a text as that.
+//! Spreadsheets execute texts that begin with certain characters as formulas. Such a text is prefixed with an
+//! apostrophe,
+//! which spreadsheets read as the mark of a text.
 
 use convoke_store::table::{FieldDef, TableDef};
 use convoke_store::{ColumnType, Row, StoreError, ValueRef};
 
 use super::row::{CREATION_TIME, ID, write_value};
 
-/// The names of the columns.
+/// Returns the header line.
 pub fn head(table: &'static TableDef) -> Vec<u8> {
     let names = [ID, CREATION_TIME].into_iter().chain(shown(table).map(|(_, field)| field.name));
     let mut line = names.collect::<Vec<_>>().join(",").into_bytes();
@@ -16,10 +17,10 @@ pub fn head(table: &'static TableDef) -> Vec<u8> {
     line
 }
 
-/// Appends a row, with its line's end.
+/// Appends a row with a line break.
 ///
 /// # Errors
-/// [`StoreError::Corrupt`] if a value is not what its column holds.
+/// [`StoreError::Corrupt`]: a value does not have the type of its column.
 pub fn write(table: &'static TableDef, row: &dyn Row, out: &mut Vec<u8>) -> Result<(), StoreError> {
     let mut id = Vec::new();
     convoke_store::table::write_id(table.prefix, row.id()?, &mut id);
@@ -48,7 +49,7 @@ fn cell(field: &FieldDef, value: ValueRef<'_>, out: &mut Vec<u8>) -> Result<(), 
         ValueRef::Bool(_) | ValueRef::Integer(_) | ValueRef::Float(_) | ValueRef::Bytes(_) | ValueRef::Id(_) => {
             let mut json = Vec::new();
             write_value(field, value, &mut json)?;
-            // Bytes and ids are texts without anything that had to be escaped.
+            // Bytes and ids need no escapes.
             out.extend(json.into_iter().filter(|byte| *byte != b'"'));
             Ok(())
         }
@@ -70,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_is_quoted_and_no_formula() {
+    fn text_is_quoted_and_never_a_formula() {
         for (text, written) in [
             ("plain", "\"plain\""),
             ("a \"b\", c\r\nd", "\"a \"\"b\"\", c\r\nd\""),

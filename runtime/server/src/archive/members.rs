@@ -1,4 +1,4 @@
-//! What an archive's members are called, and its table of contents.
+//! The members of an archive and its table of contents.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 pub const MANIFEST: &str = "manifest.json";
 /// The second member.
 pub const SCHEMA: &str = "schema.json";
-/// What an archive says it is.
+/// The identifier of the format.
 pub const FORMAT: &str = "convoke-export";
-/// The version of the format that is written, and the newest that is read.
+/// The written version of the format, and the newest supported one.
 pub const VERSION: u32 = 1;
 
 /// `manifest.json`.
@@ -23,38 +23,38 @@ pub struct Manifest {
     pub program: String,
     /// `schema.json`.
     pub schema: Member,
-    /// The members with rows, in their order.
+    /// The members with rows, in order.
     pub tables: Vec<TableMember>,
-    /// Tables whose rows stay in the installation they are of.
+    /// Tables whose rows are not exported.
     pub left_out: Vec<String>,
 }
 
-/// One member.
+/// A member.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Member {
     /// Its path in the archive.
     pub file: String,
-    /// Its length.
+    /// Its length in bytes.
     pub bytes: u64,
     /// Its SHA-256, in lower-case hexadecimal.
     pub sha256: String,
 }
 
-/// The rows of one table.
+/// The member with the rows of a table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TableMember {
     /// The table.
     pub table: String,
-    /// Lines in it.
+    /// The number of rows.
     pub rows: u64,
     /// The member.
     #[serde(flatten)]
     pub member: Member,
 }
 
-/// Where the rows of a table stand.
+/// Returns the path of the member with the rows of a table.
 pub fn rows_of(table: &str) -> String {
     format!("tables/{table}.jsonl")
 }

@@ -1,5 +1,6 @@
-//! Reading an archive into a new database: every line is checked against this program's tables, every member against
-//! its checksum, and the first thing that does not fit ends it.
+//! The reader of archives, which fills a new database. It checks every line against this program's tables and every
+//! member
+//! against its checksum, and stops at the first error.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -15,45 +16,45 @@ use super::shape::Schema;
 use super::writer::Progress;
 use convoke_store::{DatabaseBuilder, NewRow, OfflineError, StoreError, TableDef};
 
-/// Bytes of the table of contents and of the schema.
+/// Largest table of contents and largest schema, in bytes.
 const DESCRIPTION_BYTES_MAX: u64 = 16 * 1024 * 1024;
-/// Rows that are added together, and bytes of their lines, about.
+/// Number of rows per batch, and the approximate bytes of their lines.
 const ROWS: usize = 256;
 const ROWS_BYTES: usize = 1024 * 1024;
-/// Bytes of one row: more than any response holds.
+/// Largest row in bytes: larger than any response.
 const LINE_BYTES_MAX: u64 = 256 * 1024 * 1024;
 
-/// Why an archive was not taken.
+/// The reason why an archive cannot be imported.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReadError {
-    /// It ends too early, or is no archive at all.
+    /// The file is incomplete or not an archive.
     #[error("the archive cannot be read: {0}")]
     Unreadable(String),
-    /// It is not what its table of contents says.
+    /// The content does not match the table of contents.
     #[error("the archive is damaged: {0}")]
     Damaged(String),
-    /// It is for another program.
+    /// The archive is of another program.
     #[error("the archive does not fit this program:\n{}", .0.iter().map(|misfit| format!("  {misfit}\n")).collect::<String>().trim_end())]
     Schema(Vec<String>),
-    /// A row does not fit.
+    /// A row is invalid.
     #[error("{0}")]
     Row(BadRow),
-    /// The new database cannot be made.
+    /// The new database cannot be created.
     #[error(transparent)]
     Offline(#[from] OfflineError),
 }
 
-/// A row that does not fit, and where it stands.
+/// An invalid row and its location.
 #[derive(Debug)]
 pub struct BadRow {
     /// The table.
     pub table: String,
-    /// The line of its member, from 1.
+    /// The line in its member, from 1.
     pub line: u64,
-    /// The columns, if it is about some.
+    /// The invalid columns, if known.
     pub columns: Vec<String>,
-    /// What does not fit.
+    /// The reason.
     pub reason: String,
 }
 
@@ -69,13 +70,14 @@ impl fmt::Display for BadRow {
     }
 }
 
-/// Reads an archive into `builder`, which is to be finished with the counts that are returned.
+/// Reads an archive into `builder`. Returns the number of rows per table, with which the caller finishes the builder.
 ///
-/// An archive that was unpacked and packed again is read too: its members may stand in any order, below `./`, beside
-/// folders, and in several gzip members.
+/// Accepts archives that were unpacked and packed again: members may be in any order, below `./`, mixed with folders,
+/// and in
+/// several gzip members.
 ///
 /// # Errors
-/// [`ReadError`]; the new database is of no use then.
+/// [`ReadError`]. The new database is then incomplete.
 pub fn read(
     archive: impl Read,
     tables: &[&'static TableDef],
@@ -97,7 +99,7 @@ pub fn read(
             None if name == MANIFEST => manifest = Some(read_manifest(entry)?),
             None if name == SCHEMA => schema = Some(read_description(entry)?),
             None => {
-                // What these rows are is known later. A file without a name is gone with this process.
+                // The table of these rows is not known yet. The system removes the unnamed file when the process ends.
                 let mut file = tempfile::tempfile().map_err(unreadable)?;
                 io::copy(&mut entry, &mut file).map_err(unreadable)?;
                 file.rewind().map_err(unreadable)?;
@@ -122,7 +124,7 @@ pub fn read(
     Ok(contents.expected.into_iter().map(|(table, member)| (table, member.rows)).collect())
 }
 
-/// The name of a member as the table of contents has it; `None` for folders and for what archivers add.
+/// Returns the name of a member as in the table of contents; `None` for folders and for metadata of archivers.
 fn name_of<R: Read>(entry: &tar::Entry<'_, R>) -> Result<Option<String>, ReadError> {
     let kind = entry.header().entry_type();
     if kind.is_dir() || kind.is_pax_global_extensions() {
@@ -132,7 +134,7 @@ fn name_of<R: Read>(entry: &tar::Entry<'_, R>) -> Result<Option<String>, ReadErr
     Ok(Some(path.strip_prefix("./").unwrap_or(&path).to_string_lossy().into_owned()))
 }
 
-/// The table of contents of an archive, and how far its rows were read.
+/// The table of contents of an archive and the progress of reading.
 struct Contents {
     expected: Vec<(&'static TableDef, TableMember)>,
     rows: u64,
@@ -151,7 +153,7 @@ impl Contents {
         Ok(Self { expected, rows: manifest.tables.iter().map(|table| table.rows).sum(), done: 0 })
     }
 
-    /// Takes in the rows of one member.
+    /// Reads the rows of a member.
     fn take(
         &mut self,
         name: &str,
@@ -162,14 +164,14 @@ impl Contents {
         let named = self.expected.iter().find(|(_, member)| member.member.file == name);
         let unnamed = || ReadError::Damaged(format!("{name} is not in its table of contents"));
         let (table, member) = named.ok_or_else(unnamed)?;
-        let mut told = |rows| progress(Progress { table: table.name, done: self.done + rows, total: self.rows });
-        rows(from, table, member, builder, &mut told)?;
+        let mut report = |rows| progress(Progress { table: table.name, done: self.done + rows, total: self.rows });
+        rows(from, table, member, builder, &mut report)?;
         self.done += member.rows;
         Ok(())
     }
 }
 
-/// The tables of this program that the members are of; each is named once.
+/// Returns the tables of this program for the members. Each table must have one member.
 fn expected(
     manifest: &Manifest,
     schema: &Schema,
@@ -182,9 +184,9 @@ fn expected(
         let twice = expected.iter().any(|(table, _)| table.name == member.table);
         match tables.iter().find(|table| table.name == member.table && leaves(table)) {
             Some(table) if described && !twice => expected.push((*table, member.clone())),
-            Some(_) if twice => misfits.push(format!("table {} stands in the archive twice", member.table)),
-            Some(_) => misfits.push(format!("table {} has rows and no schema", member.table)),
-            None => misfits.push(format!("this program takes no rows of {}", member.table)),
+            Some(_) if twice => misfits.push(format!("table {} is in the archive twice", member.table)),
+            Some(_) => misfits.push(format!("table {} has rows but no schema", member.table)),
+            None => misfits.push(format!("this program does not import rows of {}", member.table)),
         }
     }
     misfits.sort();
@@ -197,7 +199,7 @@ fn read_manifest(entry: impl Read) -> Result<Manifest, ReadError> {
     let (format, version) = (json["format"].as_str(), json["version"].as_u64());
     if format != Some(FORMAT) || version.is_none_or(|version| version > u64::from(VERSION)) {
         return Err(ReadError::Schema(vec![format!(
-            "it is {} of version {}, and this program reads {FORMAT} up to version {VERSION}",
+            "its format is {} version {}, but this program reads {FORMAT} up to version {VERSION}",
             json["format"], json["version"]
         )]));
     }
@@ -225,13 +227,13 @@ fn check(member: &Member, bytes: u64, sha256: &str) -> Result<(), ReadError> {
     Ok(())
 }
 
-/// Takes the rows of one table in.
+/// Reads the rows of a table.
 fn rows(
     entry: impl Read,
     table: &'static TableDef,
     member: &TableMember,
     builder: &dyn DatabaseBuilder,
-    told: &mut dyn FnMut(u64),
+    report: &mut dyn FnMut(u64),
 ) -> Result<(), ReadError> {
     let mut from = BufReader::with_capacity(1 << 16, Measured { from: entry, digest: Sha256::new(), bytes: 0 });
     let (mut text, mut line, mut bytes) = (Vec::new(), 0, 0);
@@ -245,7 +247,7 @@ fn rows(
         }
         match row(&text, table, line + 1) {
             Ok(row) => read.push(row),
-            // One before it may be what does not fit first.
+            // A row before this one may be the first invalid one.
             Err(error) => break add(&mut read, table, line, builder).and(Err(error)),
         }
         line += 1;
@@ -254,10 +256,10 @@ fn rows(
             if let Err(error) = add(&mut read, table, line, builder) {
                 break Err(error);
             }
-            told(line);
+            report(line);
         }
     };
-    // A line that does not fit because its member is damaged is reported as that.
+    // If the member is damaged, that is reported instead of its invalid line.
     io::copy(&mut from, &mut io::sink()).map_err(unreadable)?;
     let Measured { digest, bytes, .. } = from.into_inner();
     check(&member.member, bytes, &hex::encode(digest.finalize()))?;
@@ -265,7 +267,7 @@ fn rows(
     if line != member.rows {
         return Err(ReadError::Damaged(format!("{} has {line} rows, not {}", member.member.file, member.rows)));
     }
-    told(line);
+    report(line);
     Ok(())
 }
 
@@ -276,11 +278,11 @@ fn bad(table: &TableDef, line: u64, columns: Vec<String>, reason: String) -> Rea
 fn row(text: &[u8], table: &'static TableDef, line: u64) -> Result<NewRow, ReadError> {
     let bad = |columns: Vec<String>, reason: String| bad(table, line, columns, reason);
     let text = std::str::from_utf8(text).map_err(|error| bad(Vec::new(), error.to_string()))?;
-    let whole = text.strip_suffix('\n').ok_or_else(|| bad(Vec::new(), "is cut off or too long".to_owned()))?;
+    let whole = text.strip_suffix('\n').ok_or_else(|| bad(Vec::new(), "is incomplete or too long".to_owned()))?;
     row::read(table, whole).map_err(|misfit| bad(misfit.column.into_iter().collect(), misfit.reason))
 }
 
-/// Adds the rows of the lines up to this one.
+/// Adds the rows read so far. `line` is the number of the last one.
 fn add(
     read: &mut Vec<NewRow>,
     table: &'static TableDef,
@@ -305,7 +307,7 @@ fn add(
     })
 }
 
-/// Nothing may follow, and the checksum over everything, which stands at the end, must be read.
+/// Checks that nothing follows, and reads to the end, so that the gzip checksum is verified.
 fn ended(mut rest: impl Read) -> Result<(), ReadError> {
     let mut buffer = [0; 4096];
     loop {
@@ -317,15 +319,15 @@ fn ended(mut rest: impl Read) -> Result<(), ReadError> {
     }
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "it is handed to map_err")]
+#[expect(clippy::needless_pass_by_value, reason = "used with map_err")]
 fn unreadable(error: io::Error) -> ReadError {
     match error.kind() {
-        io::ErrorKind::UnexpectedEof => ReadError::Unreadable("it is cut off".to_owned()),
+        io::ErrorKind::UnexpectedEof => ReadError::Unreadable("it is incomplete".to_owned()),
         _ => ReadError::Unreadable(error.to_string()),
     }
 }
 
-/// Measures what is read.
+/// A reader that counts and digests its bytes.
 struct Measured<R> {
     from: R,
     digest: Sha256,

@@ -1,8 +1,9 @@
-//! A row as one line of JSON, and back, without loss: by the types of its columns, not by those of the wire.
+//! Lossless conversion between a row and a line of JSON, by the types of the columns.
 //!
-//! Ids are TypeIDs, bytes are base64, a double that is not finite is `"Infinity"` or `"-Infinity"`, nested values stand
-//! as they are stored. A nested value whose stored text would not survive as JSON within a line (line breaks, or no JSON
-//! at all) is `{"$text": "…"}`.
+//! Ids are TypeIDs, bytes are base64, a double that is not finite is `"Infinity"` or `"-Infinity"`, and nested values
+//! are
+//! copied. A nested value whose stored text cannot be embedded in a line of JSON (it has line breaks or is not JSON) is
+//! `{"$text": "…"}`.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -18,16 +19,16 @@ use convoke_core::id;
 use convoke_store::table::{FieldDef, TableDef, json, write_id};
 use convoke_store::{ColumnType, NewRow, Row, StoreError, Value, ValueRef};
 
-/// The id, as a column.
+/// The name of the id column.
 pub const ID: &str = "_id";
-/// When the row was made, as a column.
+/// The name of the column with the creation time.
 pub const CREATION_TIME: &str = "_creationTime";
 const ESCAPE: &str = "$text";
 
-/// Appends a row as JSON, without a line break and without what is shown to nobody.
+/// Appends a row as JSON, without a line break and without hidden columns.
 ///
 /// # Errors
-/// [`StoreError::Corrupt`] if a value is not what its column holds.
+/// [`StoreError::Corrupt`]: a value does not have the type of its column.
 pub fn write(table: &'static TableDef, row: &dyn Row, out: &mut Vec<u8>) -> Result<(), StoreError> {
     out.extend_from_slice(b"{\"_id\":");
     write_id(table.prefix, row.id()?, out);
@@ -47,7 +48,7 @@ pub fn write(table: &'static TableDef, row: &dyn Row, out: &mut Vec<u8>) -> Resu
 /// Appends a value of a column as JSON.
 ///
 /// # Errors
-/// [`StoreError::Corrupt`] if the value is not what its column holds.
+/// [`StoreError::Corrupt`]: the value does not have the type of its column.
 pub(crate) fn write_value(field: &FieldDef, value: ValueRef<'_>, out: &mut Vec<u8>) -> Result<(), StoreError> {
     match value {
         ValueRef::Null => out.extend_from_slice(b"null"),
@@ -55,7 +56,7 @@ pub(crate) fn write_value(field: &FieldDef, value: ValueRef<'_>, out: &mut Vec<u
         ValueRef::Integer(number) => json(&number, out)?,
         ValueRef::Float(number) if number.is_finite() => json(&number, out)?,
         ValueRef::Float(number) => json(if number > 0.0 { "Infinity" } else { "-Infinity" }, out)?,
-        ValueRef::Text(text) if field.column == ColumnType::Json && stands_as_it_is(text) => {
+        ValueRef::Text(text) if field.column == ColumnType::Json && is_embeddable(text) => {
             out.extend_from_slice(text.as_bytes());
         }
         ValueRef::Text(text) if field.column == ColumnType::Json => {
@@ -70,11 +71,11 @@ pub(crate) fn write_value(field: &FieldDef, value: ValueRef<'_>, out: &mut Vec<u
     Ok(())
 }
 
-/// Whether a stored nested value comes back from a line of JSON as the same text.
-fn stands_as_it_is(text: &str) -> bool {
+/// Returns true if a stored nested value can be embedded in a line of JSON without changing its text.
+fn is_embeddable(text: &str) -> bool {
     let outer_space =
         text.starts_with(|c: char| c.is_ascii_whitespace()) || text.ends_with(|c: char| c.is_ascii_whitespace());
-    // A stored null is not the same as no value, and would come back as none.
+    // A stored JSON null differs from an absent value, but would be read back as absent.
     !outer_space
         && text != "null"
         && !text.contains(['\n', '\r'])
@@ -82,7 +83,7 @@ fn stands_as_it_is(text: &str) -> bool {
         && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
 }
 
-/// The text within `{"$text": "…"}`, if that is what this is.
+/// Returns the text within `{"$text": "…"}`, if the value has this form.
 fn escaped(text: &str) -> Option<String> {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
@@ -96,13 +97,13 @@ fn escaped(text: &str) -> Option<String> {
     serde_json::from_str::<Escaped>(text).ok().map(|escaped| escaped.text)
 }
 
-/// Why a line is no row of its table.
+/// The reason why a line is not a row of its table.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}{reason}", .column.as_ref().map(|name| format!("column {name}: ")).unwrap_or_default())]
 pub struct Misfit {
-    /// The column, if it is about one.
+    /// The invalid column, if known.
     pub column: Option<String>,
-    /// What does not fit.
+    /// The reason.
     pub reason: String,
 }
 
@@ -112,7 +113,7 @@ impl Misfit {
     }
 }
 
-/// Reads a line, as [`write()`] makes it. A column that is missing is null where that is allowed.
+/// Parses a line that [`write()`] wrote. A missing column has its default, or null if it is nullable.
 ///
 /// # Errors
 /// [`Misfit`] names the column.
@@ -139,7 +140,7 @@ pub fn read(table: &'static TableDef, line: &str) -> Result<NewRow, Misfit> {
             }
         };
         if twice {
-            return Err(Misfit::at(&name, "stands in the line twice"));
+            return Err(Misfit::at(&name, "is in the line twice"));
         }
     }
     let missing = |column| Misfit::at(column, "is missing");
@@ -159,14 +160,14 @@ pub fn read(table: &'static TableDef, line: &str) -> Result<NewRow, Misfit> {
     })
 }
 
-/// Reads the value of a column, as it stands in a line.
+/// Parses the value of a column in a line.
 ///
 /// # Errors
-/// What was expected and what came.
+/// The expected type and the actual text.
 pub fn read_value(field: &FieldDef, raw: &str) -> Result<Value, String> {
     let expected = |what: &str| format!("must be {what}, not {}", shortened(raw));
     if raw == "null" {
-        // A column with a default holds null in rows that are older than it.
+        // Rows older than a column with a default have null in it.
         let allowed = field.nullable || field.default.is_some();
         return if allowed { Ok(Value::Null) } else { Err("must not be null".to_owned()) };
     }
@@ -207,7 +208,7 @@ fn read_time(raw: &str) -> Result<i64, String> {
         .ok_or_else(|| format!("must be a time in milliseconds, not {}", shortened(raw)))
 }
 
-/// What a column holds, in words.
+/// Returns the type of a column, in words.
 const fn type_name(column: ColumnType) -> &'static str {
     match column {
         ColumnType::Bool => "true or false",
@@ -220,7 +221,7 @@ const fn type_name(column: ColumnType) -> &'static str {
     }
 }
 
-/// The beginning of a value, for a message.
+/// Returns the beginning of a value, for a message.
 fn shortened(raw: &str) -> String {
     const SHOWN: usize = 60;
     match raw.char_indices().nth(SHOWN) {
@@ -229,7 +230,7 @@ fn shortened(raw: &str) -> String {
     }
 }
 
-/// The members of an object in their order, each value as it stands in the text.
+/// The members of an object in their order, with the raw text of each value.
 struct Members<'de>(Vec<(Cow<'de, str>, &'de RawValue)>);
 
 impl<'de> Deserialize<'de> for Members<'de> {
@@ -336,7 +337,7 @@ mod tests {
         )
     }
 
-    /// As [`PartialEq`], but a zero has a sign.
+    /// Compares like [`PartialEq`], but distinguishes the sign of zero.
     fn same(one: &Value, other: &Value) -> bool {
         match (one, other) {
             (Value::Float(one), Value::Float(other)) => one.to_bits() == other.to_bits(),
@@ -346,7 +347,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_row_comes_back_bit_for_bit(id in any::<u128>(), time in 0..=Millis::MAX.0, values in values()) {
+        fn rows_round_trip_bit_for_bit(id in any::<u128>(), time in 0..=Millis::MAX.0, values in values()) {
             let text = line(&Stored(id, time, values.clone()));
             prop_assert!(!text.contains('\n'));
             let back = read(&THINGS, &text).unwrap();
@@ -357,13 +358,13 @@ mod tests {
         }
 
         #[test]
-        fn no_line_makes_it_panic(text in ".*") {
+        fn no_line_panics(text in ".*") {
             let _ = read(&THINGS, &text);
         }
     }
 
     #[test]
-    fn a_line_reads_as_json() {
+    fn row_is_written_as_json() {
         let values = vec![
             Value::Bool(true),
             Value::Integer(-3),
@@ -380,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_named_by_its_column() {
+    fn invalid_column_is_named() {
         let good = line(&Stored(
             0,
             7,
@@ -399,7 +400,7 @@ mod tests {
             ("\"number\":1", "\"number\":1.5", "column number: must be an integer, not 1.5"),
             ("\"number\":1", "\"number\":null", "column number: must not be null"),
             ("\"number\":1,", "", "column number: is missing"),
-            ("\"number\":1", "\"number\":1,\"number\":2", "column number: stands in the line twice"),
+            ("\"number\":1", "\"number\":1,\"number\":2", "column number: is in the line twice"),
             ("\"number\":1", "\"number\":1,\"age\":2", "column age: things has no such column"),
             ("\"share\":null", "\"share\":1e999", "column share: must be a number, not 1e999"),
             ("\"bytes\":\"\"", "\"bytes\":\"!\"", "column bytes: must be bytes in base64, not \"!\""),

@@ -1,4 +1,4 @@
-//! The schema of an archive: tables, columns and indexes by name, and whether this program's tables take its rows.
+//! The schema of an archive, and its comparison with this program's tables.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
@@ -13,11 +13,11 @@ use convoke_store::{ColumnType, Condition};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Schema {
-    /// By name.
+    /// The tables, by name.
     pub tables: Vec<Table>,
 }
 
-/// One table.
+/// A table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Table {
@@ -25,52 +25,53 @@ pub struct Table {
     pub name: String,
     /// The prefix of its ids.
     pub prefix: String,
-    /// Its columns beside `_id` and `_creationTime`, in their order.
+    /// Its columns except `_id` and `_creationTime`, in order.
     pub columns: Vec<Column>,
-    /// Its indexes; each ends with `_id`.
+    /// Its indexes. Each implicitly ends with `_id`.
     pub indexes: Vec<Index>,
 }
 
-/// One column.
+/// A column.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Column {
     /// Its name.
     pub name: String,
-    /// What it holds: `bool`, `integer`, `float`, `text`, `bytes`, `id`, `json`.
+    /// Its type: `bool`, `integer`, `float`, `text`, `bytes`, `id` or `json`.
     pub r#type: String,
-    /// Whether it may be null.
+    /// True if it may be null.
     pub nullable: bool,
-    /// The prefix of the table whose ids it holds.
+    /// The prefix of the table that it refers to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub references: Option<String>,
-    /// What rows that are older than the column hold.
+    /// The value in rows that are older than the column.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default: Option<Json>,
 }
 
-/// One index.
+/// An index.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Index {
     /// Its name.
     pub name: String,
-    /// Its keys in order; `-` before a name: greatest first.
+    /// Its keys in order. A `-` before a name means descending.
     pub keys: Vec<String>,
-    /// Whether two rows may not agree on all keys.
+    /// True if two rows cannot have the same keys.
     pub unique: bool,
-    /// Which rows it holds, in words.
+    /// The condition of a partial index, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub when: Option<String>,
 }
 
 impl Schema {
-    /// The schema of tables in code.
+    /// Returns the schema of the tables in code.
     pub fn of(tables: &[&'static TableDef]) -> Self {
         Self { tables: tables.iter().map(|table| Table::of(table)).collect() }
     }
 
-    /// What stands in the way of this archive's rows, a sentence each. Indexes do not: they are made anew.
+    /// Returns the differences that prevent an import, one sentence each. Indexes do not matter, because an import
+    /// rebuilds them.
     pub fn misfits(&self, tables: &[&'static TableDef]) -> Vec<String> {
         let mut misfits = Vec::new();
         for table in &self.tables {
@@ -84,7 +85,7 @@ impl Schema {
 }
 
 impl Table {
-    /// The table as code has it.
+    /// Converts a table of the code.
     pub fn of(table: &'static TableDef) -> Self {
         Self {
             name: table.name.to_owned(),
@@ -103,7 +104,7 @@ impl Table {
             match known.field(&column.name).map(|place| &known.fields[place]).filter(|field| !field.retired) {
                 None => misfits.push(format!("table {name}: this program has no column {}", column.name)),
                 Some(field) if Column::of(field).holds() != column.holds() => misfits.push(format!(
-                    "table {name}, column {}: holds {} here and {} in the archive",
+                    "table {name}, column {}: has type {} here and {} in the archive",
                     column.name,
                     Column::of(field).holds(),
                     column.holds()
@@ -114,13 +115,13 @@ impl Table {
         let has = |field: &FieldDef| self.columns.iter().any(|column| column.name == field.name);
         let needed = |field: &&FieldDef| !field.nullable && field.default.is_none() && !field.retired;
         for field in known.fields.iter().filter(needed).filter(|field| !has(field)) {
-            misfits.push(format!("table {name}: the archive has no column {}, and no row is without one", field.name));
+            misfits.push(format!("table {name}: the archive has no column {}, which is required", field.name));
         }
     }
 }
 
 impl Column {
-    /// The column as code has it.
+    /// Converts a column of the code.
     pub fn of(field: &FieldDef) -> Self {
         Self {
             name: field.name.to_owned(),
@@ -140,7 +141,7 @@ impl Column {
 }
 
 impl Index {
-    /// The index as code has it.
+    /// Converts an index of the code.
     pub fn of(table: &TableDef, index: &IndexDef) -> Self {
         let key = |key: &convoke_store::KeyDef| {
             let sign = if key.descending { "-" } else { "" };
@@ -159,7 +160,7 @@ impl Index {
     }
 }
 
-/// A constant of a schema as JSON.
+/// Converts a constant of a schema to JSON.
 fn json(value: Value) -> Json {
     match value {
         Value::Null => Json::Null,
@@ -172,7 +173,7 @@ fn json(value: Value) -> Json {
     }
 }
 
-/// The name of a type in a schema.
+/// Returns the name of a type in a schema.
 pub const fn type_name(column: ColumnType) -> &'static str {
     match column {
         ColumnType::Bool => "bool",

@@ -1,14 +1,14 @@
-//! Room on a disk, asked before work that fills it.
+//! The check of free disk space before large writes.
 
 use std::io;
 use std::path::Path;
 
 use convoke_store::{Disk as _, SystemDisk};
 
-/// What is left for other data when a copy is made: the log and whatever else grows meanwhile.
+/// Free space that a copy must leave for the log and other data.
 const SPARE_BYTES: u64 = 64 * 1024 * 1024;
 
-/// The bytes that this process may still write on the file system of `path`.
+/// Returns the bytes that this process can still write to the file system of `path`.
 ///
 /// # Errors
 /// Those of the file system.
@@ -16,25 +16,25 @@ pub fn free_bytes(path: &Path) -> io::Result<u64> {
     Ok(SystemDisk.room(path)?.free_bytes)
 }
 
-/// Says that a copy of `bytes` has no room beside `path`, if it has none.
+/// Checks that a copy of `bytes` fits on the disk of `path`.
 ///
 /// # Errors
-/// The sentence for the caller who asked for the copy.
+/// A message for the caller.
 pub fn require(path: &Path, bytes: u64) -> Result<(), String> {
-    // Where the file system does not say, the copy itself will.
+    // If the free space is unknown, the copy itself may fail.
     let Ok(free) = free_bytes(path) else { return Ok(()) };
     if free >= bytes.saturating_add(SPARE_BYTES) {
         return Ok(());
     }
     Err(format!(
-        "there is no room: the copy takes {} and {} has {} free; make room, or copy to another disk",
+        "not enough disk space: the copy takes {} and {} has {} free; free some space, or copy to another disk",
         human(bytes),
         path.display(),
         human(free)
     ))
 }
 
-/// A number of bytes for people.
+/// Formats a number of bytes.
 pub fn human(bytes: u64) -> String {
     indicatif::BinaryBytes(bytes).to_string()
 }

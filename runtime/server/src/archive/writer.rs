@@ -1,7 +1,8 @@
-//! Writing an archive from a finished copy of the database.
+//! The writer of archives, from a complete copy of the database.
 //!
-//! The table of contents comes first and has every member's length and checksum, so the rows are read twice: once to
-//! measure, once to write. Nothing is kept meanwhile, and a reader of the archive can check it as it comes.
+//! The table of contents is first and has the length and checksum of every member. So the rows are read twice: to
+//! measure
+//! and to write. The writer buffers no rows, and a reader can verify the archive as a stream.
 
 use std::io::{self, Write};
 use std::ops::ControlFlow;
@@ -16,17 +17,17 @@ use super::{leaves, row};
 use convoke_store::offline::everything;
 use convoke_store::{OfflineDatabase, Reader, StoreError, TableDef};
 
-/// Bytes of lines that are gathered before they go on.
+/// Bytes of lines per chunk.
 const CHUNK: usize = 1 << 16;
 
-/// A member of a tar file is filled up to whole blocks.
+/// The block size of tar files. Members are padded to whole blocks.
 const BLOCK: u64 = 512;
 
-/// Why an archive was not written.
+/// The reason why an archive cannot be written.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WriteError {
-    /// It cannot be written to where it goes.
+    /// The output failed.
     #[error("the archive cannot be written: {0}")]
     Io(#[from] io::Error),
     /// A row cannot be read.
@@ -34,10 +35,10 @@ pub enum WriteError {
     Store(#[from] StoreError),
 }
 
-/// How far it is: rows of all tables, each counted twice.
+/// The progress in rows of all tables. Each row counts twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress<'a> {
-    /// The table at work.
+    /// The current table.
     pub table: &'a str,
     /// Rows measured or written so far.
     pub done: u64,
@@ -45,7 +46,7 @@ pub struct Progress<'a> {
     pub total: u64,
 }
 
-/// Writes the rows of all tables that leave an installation. Returns the table of contents.
+/// Writes the rows of all exported tables. Returns the table of contents.
 ///
 /// # Errors
 /// [`WriteError`].
@@ -56,14 +57,14 @@ pub fn write<W: Write>(
     progress: &mut dyn FnMut(Progress<'_>),
 ) -> Result<Manifest, WriteError> {
     let source = database.reader();
-    let mut leaving: Vec<&'static TableDef> = tables.iter().copied().filter(|table| leaves(table)).collect();
-    leaving.sort_unstable_by_key(|table| table.name);
+    let mut exported: Vec<&'static TableDef> = tables.iter().copied().filter(|table| leaves(table)).collect();
+    exported.sort_unstable_by_key(|table| table.name);
     let mut total = 0;
-    for table in &leaving {
+    for table in &exported {
         total += 2 * convoke_store::offline::count(source, table)?;
     }
-    let mut told = Told { progress, done: 0, total };
-    let schema = serde_json::to_vec_pretty(&Schema::of(&leaving)).map_err(io::Error::from)?;
+    let mut meter = Meter { progress, done: 0, total };
+    let schema = serde_json::to_vec_pretty(&Schema::of(&exported)).map_err(io::Error::from)?;
     let manifest = Manifest {
         format: FORMAT.to_owned(),
         version: VERSION,
@@ -73,28 +74,28 @@ pub fn write<W: Write>(
             bytes: schema.len() as u64,
             sha256: hex::encode(Sha256::digest(&schema)),
         },
-        tables: leaving.iter().map(|table| measure(source, table, &mut told)).collect::<Result<_, _>>()?,
+        tables: exported.iter().map(|table| measure(source, table, &mut meter)).collect::<Result<_, _>>()?,
         left_out: tables.iter().filter(|table| !leaves(table)).map(|table| table.name.to_owned()).collect(),
     };
     let mut archive = tar::Builder::new(GzEncoder::new(out, Compression::default()));
     append(&mut archive, MANIFEST, &serde_json::to_vec_pretty(&manifest).map_err(io::Error::from)?)?;
     append(&mut archive, SCHEMA, &schema)?;
-    for (table, member) in leaving.iter().zip(&manifest.tables) {
-        append_rows(archive.get_mut(), source, table, &member.member, &mut told)?;
+    for (table, member) in exported.iter().zip(&manifest.tables) {
+        append_rows(archive.get_mut(), source, table, &member.member, &mut meter)?;
     }
     archive.into_inner()?.finish()?.flush()?;
     Ok(manifest)
 }
 
-struct Told<'a> {
+struct Meter<'a> {
     progress: &'a mut dyn FnMut(Progress<'_>),
     done: u64,
     total: u64,
 }
 
-fn measure(source: &dyn Reader, table: &'static TableDef, told: &mut Told<'_>) -> Result<TableMember, WriteError> {
+fn measure(source: &dyn Reader, table: &'static TableDef, meter: &mut Meter<'_>) -> Result<TableMember, WriteError> {
     let (mut digest, mut bytes) = (Sha256::new(), 0);
-    let rows = lines(source, table, told, &mut |chunk| {
+    let rows = lines(source, table, meter, &mut |chunk| {
         digest.update(chunk);
         bytes += chunk.len() as u64;
         Ok(())
@@ -103,11 +104,11 @@ fn measure(source: &dyn Reader, table: &'static TableDef, told: &mut Told<'_>) -
     Ok(TableMember { table: table.name.to_owned(), rows, member })
 }
 
-/// Hands on the lines of a table, some at a time, and says how many there are.
+/// Passes the lines of a table to `take` in chunks. Returns the number of rows.
 fn lines(
     source: &dyn Reader,
     table: &'static TableDef,
-    told: &mut Told<'_>,
+    meter: &mut Meter<'_>,
     take: &mut dyn FnMut(&[u8]) -> Result<(), WriteError>,
 ) -> Result<u64, WriteError> {
     let (mut chunk, mut rows, mut failed) = (Vec::with_capacity(2 * CHUNK), 0, None);
@@ -121,31 +122,31 @@ fn lines(
                 return Ok(ControlFlow::Break(()));
             }
             chunk.clear();
-            (told.progress)(Progress { table: table.name, done: told.done + rows, total: told.total });
+            (meter.progress)(Progress { table: table.name, done: meter.done + rows, total: meter.total });
         }
         Ok(ControlFlow::Continue(()))
     })?;
     failed.map_or(Ok(()), Err)?;
     take(&chunk)?;
-    told.done += rows;
-    (told.progress)(Progress { table: table.name, done: told.done, total: told.total });
+    meter.done += rows;
+    (meter.progress)(Progress { table: table.name, done: meter.done, total: meter.total });
     Ok(rows)
 }
 
-/// A member whose bytes come as they are read. Its length is known already, and stands in front of it.
+/// Appends a member while its rows are read. Its length, which precedes it, was measured before.
 fn append_rows(
     out: &mut impl Write,
     source: &dyn Reader,
     table: &'static TableDef,
     member: &Member,
-    told: &mut Told<'_>,
+    meter: &mut Meter<'_>,
 ) -> Result<(), WriteError> {
     let mut header = header(member.bytes);
     header.set_path(&member.file)?;
     header.set_cksum();
     out.write_all(header.as_bytes())?;
     let mut written = 0;
-    lines(source, table, told, &mut |chunk| {
+    lines(source, table, meter, &mut |chunk| {
         written += chunk.len() as u64;
         out.write_all(chunk).map_err(WriteError::from)
     })?;
@@ -163,7 +164,7 @@ fn append<W: Write>(archive: &mut tar::Builder<W>, name: &str, bytes: &[u8]) -> 
     archive.append_data(&mut header(bytes.len() as u64), name, bytes)
 }
 
-/// A member's header, without a time or an owner: the same rows give the same archive.
+/// Returns the header of a member, without a time or an owner, so that the same rows give the same archive.
 fn header(bytes: u64) -> tar::Header {
     let mut header = tar::Header::new_gnu();
     header.set_size(bytes);

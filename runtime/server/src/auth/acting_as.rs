@@ -1,4 +1,4 @@
-//! The user that a request acts as: the suffix of a deploy key, or a header of the operator's own requests.
+//! The user that a request acts as: in the suffix of a deploy key, or in a header of the operator's own requests.
 
 use base64::Engine as _;
 use base64::alphabet::{STANDARD, URL_SAFE};
@@ -7,10 +7,10 @@ use serde::Deserialize;
 
 use convoke_core::identity::Identity;
 
-/// A user to act as, as a request names it.
+/// The user that a request acts as.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct ActingAs {
-    /// The user's issuer; none for the first one that the server accepts.
+    /// The user's issuer. `None`: the first issuer that the server accepts.
     pub issuer: Option<String>,
     /// The user's subject.
     pub subject: String,
@@ -20,7 +20,7 @@ pub struct ActingAs {
 }
 
 impl ActingAs {
-    /// The identity, of this issuer if the request names none. `None` if one of the two cannot be an identity's.
+    /// Returns the identity; `issuer` is the default issuer. Returns `None` for an invalid issuer or subject.
     pub fn identity(&self, issuer: &str) -> Option<Identity> {
         let issuer = self.issuer.as_deref().unwrap_or(issuer);
         let fits = super::provider::is_issuer(issuer) && super::claims::is_subject(&self.subject);
@@ -28,7 +28,7 @@ impl ActingAs {
     }
 }
 
-/// The text that names this user; [`read`] reads it.
+/// Encodes the user; [`read`] decodes it.
 pub fn write(user: &ActingAs) -> String {
     use base64::engine::general_purpose::STANDARD as BASE64;
     let ActingAs { issuer, subject, create } = user;
@@ -42,13 +42,13 @@ pub fn write(user: &ActingAs) -> String {
     BASE64.encode(members.to_string())
 }
 
-/// Reads the base64 JSON of a user.
+/// Decodes the base64 JSON of a user.
 ///
 /// ```json
 /// {"issuer": "https://id.example.com/", "subject": "user_1", "create": true}
 /// ```
 ///
-/// Other members are ignored. Either base64 alphabet, padded or not. `None` if it is anything else.
+/// Ignores other members. Accepts both base64 alphabets, with or without padding. Returns `None` for any other text.
 pub fn read(suffix: &str) -> Option<ActingAs> {
     const CONFIG: GeneralPurposeConfig =
         GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
@@ -59,7 +59,7 @@ pub fn read(suffix: &str) -> Option<ActingAs> {
     serde_json::from_slice(&json).ok()
 }
 
-/// Reads the identity that follows a deploy key: issuer and subject, both required.
+/// Decodes the identity that follows a deploy key. It needs both issuer and subject.
 pub fn read_identity(suffix: &str) -> Option<Identity> {
     read(suffix)?.identity("")
 }
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_reads_back() {
+    fn encoded_user_decodes_to_itself() {
         for (issuer, create) in [(Some("https://id.example".to_owned()), false), (None, true)] {
             let user = ActingAs { issuer, subject: "ü\"~".to_owned(), create };
             assert_eq!(read(&write(&user)).unwrap(), user);

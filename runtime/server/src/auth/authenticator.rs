@@ -1,4 +1,4 @@
-//! The door: an `Authorization` header in, a caller or a refusal out.
+//! Authentication: from an `Authorization` header to a caller or a rejection.
 
 use std::sync::Arc;
 
@@ -15,24 +15,24 @@ use convoke_core::clock::Clock;
 use convoke_core::identity::{Caller, Identity};
 use convoke_core::limits::Limits;
 
-/// Tells who calls. Cheap to clone; the clones share their memory.
+/// Authenticates callers. Cheap to clone; clones share all state.
 #[derive(Clone)]
 pub struct Authenticator {
     config: Arc<AuthConfig>,
     bearer: Arc<BearerTokens>,
     deploy_keys: Arc<dyn DeployKeys>,
     clock: Arc<dyn Clock>,
-    /// Keep the keys current; they end with the last clone.
+    /// Tasks that refresh the keys. They end when the last clone is dropped.
     tasks: Arc<Mutex<JoinSet<()>>>,
 }
 
 impl Authenticator {
-    /// An authenticator by these settings. Nothing is fetched before [`Authenticator::start`] or the first call.
+    /// Creates an authenticator. It fetches nothing before [`Authenticator::start`] or the first call.
     ///
-    /// `http` asks the key servers; [`super::key_source::http_client`] begins a fit one.
+    /// `http` fetches the keys; [`super::key_source::http_client`] returns a builder for a suitable client.
     ///
     /// # Errors
-    /// The first setting that cannot work, with what to write instead.
+    /// The first invalid setting. The message says what to write instead.
     pub fn new(
         config: AuthConfig,
         clock: Arc<dyn Clock>,
@@ -50,13 +50,13 @@ impl Authenticator {
         })
     }
 
-    /// The same with a table of deploy keys; without one, every deploy key is refused.
+    /// Adds a table of deploy keys. Without a table, every deploy key is rejected.
     #[must_use]
     pub fn with_deploy_keys(self, deploy_keys: Arc<dyn DeployKeys>) -> Self {
         Self { deploy_keys, ..self }
     }
 
-    /// Begins to fetch all providers' keys in the background, and keeps them current. Does not wait for them.
+    /// Starts to fetch and refresh the keys of all providers in the background. Does not wait for them.
     pub async fn start(&self) {
         let mut tasks = self.tasks.lock();
         for keys in self.bearer.keys() {
@@ -64,21 +64,21 @@ impl Authenticator {
         }
     }
 
-    /// Who calls with this header, if it is a bearer token that was verified before: without waiting, for the way that
-    /// most calls take. `None` says nothing; then ask [`Authenticator::authenticate`].
-    pub fn remembered(&self, authorization: &[u8]) -> Option<Caller> {
-        self.bearer.remembered(header::bearer_token(authorization)?).map(Caller::User)
+    /// Returns the caller of this header if the token cache has its bearer token. Does not wait. On a miss, call
+    /// [`Authenticator::authenticate`].
+    pub fn cached(&self, authorization: &[u8]) -> Option<Caller> {
+        self.bearer.cached(header::bearer_token(authorization)?).map(Caller::User)
     }
 
-    /// Who calls with this header; without a header, [`Caller::Nobody`]. More than one header is the HTTP layer's to
-    /// refuse.
+    /// Returns the caller of this header; without a header, [`Caller::Nobody`]. The HTTP layer rejects requests with
+    /// more than one header.
     ///
     /// # Errors
-    /// Why the credentials are not accepted.
+    /// The reason why the credentials are rejected.
     pub async fn authenticate(&self, authorization: Option<&[u8]>) -> Result<Caller, AuthError> {
         let Some(value) = authorization else { return Ok(Caller::Nobody) };
         match Credentials::parse(value, &self.config.deploy_key_schemes)? {
-            Credentials::Bearer(token) => match self.bearer.remembered(token.as_bytes()) {
+            Credentials::Bearer(token) => match self.bearer.cached(token.as_bytes()) {
                 Some(identity) => Ok(Caller::User(identity)),
                 None => self.bearer.verify(token).await.map(Caller::User),
             },
@@ -92,7 +92,8 @@ impl Authenticator {
         }
     }
 
-    /// What is kept of the deploy key in a header, to ask later whether it is still accepted; none for anything else.
+    /// Returns the proof of the deploy key in a header, for later checks of the key. Returns `None` for other
+    /// credentials.
     pub fn key_proof(&self, authorization: &[u8]) -> Option<KeyProof> {
         match Credentials::parse(authorization, &self.config.deploy_key_schemes) {
             Ok(Credentials::DeployKey { key, .. }) => KeyProof::of(key).ok(),
@@ -100,32 +101,32 @@ impl Authenticator {
         }
     }
 
-    /// Who calls with a deploy key that was shown before, as this user if one is named.
+    /// Returns the caller of a deploy key that was presented earlier. `acting_as` is the user that it acts as.
     ///
     /// # Errors
-    /// Why it is not accepted any more.
+    /// The reason why the key is no longer accepted.
     pub fn accept_proof(&self, proof: &KeyProof, acting_as: Option<Identity>) -> Result<Caller, AuthError> {
         let accepted = proof.accept(self.config.environment, &*self.deploy_keys, self.clock.now(), || Ok(acting_as));
         let accepted = accepted.map(|caller| Caller::DeployKey(Arc::new(caller)));
         accepted.map_err(|refusal| AuthError::of_deploy_key(self.config.deploy_key_schemes.first(), refusal))
     }
 
-    /// What was counted of bearer tokens, and how many of them are remembered.
+    /// Returns the counters of bearer tokens and the number of cached tokens.
     pub fn stats(&self) -> (&bearer::Stats, usize) {
-        (self.bearer.stats(), self.bearer.remembered_count())
+        (self.bearer.stats(), self.bearer.cached_count())
     }
 
-    /// The issuer of a user that is named without one: the first provider's, else the development issuer.
+    /// Returns the issuer of users that are named without one: the first provider's, else the development issuer.
     pub fn default_issuer(&self) -> &str {
         self.config.providers.first().map_or(super::development::ISSUER, |provider| &provider.issuer)
     }
 
-    /// Which deployment this is.
+    /// Returns the deployment.
     pub fn environment(&self) -> Environment {
         self.config.environment
     }
 
-    /// The refusal of a good key that was sent in this header and lacks `scope`.
+    /// Returns the rejection of the valid key in this header, which lacks `scope`.
     pub fn insufficient(&self, authorization: &[u8], scope: Scope) -> AuthError {
         let scheme = match Credentials::parse(authorization, &self.config.deploy_key_schemes) {
             Ok(Credentials::DeployKey { scheme, .. }) => scheme,
@@ -134,22 +135,22 @@ impl Authenticator {
         AuthError::InsufficientScope { scheme: scheme.into(), scope }
     }
 
-    /// The keyword before a deploy key, as challenges name it.
+    /// Returns the scheme of deploy keys in challenges.
     pub(crate) fn deploy_key_scheme(&self) -> &str {
         self.config.deploy_key_schemes.first()
     }
 
-    /// The refusal of a request that only a deploy key may make.
+    /// Returns the rejection of a request that needs a deploy key.
     pub fn deploy_key_required(&self) -> AuthError {
         AuthError::DeployKeyRequired { scheme: self.config.deploy_key_schemes.first().into() }
     }
 
-    /// Whether there are providers and the keys of none of them were ever fetched: no user can be let in.
+    /// Returns true if there are providers, but the keys of none were ever fetched: no user can be authenticated.
     pub fn has_no_keys(&self) -> bool {
         self.bearer.has_no_keys()
     }
 
-    /// The issuers whose keys were never fetched, for the log and the metrics.
+    /// Returns the issuers whose keys were never fetched, for the log and the metrics.
     pub fn issuers_without_keys(&self) -> Vec<&str> {
         self.bearer.without_keys()
     }

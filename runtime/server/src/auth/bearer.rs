@@ -1,6 +1,6 @@
-//! From a bearer token to an identity: which provider, which key, do the claims hold.
+//! From a bearer token to an identity: selects the provider and the key, then checks the claims.
 //!
-//! The order of these steps is written here and only here. What each of them asks stands in its own module.
+//! Only this module defines the order of these steps. Each step has a module of its own.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -22,25 +22,25 @@ use convoke_core::limits::Limits;
 /// Verifies the tokens of all configured providers.
 pub struct BearerTokens {
     providers: HashMap<String, Provider>,
-    remembered: TokenCache,
+    cache: TokenCache,
     clock: Arc<dyn Clock>,
     limits: Limits,
     stats: Stats,
-    /// When an issuer was last logged that differs by a slash, in milliseconds; 0 = never.
+    /// Time of the last log line about an issuer that differs by a slash, in milliseconds; 0 = never.
     slash_logged: AtomicI64,
 }
 
-/// An issuer that differs by a slash is logged once in this time.
+/// Shortest time between two log lines about an issuer that differs by a slash.
 const SLASH_LOG_INTERVAL_MS: i64 = 60_000;
 
-/// What is counted of tokens, for metrics.
+/// Counters of tokens, for metrics.
 #[derive(Debug, Default)]
 pub struct Stats {
-    /// Tokens that were verified before, and looked up.
-    pub remembered: AtomicU64,
-    /// Tokens whose signature was checked, and that were accepted.
+    /// Cache hits.
+    pub hits: AtomicU64,
+    /// Tokens that were verified and accepted.
     pub accepted: AtomicU64,
-    /// Tokens that were refused.
+    /// Rejected tokens.
     pub refused: AtomicU64,
 }
 
@@ -50,18 +50,19 @@ struct Provider {
 }
 
 impl BearerTokens {
-    /// Verifies by the providers of `config`. Nothing is fetched yet; key files are read.
+    /// Creates a verifier for the providers of `config`. Reads key files, but fetches nothing.
     ///
     /// # Errors
-    /// A provider's setting that cannot work.
+    /// An invalid setting of a provider.
     pub fn new(
         config: &AuthConfig,
         clock: Arc<dyn Clock>,
         limits: &Limits,
         http: reqwest::Client,
     ) -> Result<Self, ConfigError> {
-        // The program may have linked a second cryptography into the same library; then it must be told which to use.
-        // It fails when one was chosen before, which is as good.
+        // If the program links two cryptography backends, the library needs an explicit choice. The call fails only if
+        // an
+        // earlier call made the choice.
         let _ = jsonwebtoken::crypto::aws_lc::DEFAULT_PROVIDER.install_default();
         let mut providers = HashMap::new();
         for provider in &config.providers {
@@ -75,7 +76,7 @@ impl BearerTokens {
         }
         Ok(Self {
             providers,
-            remembered: TokenCache::new(limits),
+            cache: TokenCache::new(limits),
             clock,
             limits: limits.clone(),
             stats: Stats::default(),
@@ -83,43 +84,43 @@ impl BearerTokens {
         })
     }
 
-    /// The key caches of all providers.
+    /// Returns the keys of all providers.
     pub fn keys(&self) -> impl Iterator<Item = &Keys> {
         self.providers.values().map(|provider| &provider.keys)
     }
 
-    /// The issuers whose keys were never fetched: their users cannot be let in yet.
+    /// Returns the issuers whose keys were never fetched: their users cannot be authenticated yet.
     pub fn without_keys(&self) -> Vec<&str> {
         let without = self.providers.iter().filter(|(_, provider)| provider.keys.current().is_none());
         without.map(|(issuer, _)| issuer.as_str()).collect()
     }
 
-    /// Whether there are providers and none of them has keys.
+    /// Returns true if there are providers, but none has keys.
     pub fn has_no_keys(&self) -> bool {
         !self.providers.is_empty() && self.providers.iter().all(|(_, provider)| provider.keys.current().is_none())
     }
 
-    /// Whom a token names that was verified before.
-    pub fn remembered(&self, token: &[u8]) -> Option<Arc<Identity>> {
-        self.remembered.get(token, self.clock.now()).inspect(|_| {
-            self.stats.remembered.fetch_add(1, Relaxed);
+    /// Returns the identity of a cached token.
+    pub fn cached(&self, token: &[u8]) -> Option<Arc<Identity>> {
+        self.cache.get(token, self.clock.now()).inspect(|_| {
+            self.stats.hits.fetch_add(1, Relaxed);
         })
     }
 
-    /// What was counted so far.
+    /// Returns the counters.
     pub fn stats(&self) -> &Stats {
         &self.stats
     }
 
-    /// How many tokens are remembered.
-    pub fn remembered_count(&self) -> usize {
-        self.remembered.len()
+    /// Returns the number of cached tokens.
+    pub fn cached_count(&self) -> usize {
+        self.cache.len()
     }
 
-    /// Whom a token names. Waits only when its signing key is not known.
+    /// Verifies a token and returns its identity. Waits only if the signing key is not known.
     ///
     /// # Errors
-    /// The first thing that is wrong with it; [`AuthError::KeysUnreachable`] if its provider's keys were never fetched.
+    /// The first failed check; [`AuthError::KeysUnreachable`] if the provider's keys were never fetched.
     pub async fn verify(&self, token: &str) -> Result<Arc<Identity>, AuthError> {
         let verified = self.check(token).await;
         let counter = if verified.is_ok() { &self.stats.accepted } else { &self.stats.refused };
@@ -141,13 +142,13 @@ impl BearerTokens {
         let (times, claims) = unverified.accept(&provider.config, self.clock.now(), leeway)?;
         let identity = Arc::new(claims::identity(&provider.config, times, claims)?);
         let until = Millis(times.expires_at) + leeway;
-        self.remembered.insert(token.as_bytes(), key, Arc::clone(&identity), until);
+        self.cache.insert(token.as_bytes(), key, Arc::clone(&identity), until);
         Ok(identity)
     }
 }
 
 impl BearerTokens {
-    /// Logs both spellings, once a minute, of an issuer that differs from a configured one by a slash at its end.
+    /// Logs, at most once per minute, an issuer that differs from a configured issuer only by a slash at the end.
     fn log_unknown_issuer(&self, issuer: &str) {
         let Some(configured) = self.providers.keys().find(|known| differ_by_slash(known, issuer)) else { return };
         let now = self.clock.now().0;
@@ -164,12 +165,12 @@ impl BearerTokens {
 }
 
 impl Provider {
-    /// The key that signed the token. If it is not known, the keys are fetched again, as far as the interval allows.
+    /// Returns the key that signed the token. If no known key did, fetches the keys again, at most once per interval.
     async fn signing_key(&self, token: &Unverified<'_>) -> Result<Arc<VerifyingKey>, AuthError> {
         if let Some(keys) = self.keys.current() {
             match token.signed_by(&keys) {
                 Err(TokenError::KeyNotKnown) => {}
-                // Without a name, a new key shows only as a signature that no known key made.
+                // Without a key id, a new key is noticed only by a signature that no known key made.
                 Err(TokenError::Signature) if token.key_id.is_none() => {}
                 known => return Ok(known?),
             }

@@ -1,6 +1,6 @@
 //! From the claims of a verified token to the identity that functions see.
 //!
-//! What the claims must satisfy for the token to be accepted stands in `token`.
+//! `token` checks the claims that decide whether the token is accepted.
 
 use serde_json::{Map, Value};
 
@@ -8,13 +8,14 @@ use super::provider::ProviderConfig;
 use super::token::{Times, TokenError};
 use convoke_core::identity::Identity;
 
-/// The longest subject, in characters (OpenID Connect Core §2), and the longest text that tables find rows by: an
-/// organization, a role.
+/// The longest subject, in characters (OpenID Connect Core §2). Organizations and roles are also index keys and have
+/// the
+/// same limit.
 const KEY_CHARS_MAX: usize = 255;
 /// The longest e-mail address, in characters (RFC 5321 §4.5.3.1.3, less the angle brackets).
 const EMAIL_CHARS_MAX: usize = 254;
 
-/// Returns whether every table can hold this subject: 1 to 255 characters, none of them U+0000.
+/// Returns true if every table can store this subject: 1 to 255 characters, without U+0000.
 pub(super) fn is_subject(text: &str) -> bool {
     !text.is_empty() && fits(text, KEY_CHARS_MAX)
 }
@@ -23,8 +24,9 @@ fn fits(text: &str, chars_max: usize) -> bool {
     !text.contains('\0') && text.chars().count() <= chars_max
 }
 
-/// The identity that verified claims name. Texts that are empty count as absent, and so do texts that a user's row cannot
-/// hold, with a line in the log: a claim must not lock its user out.
+/// Returns the identity of verified claims. Empty texts count as absent. Texts that a user's row cannot store also
+/// count
+/// as absent and are logged: an optional claim must not lock out its user.
 ///
 /// # Errors
 /// [`TokenError::Subject`] without a subject of 1 … 255 characters.
@@ -36,7 +38,7 @@ pub fn identity(provider: &ProviderConfig, times: Times, claims: Map<String, Val
     let text = |name: &str, chars_max| given(name).filter(|text| user.takes(name, text, chars_max)).map(str::to_owned);
 
     let email = text(&names.email, EMAIL_CHARS_MAX);
-    // A claim that is absent is not one that is false: it takes nothing back.
+    // An absent claim is not a false claim: it revokes no earlier verification.
     let claimed = find(&claims, &names.email_verified).map(is_true);
     let vouched = if provider.trusted_for_email { Some(true) } else { claimed };
     Ok(Identity {
@@ -62,7 +64,7 @@ struct User<'a> {
 }
 
 impl User<'_> {
-    /// Whether a claim's text fits. One that does not is logged: its user lacks what it says.
+    /// Returns true if the claim's text fits. Logs a text that does not fit, because the user lacks the claim.
     fn takes(&self, claim: &str, text: &str, chars_max: usize) -> bool {
         let fits = fits(text, chars_max);
         if !fits {
@@ -86,7 +88,7 @@ fn find<'a>(claims: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
     claims.get(&first.replace("~1", "/").replace("~0", "~"))?.pointer(rest)
 }
 
-/// Some providers write the flag as a text.
+/// Accepts the flag as a boolean or as a text, because some providers write a text.
 fn is_true(value: &Value) -> bool {
     value.as_bool() == Some(true) || value.as_str() == Some("true")
 }

@@ -1,10 +1,11 @@
-//! Deploy keys: their text, what is stored of them, and whether one is accepted.
+//! Deploy keys: their text, their stored form, and their check.
 //!
-//! A key is `{environment}:{name}|{secret}`, shown once when it is made. Only the SHA-256 of the secret is kept: 32
-//! random bytes need no slow hash. Everything here is pure; the table of keys is given as [`DeployKeys`].
+//! A key is `{environment}:{name}|{secret}`, shown once when it is created. Only the SHA-256 of the secret is stored:
+//! 32
+//! random bytes need no slow hash. All functions here are pure; [`DeployKeys`] provides the table of keys.
 //!
-//! Whatever holds a secret for a while is zeroed after use: its random bytes, its base64, the hash's input, the text of
-//! the key, the answer that shows it, and the request that it came with.
+//! All memory with a secret is zeroed after use: the random bytes, their base64, the input of the hash, the text of the
+//! key, the response that shows the key, and the request that carries it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,19 +23,20 @@ use super::environment::Environment;
 use convoke_core::clock::Millis;
 use convoke_core::identity::{DeployKeyCaller, Identity};
 
-/// The keys that exist (in a server: [`super::deploy_key_cache::DeployKeyCache`]). Asked at every call with a key, so that a revocation takes effect as soon as the answer
-/// changes.
+/// The existing keys; in a server, [`super::deploy_key_cache::DeployKeyCache`]. Each call with a key looks the key up,
+/// so
+/// that a revocation takes effect immediately.
 pub trait DeployKeys: Send + Sync + 'static {
-    /// What is stored of the key of this name. Must not wait: answer from memory.
+    /// Returns the stored key of this name. Must not wait.
     fn find(&self, name: &str) -> Option<StoredKey>;
 
-    /// Notes that the key was accepted at `at`. Must not wait.
+    /// Records that the key was accepted at `at`. Must not wait.
     fn used(&self, name: &str, at: Millis) {
         let _ = (name, at);
     }
 }
 
-/// No keys: every one is refused.
+/// An empty table: every key is rejected.
 pub struct NoDeployKeys;
 
 impl DeployKeys for NoDeployKeys {
@@ -43,7 +45,7 @@ impl DeployKeys for NoDeployKeys {
     }
 }
 
-/// What a deploy key may do. The docs of each are what people choose by: see [`Scope::allows`].
+/// A right of a deploy key. The docs of the variants are the help texts: see [`Scope::allows`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scope {
@@ -69,17 +71,17 @@ pub enum Scope {
     BackupDownload,
     /// list, set and remove secrets; their values are never shown
     Secrets,
-    /// make, list, rotate and revoke deploy keys; read the record of their uses
+    /// create, list, rotate and revoke deploy keys; read the record of their uses
     Keys,
 }
 
 impl Scope {
-    /// Whether the key of this caller may do it.
+    /// Returns true if the caller's key has this scope.
     pub fn is_held_by(self, caller: &DeployKeyCaller) -> bool {
         caller.scopes.iter().any(|own| own == self.as_str())
     }
 
-    /// All of them.
+    /// All scopes.
     pub const ALL: [Scope; 12] = [
         Scope::Functions,
         Scope::Internal,
@@ -95,7 +97,7 @@ impl Scope {
         Scope::Keys,
     ];
 
-    /// The spelling in settings, in [`DeployKeyCaller::scopes`] and in refusals.
+    /// Returns the spelling in settings, in [`DeployKeyCaller::scopes`] and in rejections.
     pub const fn as_str(self) -> &'static str {
         match self {
             Scope::Functions => "functions",
@@ -113,14 +115,14 @@ impl Scope {
         }
     }
 
-    /// What a key with this scope may do, as a list of verbs.
+    /// Returns the actions that this scope allows, as a list of verbs.
     pub fn allows(self) -> String {
         use clap::ValueEnum as _;
         let value = self.to_possible_value();
         value.and_then(|value| value.get_help().map(ToString::to_string)).unwrap_or_default()
     }
 
-    /// Every scope and what it allows, a line each: for those who have to choose.
+    /// Returns a help text with one line per scope and the actions that it allows.
     pub fn choice() -> String {
         let lines = Scope::ALL.map(|scope| format!("  {:<15} {}", scope.as_str(), scope.allows()));
         lines.join("\n")
@@ -133,7 +135,7 @@ impl std::fmt::Display for Scope {
     }
 }
 
-/// The text names none of the scopes.
+/// The text is not a scope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "a scope is functions, internal, act-as, logs, data, data-write, jobs, live, backup, backup-download, secrets or keys"
@@ -148,23 +150,23 @@ impl std::str::FromStr for Scope {
     }
 }
 
-/// Why a key is refused. `Display` is for the client. What is said of an existing key is said only to who knows its
-/// secret: a wrong secret and an unknown name read the same.
+/// The reason why a key is rejected. `Display` is for the client. Without the secret, a client learns nothing about a
+/// key: a wrong secret and an unknown name have the same message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DeployKeyError {
     /// Not `{environment}:{name}|{secret}`.
     #[error("deploy key cannot be read: expected `environment:name|secret`")]
     Malformed,
-    /// No such key, or not its secret.
+    /// An unknown name or a wrong secret.
     #[error("deploy key not accepted")]
     NotAccepted,
-    /// A key of another deployment.
+    /// The key is of another deployment.
     #[error("deploy key is of another environment")]
     OtherEnvironment,
-    /// It was taken back.
+    /// The key was revoked.
     #[error("deploy key was revoked")]
     Revoked,
-    /// Its time is over.
+    /// The key has expired.
     #[error("deploy key has expired")]
     Expired,
     /// The suffix is not the base64 JSON of an identity.
@@ -172,37 +174,37 @@ pub enum DeployKeyError {
     ActingAs,
 }
 
-/// What is stored of one key.
+/// A stored key.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StoredKey {
     /// The one deployment in which it is accepted.
     pub environment: Environment,
-    /// The secrets that are accepted: one, or after a rotation also former ones for a while.
+    /// The accepted secrets: the current one, and after a rotation the previous ones until they expire.
     pub secrets: Vec<StoredSecret>,
-    /// What it may do.
+    /// The rights of the key.
     pub scopes: Vec<Scope>,
-    /// From then on it is refused.
+    /// Time from which the key is rejected.
     pub expires_at: Option<Millis>,
-    /// Whether it was taken back.
+    /// True if the key was revoked.
     pub revoked: bool,
 }
 
-/// The SHA-256 of a secret, and until when it is accepted.
+/// The SHA-256 of a secret and its expiry.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StoredSecret {
     /// SHA-256 of the secret's text.
     pub hash: [u8; 32],
-    /// From then on it is refused; `None` for the current one.
+    /// Time from which the secret is rejected; `None` for the current secret.
     pub until: Option<Millis>,
 }
 
-/// The text of a new key. It is shown once and kept nowhere; `{:?}` hides the secret.
+/// The text of a new key. It is shown once and not stored. `{:?}` hides the secret.
 pub struct NewKey(SecretString);
 
 impl NewKey {
-    /// `{environment}:{name}|{secret}`.
+    /// Returns `{environment}:{name}|{secret}`.
     pub fn reveal(&self) -> &str {
         self.0.expose_secret()
     }
@@ -214,33 +216,33 @@ impl std::fmt::Debug for NewKey {
     }
 }
 
-/// The system has no random bytes to give.
+/// The system provides no random bytes.
 #[derive(Debug, thiserror::Error)]
 #[error("no random bytes: {0}")]
 pub struct NoRandomness(getrandom::Error);
 
-/// Why a key cannot be made.
+/// The reason why a key cannot be created.
 #[derive(Debug, thiserror::Error)]
 pub enum MintError {
-    /// The name does not fit.
+    /// The name is invalid.
     #[error("a deploy key's name is 1 to 64 of letters, digits, `.`, `_` and `-`, and begins with a letter or digit")]
     Name,
-    /// No secret could be drawn.
+    /// No secret could be generated.
     #[error(transparent)]
     NoRandomness(#[from] NoRandomness),
 }
 
-/// Makes a key of this name: its text for the person who asked, and what to store.
+/// Creates a key of this name. Returns its text for the caller, and the key to store.
 ///
 /// # Errors
-/// A name that cannot stand in a key.
+/// An invalid name, or no random bytes.
 pub fn mint(
     environment: Environment,
     name: &str,
     scopes: impl Into<Vec<Scope>>,
     expires_at: Option<Millis>,
 ) -> Result<(NewKey, StoredKey), MintError> {
-    // A name is a part of the path by which a key is revoked, and clients take `..` out of a path.
+    // The name is a segment of the path that revokes the key, and clients remove `..` from paths.
     if !is_name(name) || !name.starts_with(|first: char| first.is_ascii_alphanumeric()) {
         return Err(MintError::Name);
     }
@@ -251,11 +253,10 @@ pub fn mint(
 }
 
 impl StoredKey {
-    /// Gives the key a new secret; the former one is accepted for `overlap` more. A secret that was already on its way
-    /// out keeps its own end.
+    /// Replaces the secret. The previous secret is accepted for `overlap` more; earlier secrets keep their own expiry.
     ///
     /// # Errors
-    /// When the system has no random bytes.
+    /// The system has no random bytes.
     pub fn rotate(&mut self, name: &str, now: Millis, overlap: Duration) -> Result<NewKey, NoRandomness> {
         let secret = new_secret()?;
         self.secrets.retain(|old| old.until.is_none_or(|until| now < until));
@@ -279,19 +280,19 @@ impl StoredKey {
         Ok(())
     }
 
-    /// Compares with every secret, in a time that does not depend on which of them fits or how far.
+    /// Compares with every secret in constant time.
     fn knows(&self, given: &[u8; 32], now: Millis) -> bool {
         let fits = self.secrets.iter().filter(|own| own.until.is_none_or(|until| now < until));
         fits.fold(subtle::Choice::from(0), |any, own| any | own.hash.ct_eq(given)).into()
     }
 }
 
-/// A refusal, before the keyword is known under which the key was sent.
+/// The rejection of a key, without the scheme of the header.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Rejection {
-    /// The key itself.
+    /// The key is rejected.
     Key(DeployKeyError),
-    /// A good key without this scope.
+    /// The key is valid but lacks this scope.
     Scope(Scope),
 }
 
@@ -301,10 +302,10 @@ impl From<DeployKeyError> for Rejection {
     }
 }
 
-/// Who calls with the key `given`, `{environment}:{name}|{secret}` with an optional `:{user}` behind it.
+/// Returns the caller of the key `given`: `{environment}:{name}|{secret}`, optionally followed by `:{user}`.
 ///
 /// # Errors
-/// Why the key is not accepted here and now; [`Scope::ActAs`] if it names a user and may not.
+/// The reason why the key is rejected; [`Scope::ActAs`] if it names a user without this scope.
 pub fn accept(
     given: &str,
     environment: Environment,
@@ -316,8 +317,7 @@ pub fn accept(
     given.proof().accept(environment, keys, now, || user.transpose())
 }
 
-/// What is left of a key once it was read: enough to ask again later whether it is accepted, and nothing that opens a
-/// door.
+/// The proof that a client presented a key. It allows later checks of the key, but does not contain the secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyProof {
     environment: Environment,
@@ -326,7 +326,7 @@ pub struct KeyProof {
 }
 
 impl KeyProof {
-    /// Of the text of a key, `{environment}:{name}|{secret}`.
+    /// Creates the proof from the text of a key, `{environment}:{name}|{secret}`.
     ///
     /// # Errors
     /// [`DeployKeyError::Malformed`].
@@ -334,25 +334,25 @@ impl KeyProof {
         Given::parse(given).map(|given| given.proof())
     }
 
-    /// As it was stored: the parts that [`KeyProof::parts`] returned.
+    /// Restores a stored proof from its [`KeyProof::parts`].
     pub(crate) fn stored(environment: Environment, name: String, hash: [u8; 32]) -> Self {
         Self { environment, name, hash }
     }
 
-    /// The key's deployment, its name, and the SHA-256 of its secret.
+    /// Returns the key's deployment, its name, and the SHA-256 of its secret.
     pub(crate) fn parts(&self) -> (Environment, &str, &[u8; 32]) {
         (self.environment, &self.name, &self.hash)
     }
 
-    /// The key's name.
+    /// Returns the key's name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Who calls with this key, as the user that `acting_as` names, if any.
+    /// Returns the caller of this key. `acting_as` returns the user that it acts as, if any.
     ///
     /// # Errors
-    /// As [`accept`].
+    /// Those of [`accept`].
     pub fn accept(
         &self,
         environment: Environment,
@@ -377,7 +377,7 @@ impl KeyProof {
     }
 }
 
-/// A key as it was sent, taken apart.
+/// The parsed text of a key.
 struct Given<'a> {
     environment: Environment,
     name: &'a str,
@@ -402,7 +402,7 @@ impl<'a> Given<'a> {
 }
 
 const SECRET_BYTES: usize = 32;
-/// The base64url text of a secret.
+/// Length of a secret in base64url.
 const SECRET_CHARS: usize = 43;
 
 fn is_name(name: &str) -> bool {
@@ -420,7 +420,7 @@ fn new_secret() -> Result<Zeroizing<String>, NoRandomness> {
 }
 
 fn text(environment: Environment, name: &str, secret: &str) -> NewKey {
-    // In one piece: a text that grows leaves its beginnings behind.
+    // One allocation: a growing text would leave copies of the secret in freed memory.
     NewKey([environment.as_str(), ":", name, "|", secret].concat().into())
 }
 
@@ -476,7 +476,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_stored_and_what_is_shown_in_a_log_holds_no_secret() {
+    fn stored_key_and_log_contain_no_secret() {
         let (key, stored) = minted(&Scope::ALL);
         let secret = key.reveal().split_once('|').unwrap().1;
         assert!(!serde_json::to_string(&stored).unwrap().contains(secret));
@@ -502,7 +502,7 @@ mod tests {
     }
 
     #[test]
-    fn an_expired_or_revoked_key_is_refused_and_only_who_knows_the_secret_learns_why() {
+    fn reason_of_a_rejected_key_needs_its_secret() {
         let (key, stored) = minted(&[]);
         let expired = StoredKey { expires_at: Some(NOW), ..stored.clone() };
         assert_eq!(refused(key.reveal(), &expired), DeployKeyError::Expired);

@@ -1,8 +1,8 @@
-//! The deploy keys of an installation: a table, and all of it in memory, where every call looks.
+//! The deploy keys of an installation: a table, and a copy of the whole table in memory for the check of each call.
 //!
-//! Keys change in a process that serves and nowhere else, so the memory is read again after each change and a
-//! revocation holds there from the answer to it on. Other nodes on the same database look at what is committed, and read
-//! the table when it was changed. When a key was last used is written some time later, not once a call.
+//! Only serving processes change keys. The process that changes a key refreshes its copy before it responds, so a
+//! revocation takes effect there with the response. Other nodes follow the commits and read the table after a change.
+//! The last use of a key is written in the background, not per call.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
@@ -21,38 +21,38 @@ use convoke_core::error::{Error, Result};
 use convoke_core::id::Id;
 use convoke_store::{Commit, Database, Db, Doc, ReadSet, Table as _};
 
-/// A deploy key as it is stored. Of its secrets only hashes are.
+/// A stored deploy key, with the hashes of its secrets.
 #[table(name = "_deployKeys", prefix = "deploykey")]
 #[index(by_name(name), unique)]
 #[index(by_revocation(revoked_at), when(revoked_at is not null))]
 pub struct DeployKey {
-    /// Its name, unique among all keys.
+    /// The unique name.
     pub name: String,
     /// The one deployment in which it is accepted.
     pub environment: String,
-    /// What it may do.
+    /// The rights of the key.
     pub scopes: Vec<String>,
-    /// The accepted secrets' hashes: one, or after a rotation also former ones for a while.
+    /// The hashes of the accepted secrets: the current one, and after a rotation the previous ones until they expire.
     pub secrets: Vec<KeySecret>,
-    /// The key that made it, or `operator`.
+    /// The key that created it, or `operator`.
     pub created_by: String,
-    /// When it expires; none = never.
+    /// Expiry; `None` = never.
     pub expires_at: Option<Millis>,
-    /// When its secret was last replaced.
+    /// Time of the last rotation.
     pub rotated_at: Option<Millis>,
-    /// When it was revoked, after which it is accepted no more.
+    /// Time of the revocation. A revoked key is rejected.
     pub revoked_at: Option<Millis>,
-    /// When it was last accepted.
+    /// Time of the last use.
     pub last_used_at: Option<Millis>,
 }
 
-/// The hash of one secret, and until when it is accepted.
+/// The hash of a secret and its expiry.
 #[value]
 #[derive(Clone, PartialEq, Eq)]
 pub struct KeySecret {
     /// SHA-256 of the secret's text, in base64url.
     pub hash: String,
-    /// From then on it is refused; none for the current one.
+    /// Time from which the secret is rejected; `None` for the current secret.
     pub until: Option<Millis>,
 }
 
@@ -67,18 +67,18 @@ impl KeySecret {
     }
 }
 
-/// The secrets of a key as its row holds them.
+/// Converts the secrets of a key to their form in the row.
 pub(crate) fn secrets(key: &StoredKey) -> Vec<KeySecret> {
     key.secrets.iter().map(KeySecret::of).collect()
 }
 
 impl DeployKey {
-    /// What a call is judged by; `None` if the row makes no sense.
+    /// Returns the key for the check of calls; `None` for an invalid row.
     pub(crate) fn stored(&self) -> Option<StoredKey> {
         Some(StoredKey {
             environment: self.environment.parse::<Environment>().ok()?,
             secrets: self.secrets.iter().map(KeySecret::stored).collect::<Option<_>>()?,
-            // One of a later version is no right here.
+            // Unknown scopes of a later version grant nothing.
             scopes: self.scopes.iter().filter_map(|scope| scope.parse().ok()).collect(),
             expires_at: self.expires_at,
             revoked: self.revoked_at.is_some(),
@@ -89,31 +89,31 @@ impl DeployKey {
 /// All deploy keys, in memory.
 #[derive(Default)]
 pub struct DeployKeyCache {
-    keys: RwLock<HashMap<String, Held>>,
-    /// Held over a change and the reading that follows, so that an older reading never overwrites a newer one.
+    keys: RwLock<HashMap<String, CachedKey>>,
+    /// Locked during a change and the refresh after it, so that an older read never overwrites a newer one.
     changing: Mutex<()>,
-    /// The last commit after which the table is known to be as it is in memory ([`DeployKeyCache::follow`]).
+    /// The latest commit at which the copy is known to match the table ([`DeployKeyCache::follow`]).
     followed: AtomicU64,
 }
 
-/// Between two looks at what other nodes have changed. They are told of a commit within a quarter of a second.
+/// Interval of [`DeployKeyCache::follow`]. Commits of other nodes arrive within a quarter of a second.
 pub(crate) const LOOK: Duration = Duration::from_millis(200);
 
-struct Held {
+struct CachedKey {
     id: Id<DeployKey>,
     key: StoredKey,
     /// Milliseconds; 0 = never.
     used: AtomicI64,
-    /// What of that the table has.
+    /// The value of `used` that the table has.
     written: AtomicI64,
 }
 
-impl Held {
-    /// The key of a row, with what is in memory of its last use; `None` if the row makes no sense.
-    fn of(row: &Doc<DeployKey>, former: &HashMap<String, Held>) -> Option<Self> {
+impl CachedKey {
+    /// Creates the entry of a row and keeps the last use from memory. Returns `None` for an invalid row.
+    fn of(row: &Doc<DeployKey>, former: &HashMap<String, CachedKey>) -> Option<Self> {
         let Some(key) = row.stored() else {
             let (key, environment) = (&row.name, &row.environment);
-            tracing::warn!(key, environment, "a deploy key that cannot be read is refused");
+            tracing::warn!(key, environment, "rejects a deploy key whose row is invalid");
             return None;
         };
         let written = row.last_used_at.map_or(0, Millis::get);
@@ -135,22 +135,22 @@ impl DeployKeys for DeployKeyCache {
 }
 
 impl DeployKeyCache {
-    /// All keys of the table in place of those in memory.
+    /// Replaces all keys in memory with the rows of the table.
     pub(crate) fn fill(&self, rows: &[Doc<DeployKey>]) {
         let mut keys = self.keys.write();
         let mut next = HashMap::with_capacity(rows.len());
         for row in rows {
-            if let Some(held) = Held::of(row, &keys) {
+            if let Some(held) = CachedKey::of(row, &keys) {
                 next.insert(row.name.clone(), held);
             }
         }
         *keys = next;
     }
 
-    /// One key of the table in place of what is in memory of it.
+    /// Replaces one key in memory with its row.
     pub(crate) fn put(&self, row: &Doc<DeployKey>) {
         let mut keys = self.keys.write();
-        match Held::of(row, &keys) {
+        match CachedKey::of(row, &keys) {
             Some(held) => keys.insert(row.name.clone(), held),
             None => keys.remove(&row.name),
         };
@@ -159,17 +159,17 @@ impl DeployKeyCache {
     /// Reads the table again.
     ///
     /// # Errors
-    /// A failure of the store; the memory stays as it was.
+    /// A failure of the store. The copy in memory does not change.
     pub(crate) async fn refresh(&self, database: &Database) -> Result<()> {
         let rows = database.read_admin(all).await?;
         self.fill(&rows);
         Ok(())
     }
 
-    /// Reads the table again if somebody, another node above all, has changed it since this was called last.
+    /// Reads the table again if it changed since the last call, for example on another node.
     ///
     /// # Errors
-    /// As [`DeployKeyCache::refresh`].
+    /// Those of [`DeployKeyCache::refresh`].
     pub(crate) async fn follow(&self, database: &Database) -> Result<()> {
         let commits = database.store().commits();
         let followed = Commit(self.followed.load(Ordering::Relaxed));
@@ -177,14 +177,14 @@ impl DeployKeyCache {
         if newest == followed {
             return Ok(());
         }
-        // A change that is being made here is read by its own request.
+        // A request that changes keys refreshes the copy itself.
         let Ok(_changing) = self.changing.try_lock() else { return Ok(()) };
         let reads = ReadSet::of_table(DeployKey::DEF.name);
         let newest = match commits.stands(&reads, followed) {
             Some((newest, _)) => newest,
             None => {
                 self.refresh(database).await?;
-                // What was committed during the reading is looked at the next time.
+                // The next call checks the commits during the read.
                 newest
             }
         };
@@ -192,21 +192,21 @@ impl DeployKeyCache {
         Ok(())
     }
 
-    /// Held by the request that changes keys, until the memory has been read again.
+    /// Locks the keys for a change. The caller holds the lock until it has refreshed the copy.
     pub(crate) async fn change(&self) -> MutexGuard<'_, ()> {
         self.changing.lock().await
     }
 
-    /// When the key was last accepted, as far as this process knows.
+    /// Returns the last use of the key that this process knows.
     pub fn last_used(&self, name: &str) -> Option<Millis> {
         let used = self.keys.read().get(name)?.used.load(Ordering::Relaxed);
         (used > 0).then_some(Millis(used))
     }
 
-    /// Writes when keys were last used, where that is news.
+    /// Writes the last uses that the table does not have yet.
     ///
     /// # Errors
-    /// A failure of the store; the next run writes it.
+    /// A failure of the store. The next run writes the same uses.
     pub(crate) async fn store_last_used(&self, database: &Database) -> Result<()> {
         let news: Vec<(String, Id<DeployKey>, i64)> = {
             let keys = self.keys.read();
@@ -239,12 +239,15 @@ impl DeployKeyCache {
     }
 }
 
-/// Every key of the table.
+/// Returns every row of the table.
 pub(crate) fn all(db: &Db) -> Result<Vec<Doc<DeployKey>>> {
     Ok(db.query(DeployKey::by_name).take(usize::MAX)?)
 }
 
-/// The key of this name.
+/// Returns the row of this name.
+///
+/// # Errors
+/// `NOT_FOUND`.
 pub(crate) fn named(db: &Db, name: &str) -> Result<Doc<DeployKey>> {
     let row = db.query(DeployKey::by_name).eq(name).unique()?;
     row.ok_or_else(|| Error::not_found("No deploy key has this name").with("name", name))

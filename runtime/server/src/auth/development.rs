@@ -1,8 +1,8 @@
 //! The development issuer: tokens without an identity provider, for a developer's machine and for tests.
 //!
-//! Its key is made at the first start and stays in the data folder; of nodes on one database, it is made from the key that
-//! they share. It is refused in production: anyone who can read the
-//! folder can be anyone.
+//! Its key is created at the first start and stored in the data folder. Nodes on one database derive it from the key
+//! that
+//! they share. Production rejects the issuer, because read access to the folder allows a user to act as any other.
 
 use std::io;
 use std::path::Path;
@@ -22,7 +22,7 @@ use super::provider::{Algorithm, KeySource, ProviderConfig};
 use convoke_calls::outbound::{StoreKey, secret_file};
 use convoke_core::clock::Clock;
 
-/// The `iss` of its tokens. The top-level domain is reserved never to exist (RFC 2606 §2), so no provider can own it.
+/// The `iss` of its tokens. The top-level domain is reserved (RFC 2606 §2), so no provider can own it.
 pub const ISSUER: &str = "https://development.convoke.invalid";
 
 /// The `aud` of its tokens.
@@ -31,7 +31,7 @@ pub const AUDIENCE: &str = "convoke";
 /// The file in the data folder that holds its private key (PKCS#8).
 pub const KEY_FILE: &str = "development-issuer.key";
 
-/// Mints tokens that this server accepts.
+/// Creates tokens that this server accepts.
 #[derive(Clone)]
 pub struct DevelopmentIssuer {
     key: EncodingKey,
@@ -39,40 +39,40 @@ pub struct DevelopmentIssuer {
     clock: Arc<dyn Clock>,
 }
 
-/// Why there is no development issuer.
+/// The reason why there is no development issuer.
 #[derive(Debug, thiserror::Error)]
 pub enum DevelopmentError {
-    /// Not here.
-    #[error("the development issuer is refused in production; configure an identity provider in auth.providers")]
+    /// The environment is production.
+    #[error("the development issuer is disabled in production; configure an identity provider in auth.providers")]
     Production,
-    /// Its key cannot be kept.
-    #[error("the development issuer's key cannot be kept: {0}")]
+    /// The key file cannot be read or written.
+    #[error("the development issuer's key cannot be read or stored: {0}")]
     File(#[from] io::Error),
-    /// Its key file holds something else.
+    /// The key file does not contain a key.
     #[error("the development issuer's key file cannot be used; delete it and start again ({0})")]
     Key(#[from] jsonwebtoken::errors::Error),
 }
 
-/// Whom a token shall name: everything but the subject may be absent.
+/// The user of a token. Only the subject is required.
 ///
 /// ```json
 /// {"sub": "ada", "email": "ada@example.com", "email_verified": true, "name": "Ada", "roles": ["admin"], "org_id": "o1"}
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DevelopmentUser {
-    /// Whom the issuer means.
+    /// The subject.
     #[serde(rename = "sub")]
     pub subject: String,
     /// The e-mail address.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub email: Option<String>,
-    /// Whether the address counts as verified.
+    /// True if the address counts as verified.
     #[serde(default)]
     pub email_verified: bool,
-    /// A name to show.
+    /// The display name.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub name: Option<String>,
-    /// The address of a picture.
+    /// The URL of a picture.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub picture: Option<String>,
     /// Roles, e.g. `admin`.
@@ -84,38 +84,38 @@ pub struct DevelopmentUser {
 }
 
 impl DevelopmentUser {
-    /// A user of this subject, and nothing else.
+    /// Creates a user with a subject only.
     pub fn new(subject: impl Into<String>) -> Self {
         Self { subject: subject.into(), ..Self::default() }
     }
 }
 
 impl DevelopmentIssuer {
-    /// The issuer whose key is in `data_folder`, where it is made if there is none.
+    /// Opens the issuer whose key is in `data_folder`. Creates the key if there is none.
     ///
     /// # Errors
-    /// In production, and when the key cannot be kept or read.
+    /// In production, and if the key cannot be read or stored.
     pub fn open(data_folder: &Path, environment: Environment, clock: Arc<dyn Clock>) -> Result<Self, DevelopmentError> {
         refuse_production(environment)?;
         Self::from_pkcs8(&secret_file::read_or_create(&data_folder.join(KEY_FILE), new_key)?, clock)
     }
 
-    /// The issuer of all nodes that serve one database: its key is made from the one that they share.
+    /// Returns the issuer of all nodes that serve one database. Its key is derived from the key that they share.
     ///
     /// # Errors
-    /// In production, and when no key can be made.
+    /// In production, and if no key can be derived.
     pub fn of_store(key: &StoreKey, environment: Environment, clock: Arc<dyn Clock>) -> Result<Self, DevelopmentError> {
         refuse_production(environment)?;
-        // All but one of some four billion numbers are the private key of a curve's point.
+        // All but one in about four billion numbers are valid private keys of the curve.
         let made = (0..8).find_map(|number| key_of(&*key.derive(&format!("development issuer {number}"))).ok());
         let pkcs8 = made.ok_or_else(|| io::Error::other("no key could be made"))?;
         Self::from_pkcs8(&pkcs8, clock)
     }
 
-    /// An issuer whose key is kept nowhere, for tests.
+    /// Returns an issuer whose key is not stored, for tests.
     ///
     /// # Errors
-    /// When no key can be made.
+    /// No key can be generated.
     pub fn ephemeral(clock: Arc<dyn Clock>) -> Result<Self, DevelopmentError> {
         Self::from_pkcs8(&new_key()?, clock)
     }
@@ -128,12 +128,12 @@ impl DevelopmentIssuer {
         Ok(Self { key, jwk, clock })
     }
 
-    /// Its public key, as a JSON Web Key Set.
+    /// Returns the public key as a JSON Web Key Set.
     pub fn key_set(&self) -> JwkSet {
         JwkSet { keys: vec![self.jwk.clone()] }
     }
 
-    /// The settings with which a server accepts its tokens.
+    /// Returns the settings of a provider that accepts the tokens of this issuer.
     pub fn provider(&self) -> ProviderConfig {
         let set = serde_json::to_value(self.key_set()).expect("a key set of texts is always JSON");
         ProviderConfig {
@@ -143,10 +143,10 @@ impl DevelopmentIssuer {
         }
     }
 
-    /// A token that names `user` from now for `lifetime`, in whole seconds.
+    /// Creates a token of `user` that is valid from now for `lifetime`, in whole seconds.
     ///
     /// # Errors
-    /// When signing fails.
+    /// Signing fails.
     pub fn mint(&self, user: &DevelopmentUser, lifetime: Duration) -> Result<String, DevelopmentError> {
         #[derive(Serialize)]
         struct Claims<'a> {
@@ -173,7 +173,7 @@ fn refuse_production(environment: Environment) -> Result<(), DevelopmentError> {
     }
 }
 
-/// The key pair of a private number, as PKCS#8.
+/// Returns the key pair of a private number, as PKCS#8.
 fn key_of(number: &[u8]) -> Result<Vec<u8>, Unspecified> {
     let private = PrivateKey::from_private_key(&ECDH_P256, number).map_err(|_| Unspecified)?;
     let public = private.compute_public_key()?;

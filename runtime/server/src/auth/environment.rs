@@ -1,4 +1,4 @@
-//! Which deployment this is: what is convenient in development is refused in production.
+//! The deployment. Conveniences of development are disabled in production.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Environment {
-    /// A developer's machine: the development issuer works, keys may come over plain HTTP.
+    /// A developer's machine: the development issuer works, and keys may be fetched over plain HTTP.
     Development,
-    /// A rehearsal of production.
+    /// A test of production.
     Staging,
     /// The default, because a forgotten setting must not open anything.
     #[default]
@@ -19,10 +19,10 @@ pub enum Environment {
 }
 
 impl Environment {
-    /// All of them, from the least to the most guarded.
+    /// All environments, from the least to the most restricted.
     pub const ALL: [Environment; 3] = [Environment::Development, Environment::Staging, Environment::Production];
 
-    /// The spelling in settings and deploy keys.
+    /// Returns the spelling in settings and deploy keys.
     pub const fn as_str(self) -> &'static str {
         match self {
             Environment::Development => "development",
@@ -38,7 +38,7 @@ impl fmt::Display for Environment {
     }
 }
 
-/// The text names none of the environments.
+/// The text is not an environment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("an environment is development, staging or production")]
 pub struct UnknownEnvironment;

@@ -1,4 +1,4 @@
-//! Why a caller is rejected, and what they are told (RFC 6750 §3).
+//! The rejections of credentials and their responses (RFC 6750 §3).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,50 +7,50 @@ use super::deploy_key::{DeployKeyError, Rejection, Scope};
 use super::token::TokenError;
 use convoke_core::error::{Code, Error, IntoError};
 
-/// Credentials were sent and did not let anyone in. `Display` is for the client and never repeats what was sent.
+/// A rejection of credentials. `Display` is for the client and never repeats the credentials.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AuthError {
-    /// The header is no scheme followed by credentials.
+    /// The header is not a scheme followed by credentials.
     #[error("Authorization header cannot be read: expected `Bearer <token>`")]
     Malformed,
-    /// A scheme that is none of ours.
+    /// An unknown scheme.
     #[error("Authorization scheme not supported: expected `Bearer <token>`")]
     SchemeNotSupported,
-    /// The bearer token is refused.
+    /// The bearer token is rejected.
     #[error(transparent)]
     Token(#[from] TokenError),
-    /// The provider's keys were never fetched, so nothing can be said about the token.
+    /// The provider's keys were never fetched, so the token cannot be verified.
     #[error("identity keys cannot be reached now; try again later")]
     KeysUnreachable {
-        /// When to try again.
+        /// Time until a retry makes sense.
         retry_after: Duration,
     },
-    /// The deploy key is refused.
+    /// The deploy key is rejected.
     #[error("{problem}")]
     DeployKey {
-        /// The keyword it was sent with.
+        /// The scheme of the request.
         scheme: Arc<str>,
-        /// What is wrong with it.
+        /// The reason.
         problem: DeployKeyError,
     },
-    /// What only a deploy key may ask, and none was sent.
+    /// The request needs a deploy key and has none.
     #[error("a deploy key is required: expected `{scheme} <key>`")]
     DeployKeyRequired {
-        /// The keyword to send it with.
+        /// The scheme of deploy keys.
         scheme: Arc<str>,
     },
-    /// The deploy key is good and lacks the scope.
+    /// The deploy key is valid but lacks the scope.
     #[error("deploy key lacks the scope `{scope}`")]
     InsufficientScope {
-        /// The keyword it was sent with.
+        /// The scheme of the request.
         scheme: Arc<str>,
-        /// What it would need.
+        /// The missing scope.
         scope: Scope,
     },
 }
 
 impl AuthError {
-    /// The rejection of a deploy key that the client sent under this keyword.
+    /// Adds the scheme of the request to the rejection of a deploy key.
     pub fn of_deploy_key(scheme: &str, rejection: Rejection) -> Self {
         match rejection {
             Rejection::Key(problem) => AuthError::DeployKey { scheme: scheme.into(), problem },
@@ -58,7 +58,7 @@ impl AuthError {
         }
     }
 
-    /// The code, which has the HTTP status.
+    /// Returns the error code.
     pub fn code(&self) -> Code {
         match self {
             AuthError::Malformed
@@ -71,19 +71,19 @@ impl AuthError {
         }
     }
 
-    /// The HTTP status.
+    /// Returns the HTTP status.
     pub fn status(&self) -> u16 {
         self.code().status()
     }
 
-    /// The value of `WWW-Authenticate`, which a 401 and a 403 carry.
+    /// Returns the value of `WWW-Authenticate`, for a 401 and a 403.
     pub fn challenge(&self) -> Option<String> {
         let challenge = |scheme: &str, error: &str| {
             format!(r#"{scheme} realm="{REALM}", error="{error}", error_description="{}""#, quotable(&self.to_string()))
         };
         match self {
             AuthError::Malformed => Some(challenge("Bearer", "invalid_request")),
-            // RFC 6750 §3.1: who did not know the scheme gets no error code, only the scheme.
+            // RFC 6750 §3.1: a client that used another scheme gets the scheme without an error code.
             AuthError::SchemeNotSupported => Some(format!(r#"Bearer realm="{REALM}""#)),
             AuthError::Token(_) => Some(challenge("Bearer", "invalid_token")),
             AuthError::KeysUnreachable { .. } => None,
@@ -93,7 +93,7 @@ impl AuthError {
         }
     }
 
-    /// The value of `Retry-After` in whole seconds, which a 503 carries.
+    /// Returns the value of `Retry-After` in whole seconds, for a 503.
     pub fn retry_after_seconds(&self) -> Option<u64> {
         match self {
             AuthError::KeysUnreachable { retry_after } => Some(retry_after.as_millis().div_ceil(1000).max(1) as u64),
@@ -109,7 +109,8 @@ impl AuthError {
 
 const REALM: &str = "convoke";
 
-/// Only what may stand in `error_description` (RFC 6750 §3): printable ASCII without `"` and `\`.
+/// Replaces characters that `error_description` must not contain (RFC 6750 §3): all but printable ASCII without `"` and
+/// `\`.
 fn quotable(text: &str) -> String {
     text.chars().map(|c| if matches!(c, ' ' | '!' | '#'..='[' | ']'..='~') { c } else { '\'' }).collect()
 }
@@ -136,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn another_scheme_is_told_the_scheme_only() {
+    fn unknown_scheme_gets_a_challenge_without_an_error() {
         assert_eq!(AuthError::SchemeNotSupported.challenge().unwrap(), r#"Bearer realm="convoke""#);
     }
 
@@ -148,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_scope_is_403_under_the_keyword_that_was_sent() {
+    fn missing_scope_is_403_with_the_scheme_of_the_request() {
         let error = AuthError::InsufficientScope { scheme: "Convoke".into(), scope: Scope::ActAs };
         assert_eq!((error.status(), error.code().as_str()), (403, "INSUFFICIENT_SCOPE"));
         let challenge = error.challenge().unwrap();

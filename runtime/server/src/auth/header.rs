@@ -1,24 +1,25 @@
-//! Reading the `Authorization` header: which scheme, which credentials. What they are worth is decided elsewhere.
+//! The parser of the `Authorization` header. It does not verify the credentials.
 
 use super::error::AuthError;
 use super::schemes::{BEARER, Schemes, is_scheme};
 
-/// What a header carries, still unverified.
+/// Unverified credentials.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Credentials<'a> {
     /// A bearer token.
     Bearer(&'a str),
-    /// A deploy key, under this keyword as configured.
+    /// A deploy key.
     DeployKey {
-        /// The keyword that the settings spell so.
+        /// The scheme in the spelling of the settings.
         scheme: &'a str,
-        /// The key, with the suffix of the user it acts as.
+        /// The key, with the suffix of the user that it acts as.
         key: &'a str,
     },
 }
 
 impl<'a> Credentials<'a> {
-    /// Reads the value of one `Authorization` header: a scheme in any case, at least one space, the credentials
+    /// Parses the value of an `Authorization` header: a case-insensitive scheme, at least one space, and the
+    /// credentials
     /// (RFC 9110 §11.4).
     ///
     /// # Errors
@@ -42,7 +43,7 @@ impl<'a> Credentials<'a> {
     }
 }
 
-/// Only the scheme: the credentials are secrets and must not reach a log by `{:?}`.
+/// Shows only the scheme: the credentials are secrets and must not reach a log.
 impl std::fmt::Debug for Credentials<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -52,7 +53,7 @@ impl std::fmt::Debug for Credentials<'_> {
     }
 }
 
-/// The token of a bearer header, by the shortest way: for the look-up that stands before every call.
+/// Returns the token of a bearer header without full validation, for the cache look-up of each call.
 pub(super) fn bearer_token(value: &[u8]) -> Option<&[u8]> {
     let (scheme, rest) = value.split_at_checked(BEARER.len())?;
     let token = rest.strip_prefix(b" ")?;
@@ -97,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn the_short_way_finds_the_same_token() {
+    fn fast_parser_finds_the_same_token() {
         assert_eq!(bearer_token(b"Bearer a.b.c"), Some(b"a.b.c".as_slice()));
         assert_eq!(bearer_token(b"bearer a.b.c"), Some(b"a.b.c".as_slice()));
         assert_eq!(bearer_token(b"Bearer"), None);

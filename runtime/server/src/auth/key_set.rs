@@ -1,6 +1,6 @@
-//! A provider's verification keys: reading a JSON Web Key Set (RFC 7517), and checking a signature with one key of it.
+//! A provider's verification keys: parses a JSON Web Key Set (RFC 7517) and checks signatures.
 //!
-//! Where a set comes from and when it is fetched again stands in `key_source` and `keys`.
+//! `key_source` fetches sets, and `keys` decides when.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,46 +16,46 @@ use sha2::{Digest, Sha256};
 
 use super::provider::Algorithm;
 
-/// The keys of one provider at one time.
+/// The keys of a provider at one time.
 #[derive(Debug)]
 pub struct KeySet {
     keys: Vec<Arc<VerifyingKey>>,
 }
 
-/// One public key that signs tokens.
+/// A public key that verifies tokens.
 #[derive(Debug)]
 pub struct VerifyingKey {
     id: Option<String>,
     algorithm: Algorithm,
     key: DecodingKey,
-    /// SHA-256 over the key's own bytes: a new key under an old name is another key.
+    /// SHA-256 of the key's bytes: a new key with the id of an old one is another key.
     fingerprint: [u8; 32],
-    /// Whether the provider still lists it. Remembered tokens hold their key and ask.
+    /// True if the provider still lists the key. Cached tokens refer to their key and check this flag.
     listed: AtomicBool,
 }
 
-/// Why a whole set is refused. A single unusable key is left out instead.
+/// The reason why a whole set is rejected. A single unusable key is skipped instead.
 #[derive(Debug, thiserror::Error)]
 pub enum KeySetError {
-    /// No JSON, or no `keys`.
+    /// The text is not JSON or has no `keys`.
     #[error("not a JSON Web Key Set: {0}")]
     NotAKeySet(#[from] serde_json::Error),
-    /// More keys than any provider needs.
+    /// The set has too many keys.
     #[error("{found} keys are more than {max}")]
     TooMany {
-        /// Keys in the set.
+        /// Number of keys in the set.
         found: usize,
-        /// Keys allowed.
+        /// Largest allowed number of keys.
         max: usize,
     },
 }
 
 impl KeySet {
-    /// Reads a set. Keys that are not for RS256, ES256 or EdDSA signatures (by `kty`, `crv`, `use`, `key_ops`, `alg`),
-    /// or that are not keys at all, are left out: a provider may list them for others.
+    /// Parses a set. Skips entries that are not keys for RS256, ES256 or EdDSA signatures (by `kty`, `crv`, `use`,
+    /// `key_ops`, `alg`): a provider may list them for other purposes.
     ///
     /// # Errors
-    /// When it is no set, or lists more than `keys_max` keys.
+    /// The text is not a set, or lists more than `keys_max` keys.
     pub fn parse(json: &[u8], keys_max: usize) -> Result<Self, KeySetError> {
         #[derive(Deserialize)]
         struct Document {
@@ -75,8 +75,9 @@ impl KeySet {
         Ok(Self { keys })
     }
 
-    /// This set as the successor of `former`: keys that stay keep their place in memory, so that the tokens remembered
-    /// with them stay remembered; keys that are gone are marked so.
+    /// Makes this set the successor of `former`. Keys in both sets are shared, so that their cached tokens stay valid.
+    /// Keys
+    /// that are missing here are marked as no longer listed.
     pub fn succeed(mut self, former: Option<&KeySet>) -> Self {
         let Some(former) = former else { return self };
         for old in &former.keys {
@@ -88,39 +89,39 @@ impl KeySet {
         self
     }
 
-    /// Its keys, in the order of the set.
+    /// Iterates over the keys in the order of the set.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<VerifyingKey>> {
         self.keys.iter()
     }
 
-    /// How many keys can be used.
+    /// Returns the number of usable keys.
     pub fn len(&self) -> usize {
         self.keys.len()
     }
 
-    /// Whether no key can be used.
+    /// Returns true if no key is usable.
     pub fn is_empty(&self) -> bool {
         self.keys.is_empty()
     }
 }
 
 impl VerifyingKey {
-    /// `kid`.
+    /// Returns the `kid`.
     pub fn id(&self) -> Option<&str> {
         self.id.as_deref()
     }
 
-    /// The one algorithm that it is for: its type leaves no choice.
+    /// Returns the algorithm, which follows from the type of the key.
     pub fn algorithm(&self) -> Algorithm {
         self.algorithm
     }
 
-    /// Whether the provider still lists it.
+    /// Returns true if the provider still lists the key.
     pub fn is_listed(&self) -> bool {
         self.listed.load(Ordering::Acquire)
     }
 
-    /// Whether `signature` (base64url) is this key's over `message`.
+    /// Returns true if `signature` (base64url) is this key's signature of `message`.
     pub fn verifies(&self, message: &[u8], signature: &str) -> bool {
         jsonwebtoken::crypto::verify(signature, message, &self.key, self.algorithm.jsonwebtoken()).unwrap_or(false)
     }
@@ -149,7 +150,7 @@ impl VerifyingKey {
     }
 }
 
-/// The members of a key that decide anything here (RFC 7517 §4, RFC 7518 §6, RFC 8037 §2).
+/// The relevant members of a key (RFC 7517 §4, RFC 7518 §6, RFC 8037 §2).
 #[derive(Deserialize)]
 struct Jwk {
     kty: String,
@@ -165,17 +166,17 @@ struct Jwk {
     y: Option<String>,
 }
 
-/// The key for the verifier, and the bytes that make it this key.
+/// The algorithm, the key for the verifier, and the bytes of the fingerprint.
 type Material = (Algorithm, DecodingKey, Vec<u8>);
 
-/// RFC 7518 §3.3 asks for 2048 bits; above 8192 a signature costs too much to check.
+/// RFC 7518 §3.3 requires 2048 bits; above 8192, the check of a signature costs too much.
 const RSA_BITS: std::ops::RangeInclusive<usize> = 2048..=8192;
 
 fn rsa(jwk: &Jwk) -> Option<Material> {
     let n = without_leading_zeros(decode(jwk.n.as_deref())?);
     let e = without_leading_zeros(decode(jwk.e.as_deref())?);
     let bits = n.len() * 8 - usize::try_from(n.first()?.leading_zeros()).ok()?;
-    // A small odd public exponent: a long one only makes checking slow.
+    // The public exponent must be small and odd: a long exponent only makes verification slow.
     let exponent_fits = e.len() <= 4 && e.last()? % 2 == 1 && (e.len() > 1 || e[0] > 1);
     if !RSA_BITS.contains(&bits) || !exponent_fits {
         return None;
@@ -190,7 +191,7 @@ fn p256(jwk: &Jwk) -> Option<Material> {
     if x.len() != 32 || y.len() != 32 {
         return None;
     }
-    // SEC 1 §2.3.3: an uncompressed point. Parsing refuses one that is not on the curve.
+    // SEC 1 §2.3.3: an uncompressed point. The parser rejects a point that is not on the curve.
     let point = [[4].as_slice(), &x, &y].concat();
     ParsedPublicKey::new(&ECDSA_P256_SHA256_FIXED, &point).ok()?;
     Some((Algorithm::ES256, DecodingKey::from_ec_der(&point), point))
@@ -202,7 +203,7 @@ fn ed25519(jwk: &Jwk) -> Option<Material> {
     Some((Algorithm::EdDSA, DecodingKey::from_ed_der(&x), x))
 }
 
-/// Base64url; the padding that it must not have is forgiven, since some providers write it.
+/// Decodes base64url. Tolerates padding, because some providers write it.
 fn decode(text: Option<&str>) -> Option<Vec<u8>> {
     const LENIENT: GeneralPurpose = GeneralPurpose::new(
         &URL_SAFE,

@@ -1,7 +1,8 @@
-//! Fetching a provider's key set: from its discovery document, an address, a file, or the settings themselves.
+//! Fetches a provider's key set: from its discovery document, an address, a file, or the settings themselves.
 //!
-//! Every way is bounded in bytes and time, and nothing but https is trusted outside loopback and development. When to
-//! fetch is decided in `keys`.
+//! Every fetch is limited in bytes and time. Outside loopback and development, only https is trusted. `keys` decides
+//! when
+//! to fetch.
 
 use std::io::Read as _;
 use std::net::IpAddr;
@@ -16,14 +17,14 @@ use super::key_set::{KeySet, KeySetError};
 use super::provider::{Algorithm, ConfigError, KeySource, ProviderConfig};
 use convoke_core::limits::Limits;
 
-/// Where one provider's keys are, checked and ready to be asked.
+/// Fetches the keys of one provider from a checked location.
 pub struct Fetcher {
-    place: Place,
+    location: Location,
     transport: Transport,
-    reading: Reading,
+    reader: KeyReader,
 }
 
-enum Place {
+enum Location {
     Discovery { document: Url, issuer: String },
     Url(Url),
     File(PathBuf),
@@ -35,69 +36,70 @@ struct Transport {
     environment: Environment,
 }
 
-/// What becomes of the bytes that came.
+/// Parses fetched bytes within limits.
 #[derive(Clone)]
-struct Reading {
+struct KeyReader {
     bytes_max: usize,
     keys_max: usize,
     timeout: Duration,
-    /// Those that the provider's tokens may have.
+    /// The algorithms that the provider's tokens may have.
     algorithms: Vec<Algorithm>,
 }
 
-/// Why a fetch brought no keys. For the log: no client sees it.
+/// The reason why a fetch failed. For the log; clients do not see it.
 #[derive(Debug, thiserror::Error)]
 pub enum FetchError {
     /// The connection failed.
     #[error("the request failed: {0}")]
     Request(String),
-    /// An answer that is not 200.
-    #[error("the answer was {0}")]
+    /// A response whose status is not 200.
+    #[error("the response was {0}")]
     Status(StatusCode),
-    /// An answer that never ends.
-    #[error("the answer is larger than {0} bytes")]
+    /// A response that exceeds the limit.
+    #[error("the response is larger than {0} bytes")]
     TooLarge(usize),
-    /// No answer in time.
-    #[error("no answer within {} s", .0.as_secs())]
+    /// No response in time.
+    #[error("no response within {} s", .0.as_secs())]
     Timeout(Duration),
-    /// An address that must not be asked.
+    /// An address that is not trusted.
     #[error("{0} is not https")]
     Insecure(Url),
-    /// No discovery document.
+    /// An invalid discovery document.
     #[error("the discovery document cannot be read: {0}")]
     Document(#[source] serde_json::Error),
-    /// The discovery document of somebody else (OpenID Connect Discovery §4.3).
+    /// The discovery document of another issuer (OpenID Connect Discovery §4.3).
     #[error(
         "the discovery document is of issuer {named:?}, and {configured:?} is configured: they must be the same to the letter{}",
         slash(named, configured)
     )]
     OtherIssuer {
-        /// The issuer that it names.
+        /// The issuer in the document.
         named: String,
-        /// The issuer of the settings.
+        /// The issuer in the settings.
         configured: String,
     },
-    /// A `jwks_uri` that is no address.
+    /// An invalid `jwks_uri`.
     #[error("the discovery document's jwks_uri is not an address")]
     NoAddress,
     /// The file cannot be read.
     #[error("the file cannot be read: {0}")]
     File(#[from] std::io::Error),
-    /// What came is no key set.
+    /// An invalid key set.
     #[error(transparent)]
     KeySet(#[from] KeySetError),
-    /// A set with which no token could be accepted. It is taken for a mistake and not for a revocation of all keys: it
-    /// would lock everybody out.
+    /// A set without a usable key. It is treated as a mistake, not as a revocation of all keys, which would lock out
+    /// all
+    /// users.
     #[error("none of its keys can check a token: expected at least one for signatures by {}", names(.0))]
     NoUsableKey(Vec<Algorithm>),
 }
 
-/// The likely cause, where the two differ by a slash at the end only.
+/// Returns the likely cause if the two differ only by a slash at the end.
 fn slash(named: &str, configured: &str) -> &'static str {
     if differ_by_slash(named, configured) { "; only the slash at the end differs" } else { "" }
 }
 
-/// True if one of two issuers is the other one with a slash at its end.
+/// Returns true if two issuers differ only by a slash at the end.
 pub(super) fn differ_by_slash(one: &str, other: &str) -> bool {
     one.strip_suffix('/') == Some(other) || other.strip_suffix('/') == Some(one)
 }
@@ -107,16 +109,16 @@ fn names(algorithms: &[Algorithm]) -> String {
     names.join(", ")
 }
 
-/// The beginnings of a client fit for asking key servers: it follows no redirect, so that https cannot end in http.
+/// Returns a builder for clients that fetch keys. They follow no redirects, so that https cannot end in http.
 pub fn http_client() -> reqwest::ClientBuilder {
     reqwest::Client::builder().redirect(reqwest::redirect::Policy::none())
 }
 
 impl Fetcher {
-    /// Where `provider` says its keys are.
+    /// Creates a fetcher for the keys of `provider`.
     ///
     /// # Errors
-    /// An address that is none or that is not https where it must be.
+    /// An invalid address, or an address that must be https and is not.
     pub fn new(
         provider: &ProviderConfig,
         environment: Environment,
@@ -134,69 +136,69 @@ impl Fetcher {
             }
             Ok(url)
         };
-        let place = match &provider.keys {
+        let location = match &provider.keys {
             KeySource::Discovery => {
                 let document = format!("{}/.well-known/openid-configuration", provider.issuer.trim_end_matches('/'));
-                Place::Discovery { document: address(&document)?, issuer: provider.issuer.clone() }
+                Location::Discovery { document: address(&document)?, issuer: provider.issuer.clone() }
             }
-            KeySource::Url(text) => Place::Url(address(text)?),
-            KeySource::File(path) => Place::File(path.clone()),
-            KeySource::Set(set) => Place::Set(set.to_string().into_bytes()),
+            KeySource::Url(text) => Location::Url(address(text)?),
+            KeySource::File(path) => Location::File(path.clone()),
+            KeySource::Set(set) => Location::Set(set.to_string().into_bytes()),
         };
-        let reading = Reading {
+        let reader = KeyReader {
             bytes_max: limits.key_set_bytes_max,
             keys_max: limits.key_set_keys_max,
             timeout: limits.key_fetch_timeout,
             algorithms: provider.algorithms.clone(),
         };
-        Ok(Self { place, transport: Transport { http, environment }, reading })
+        Ok(Self { location, transport: Transport { http, environment }, reader })
     }
 
-    /// The keys that need no waiting: those of a file and those in the settings.
+    /// Returns the keys of a file or of the settings, which need no request.
     ///
     /// # Errors
-    /// When there is a file or set, and it holds no key that can be used.
+    /// The file or the set has no usable key.
     pub fn at_hand(&self) -> Result<Option<KeySet>, FetchError> {
-        match &self.place {
-            Place::Discovery { .. } | Place::Url(_) => Ok(None),
-            Place::File(path) => self.reading.file(path).map(Some),
-            Place::Set(bytes) => self.reading.keys(bytes).map(Some),
+        match &self.location {
+            Location::Discovery { .. } | Location::Url(_) => Ok(None),
+            Location::File(path) => self.reader.file(path).map(Some),
+            Location::Set(bytes) => self.reader.keys(bytes).map(Some),
         }
     }
 
-    /// Whether the keys can be other ones later.
+    /// Returns true if the keys can change.
     pub fn can_change(&self) -> bool {
-        !matches!(self.place, Place::Set(_))
+        !matches!(self.location, Location::Set(_))
     }
 
-    /// Whether the keys are in a file, which can be looked at far more often than a server can be asked.
+    /// Returns true if the keys are in a file, which can be read far more often than a server.
     pub fn is_file(&self) -> bool {
-        matches!(self.place, Place::File(_))
+        matches!(self.location, Location::File(_))
     }
 
-    /// Fetches the keys as they are now.
+    /// Fetches the current keys.
     ///
     /// # Errors
-    /// Whatever went wrong on the way, after the time limit at the latest.
+    /// Any failure, at the latest after the timeout.
     pub async fn fetch(&self) -> Result<KeySet, FetchError> {
-        let reading = &self.reading;
+        let reader = &self.reader;
         let fetched = async {
-            match &self.place {
-                Place::Discovery { document, issuer } => {
-                    let bytes = self.transport.get(document.clone(), reading.bytes_max).await?;
+            match &self.location {
+                Location::Discovery { document, issuer } => {
+                    let bytes = self.transport.get(document.clone(), reader.bytes_max).await?;
                     let keys = jwks_uri(&bytes, issuer)?;
-                    reading.keys(&self.transport.get(keys, reading.bytes_max).await?)
+                    reader.keys(&self.transport.get(keys, reader.bytes_max).await?)
                 }
-                Place::Url(url) => reading.keys(&self.transport.get(url.clone(), reading.bytes_max).await?),
-                Place::File(path) => {
-                    let (path, reading) = (path.clone(), reading.clone());
-                    let read = tokio::task::spawn_blocking(move || reading.file(&path)).await;
+                Location::Url(url) => reader.keys(&self.transport.get(url.clone(), reader.bytes_max).await?),
+                Location::File(path) => {
+                    let (path, reader) = (path.clone(), reader.clone());
+                    let read = tokio::task::spawn_blocking(move || reader.file(&path)).await;
                     read.map_err(|stopped| FetchError::File(std::io::Error::other(stopped)))?
                 }
-                Place::Set(bytes) => reading.keys(bytes),
+                Location::Set(bytes) => reader.keys(bytes),
             }
         };
-        let timeout = reading.timeout;
+        let timeout = reader.timeout;
         tokio::time::timeout(timeout, fetched).await.unwrap_or(Err(FetchError::Timeout(timeout)))
     }
 }
@@ -227,7 +229,7 @@ impl Transport {
     }
 }
 
-/// The innermost cause, which is where "connection refused" stands.
+/// Returns the innermost cause, for example "connection refused".
 fn cause(error: &reqwest::Error) -> String {
     let mut innermost: &dyn std::error::Error = error;
     while let Some(next) = innermost.source() {
@@ -249,7 +251,7 @@ fn jwks_uri(document: &[u8], issuer: &str) -> Result<Url, FetchError> {
     Url::parse(&document.jwks_uri).map_err(|_| FetchError::NoAddress)
 }
 
-impl Reading {
+impl KeyReader {
     fn file(&self, path: &Path) -> Result<KeySet, FetchError> {
         let mut bytes = Vec::new();
         let limit = u64::try_from(self.bytes_max).unwrap_or(u64::MAX);
@@ -269,7 +271,7 @@ impl Reading {
     }
 }
 
-/// Whether keys from this address can be believed: over TLS, or from this machine, or where nothing is at stake.
+/// Returns true if keys from this address can be trusted: over TLS, from this machine, or in development.
 fn is_trusted(url: &Url, environment: Environment) -> bool {
     match url.scheme() {
         "https" => true,

@@ -1,8 +1,10 @@
-//! When a provider's keys are fetched: in the background, and when a token names a key that is not known.
+//! The schedule of a provider's key fetches: in the background, and when a token names an unknown key.
 //!
-//! A caller whose key is known never comes here to wait. One fetch runs at a time; all who need it wait for the same
-//! one. It is a task of its own, so a caller that goes away does not end it for the others. Calls can start one only
-//! once per interval, however many unknown names they bring. A fetch that fails leaves the former keys in place.
+//! A call with a known key never waits. At most one fetch runs at a time, and all waiting calls share it. The fetch is
+//! a
+//! task of its own, so a cancelled call does not cancel it. Calls can start at most one fetch per interval, whatever
+//! key
+//! ids they name. A failed fetch keeps the previous keys.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +17,7 @@ use super::key_source::Fetcher;
 use convoke_core::clock::Clock;
 use convoke_core::limits::Limits;
 
-/// The keys of one provider, kept current.
+/// The keys of a provider, refreshed in the background.
 #[derive(Clone)]
 pub struct Keys(Arc<Inner>);
 
@@ -24,42 +26,42 @@ struct Inner {
     fetcher: Fetcher,
     clock: Arc<dyn Clock>,
     current: RwLock<Option<Arc<KeySet>>>,
-    turn: Mutex<Turn>,
-    /// How the last fetch ended; every end is a change.
+    fetches: Mutex<Fetches>,
+    /// The result of the last fetch. Every fetch sends a change.
     ended: watch::Sender<End>,
-    /// Least time from one fetch to the next that a call may start.
+    /// Shortest time between two fetches that calls start.
     interval_min: Duration,
-    /// Time between two fetches in the background.
+    /// Time between two background fetches.
     interval: Duration,
 }
 
-/// How a fetch ended.
+/// The result of a fetch.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum End {
-    /// None has ended yet.
+    /// No fetch has ended yet.
     NoneYet,
-    /// With keys.
+    /// The fetch returned keys.
     Fetched,
-    /// Without.
+    /// The fetch failed.
     Failed,
 }
 
-/// Who may start a fetch.
+/// The state that decides whether a fetch may start.
 #[derive(Default)]
-struct Turn {
+struct Fetches {
     running: bool,
     /// Monotonic time at which the last fetch began.
     began: Option<Duration>,
 }
 
-/// First pause after a failure in the background; it doubles up to the interval that calls have.
+/// First pause after a failed background fetch. It doubles up to the interval of calls.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// How often a file is looked at. Reading one costs nothing that would have to be spared.
+/// Interval at which a file is read. A read costs almost nothing.
 const FILE_INTERVAL: Duration = Duration::from_secs(1);
 
 impl Keys {
-    /// The keys that `fetcher` brings, starting with those `at_hand`.
+    /// Creates the keys of `fetcher`, initially `at_hand`.
     pub fn new(
         issuer: &str,
         fetcher: Fetcher,
@@ -73,45 +75,45 @@ impl Keys {
             fetcher,
             clock,
             current: RwLock::new(at_hand.map(Arc::new)),
-            turn: Mutex::new(Turn::default()),
+            fetches: Mutex::new(Fetches::default()),
             ended: watch::Sender::new(End::NoneYet),
             interval_min: if file { FILE_INTERVAL } else { limits.key_refresh_interval_min },
             interval: if file { FILE_INTERVAL } else { limits.key_refresh_interval },
         }))
     }
 
-    /// The keys as last fetched; `None` if that never succeeded.
+    /// Returns the latest keys; `None` if no fetch has succeeded.
     pub fn current(&self) -> Option<Arc<KeySet>> {
         self.0.current.read().clone()
     }
 
-    /// Fetches because a call needs a key that is not known: waits for the running fetch, starts one, or does nothing
-    /// if the last began too short a time ago.
+    /// Fetches the keys for a call with an unknown key: waits for the running fetch or starts one. Does nothing if the
+    /// last fetch began within the interval.
     pub async fn refresh(&self) {
         let ended = {
-            let mut turn = self.0.turn.lock();
-            let too_soon = turn.began.is_some_and(|began| self.0.since(began) < self.0.interval_min);
-            if !turn.running && (too_soon || !self.0.fetcher.can_change()) {
+            let mut fetches = self.0.fetches.lock();
+            let too_soon = fetches.began.is_some_and(|began| self.0.since(began) < self.0.interval_min);
+            if !fetches.running && (too_soon || !self.0.fetcher.can_change()) {
                 return;
             }
             let ended = self.0.ended.subscribe();
-            if !turn.running {
-                self.0.begin(&mut turn);
+            if !fetches.running {
+                self.0.begin(&mut fetches);
             }
             ended
         };
         wait(ended).await;
     }
 
-    /// How long until a call can start the next fetch, at least a second: what `Retry-After` says.
+    /// Returns the time until a call can start the next fetch, for `Retry-After`: 1 to 5 seconds.
     pub fn retry_after(&self) -> Duration {
-        let turn = self.0.turn.lock();
-        let since = turn.began.map_or(self.0.interval_min, |began| self.0.since(began));
-        // The background tries again sooner than calls may.
+        let fetches = self.0.fetches.lock();
+        let since = fetches.began.map_or(self.0.interval_min, |began| self.0.since(began));
+        // The background task retries sooner than calls may.
         self.0.interval_min.saturating_sub(since).clamp(Duration::from_secs(1), Duration::from_secs(5))
     }
 
-    /// Keeps the keys current until the task is dropped: at once, then every interval; after a failure sooner.
+    /// Refreshes the keys until the task is dropped: immediately, then once per interval, and sooner after a failure.
     pub async fn keep_current(self) {
         if !self.0.fetcher.can_change() {
             return;
@@ -128,13 +130,13 @@ impl Keys {
         }
     }
 
-    /// Waits for the running fetch or starts one. Whether it brought keys.
+    /// Waits for the running fetch or starts one. Returns true if the fetch succeeded.
     async fn fetch_now(&self) -> bool {
         let ended = {
-            let mut turn = self.0.turn.lock();
+            let mut fetches = self.0.fetches.lock();
             let ended = self.0.ended.subscribe();
-            if !turn.running {
-                self.0.begin(&mut turn);
+            if !fetches.running {
+                self.0.begin(&mut fetches);
             }
             ended
         };
@@ -142,7 +144,7 @@ impl Keys {
     }
 }
 
-/// Waits for the next end of a fetch. The sender lives as long as the fetch does.
+/// Waits for the end of the running fetch. The sender lives as long as the fetch.
 async fn wait(mut ended: watch::Receiver<End>) -> End {
     let _ = ended.changed().await;
     *ended.borrow()
@@ -153,10 +155,10 @@ impl Inner {
         self.clock.monotonic().saturating_sub(earlier)
     }
 
-    /// Starts the one fetch. The caller holds the turn and has seen that none runs.
-    fn begin(self: &Arc<Self>, turn: &mut Turn) {
-        turn.running = true;
-        turn.began = Some(self.clock.monotonic());
+    /// Starts a fetch. The caller holds the lock and has checked that no fetch runs.
+    fn begin(self: &Arc<Self>, fetches: &mut Fetches) {
+        fetches.running = true;
+        fetches.began = Some(self.clock.monotonic());
         let running = Running { inner: Arc::clone(self), end: End::Failed };
         tokio::spawn(running.fetch());
     }
@@ -173,7 +175,7 @@ impl Inner {
     }
 }
 
-/// A fetch under way. However it ends, also by a panic, those who wait are woken and the next can begin.
+/// A running fetch. Its drop, also by a panic, wakes the waiting calls and allows the next fetch.
 struct Running {
     inner: Arc<Inner>,
     end: End,
@@ -186,7 +188,7 @@ impl Running {
                 self.inner.take_over(keys);
                 self.end = End::Fetched;
             }
-            // Once a streak: a file is looked at every second.
+            // Only the first failure in a row is a warning, because a file is read every second.
             Err(error) if *self.inner.ended.borrow() != End::Failed => {
                 tracing::warn!(issuer = %self.inner.issuer, %error, "identity keys cannot be fetched; the former ones stay");
             }
@@ -197,9 +199,9 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // Under the lock, so that who subscribes there waits for a later end than this.
-        let mut turn = self.inner.turn.lock();
-        turn.running = false;
+        // The lock ensures that later subscribers wait for a later fetch.
+        let mut fetches = self.inner.fetches.lock();
+        fetches.running = false;
         self.inner.ended.send_replace(self.end);
     }
 }

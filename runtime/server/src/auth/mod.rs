@@ -1,8 +1,8 @@
-//! Who a token names: from the `Authorization` header to a [`Caller`](convoke_core::identity::Caller).
+//! Authentication: from the `Authorization` header to a [`Caller`](convoke_core::identity::Caller).
 //!
-//! What a caller may do is the functions' affair, and what a first sight of an identity changes in the database is the
-//! identity hook's. In reading order: where the server runs, what an identity provider is, how the header is read,
-//! what one token must satisfy, which keys vouch for it, what is remembered, and the door that puts it together.
+//! Functions decide the rights of a caller, and the identity hook writes new identities to the database. In reading
+//! order: the deployment, the settings of providers, the parser of the header, the checks of a token, the keys of a
+//! provider, the token cache, deploy keys, and the authenticator that combines them.
 
 pub mod environment;
 pub mod provider;

@@ -1,4 +1,4 @@
-//! What an identity provider is to this server: its settings, and which of them cannot work.
+//! The settings of identity providers and their checks.
 //!
 //! ```toml
 //! [auth]
@@ -27,12 +27,12 @@ use super::schemes::Schemes;
 /// The settings of this module (`[auth]` in `convoke.toml`).
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-#[schemars(description = "Who is let in.")]
+#[schemars(description = "Authentication.")]
 pub struct AuthConfig {
-    /// Which deployment this is. A setting of its own.
+    /// The deployment, which is a separate setting.
     #[serde(skip)]
     pub environment: Environment,
-    /// Whose tokens are accepted. None: every bearer token is refused.
+    /// The identity providers whose tokens are accepted. None: every bearer token is rejected.
     pub providers: Vec<ProviderConfig>,
     /// The keywords before a deploy key in `Authorization`; the first is the one that challenges name.
     pub deploy_key_schemes: Schemes,
@@ -42,29 +42,29 @@ pub struct AuthConfig {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ProviderConfig {
-    /// What `iss` must equal, to the character.
+    /// The exact value of `iss`.
     #[schemars(example = "https://id.example.com/")]
     pub issuer: String,
-    /// `aud` must contain one of these.
+    /// The accepted values of `aud`. A token must contain one of them.
     #[schemars(example = ["https://api.example.com"])]
     pub audiences: Vec<String>,
-    /// Where its keys come from: `"discovery"` (OpenID Connect), `{ url = "https://…" }` or `{ file = "keys.json" }`,
+    /// The source of its keys: `"discovery"` (OpenID Connect), `{ url = "https://…" }` or `{ file = "keys.json" }`,
     /// a JSON Web Key Set that is read again when it changes.
     #[serde(default)]
     pub keys: KeySource,
-    /// The signature algorithms that are accepted, of RS256, ES256 and EdDSA.
+    /// The accepted signature algorithms: RS256, ES256 and EdDSA.
     #[serde(default = "Algorithm::all")]
     pub algorithms: Vec<Algorithm>,
-    /// Which claim feeds which field of the identity.
+    /// The claims from which the fields of the identity are read.
     #[serde(default)]
     pub claims: ClaimNames,
-    /// Whether every e-mail address it names counts as verified, whatever `email_verified` says.
+    /// True if all e-mail addresses of this provider count as verified, whatever `email_verified` says.
     #[serde(default)]
     pub trusted_for_email: bool,
 }
 
 impl ProviderConfig {
-    /// A provider with the default settings, its keys found by discovery.
+    /// Creates a provider with the default settings.
     pub fn new(issuer: impl Into<String>, audience: impl Into<String>) -> Self {
         Self {
             issuer: issuer.into(),
@@ -77,24 +77,24 @@ impl ProviderConfig {
     }
 }
 
-/// Which claim feeds which field of the identity. A name that begins with `/` is a JSON pointer into nested claims
-/// (RFC 6901); any other is the name of a claim as it stands, dots and colons included.
+/// The claims from which the fields of the identity are read. A name that begins with `/` is a JSON pointer into nested
+/// claims (RFC 6901). Any other name is the literal name of a claim, including dots and colons.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ClaimNames {
-    /// Whom the issuer means.
+    /// The subject.
     pub subject: String,
     /// The e-mail address.
     pub email: String,
-    /// Whether the provider vouches for the address.
+    /// True if the provider has verified the address.
     pub email_verified: String,
-    /// A name to show.
+    /// The display name.
     pub name: String,
-    /// The address of a picture.
+    /// The URL of a picture.
     pub picture: String,
     /// The organization.
     pub org_id: String,
-    /// All of these together are the roles; each an array of texts or one text.
+    /// The claims whose values together are the roles. Each is an array of texts or one text.
     pub roles: Vec<String>,
 }
 
@@ -112,7 +112,7 @@ impl Default for ClaimNames {
     }
 }
 
-/// Where a provider's keys come from.
+/// The source of a provider's keys.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum KeySource {
@@ -123,11 +123,11 @@ pub enum KeySource {
     Url(String),
     /// A JSON Web Key Set in this file, read again when it changes.
     File(PathBuf),
-    /// A JSON Web Key Set that stands in the settings and never changes.
+    /// A JSON Web Key Set in the settings. It never changes.
     Set(serde_json::Value),
 }
 
-/// A signature algorithm that can be allowed. There is no `none` and no HMAC here, so neither can be configured.
+/// A signature algorithm. `none` and HMAC are missing, so they cannot be configured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub enum Algorithm {
     /// RSASSA-PKCS1-v1_5 with SHA-256, keys of 2048 bits and more.
@@ -139,12 +139,12 @@ pub enum Algorithm {
 }
 
 impl Algorithm {
-    /// All that are supported.
+    /// Returns all supported algorithms.
     pub fn all() -> Vec<Algorithm> {
         vec![Algorithm::RS256, Algorithm::ES256, Algorithm::EdDSA]
     }
 
-    /// The algorithm that `alg` spells, if it is supported.
+    /// Returns the algorithm of an `alg`, if it is supported.
     pub fn named(alg: &str) -> Option<Algorithm> {
         match alg {
             "RS256" => Some(Algorithm::RS256),
@@ -154,7 +154,7 @@ impl Algorithm {
         }
     }
 
-    /// The same in the verifier's library.
+    /// Converts to the type of the verifier's library.
     pub(super) const fn jsonwebtoken(self) -> jsonwebtoken::Algorithm {
         match self {
             Algorithm::RS256 => jsonwebtoken::Algorithm::RS256,
@@ -164,56 +164,56 @@ impl Algorithm {
     }
 }
 
-/// A setting with which the server does not start, and what to write instead.
+/// An invalid setting. The message says what to write instead.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
-    /// The issuer's text cannot be one.
+    /// An invalid issuer.
     #[error("auth.providers: issuer {issuer:?} must be 1 to 512 characters, without `|`, spaces or control characters")]
     Issuer {
         /// As configured.
         issuer: String,
     },
-    /// Two providers share an issuer.
+    /// Two providers have the same issuer.
     #[error("auth.providers: issuer {issuer:?} stands twice; list all audiences in one provider")]
     IssuerTwice {
         /// As configured.
         issuer: String,
     },
-    /// A token could never be accepted.
+    /// A provider without audiences or algorithms, which could accept no token.
     #[error("auth.providers: {issuer:?} needs at least one {what}")]
     Empty {
-        /// Whose setting.
+        /// The issuer of the provider.
         issuer: String,
         /// `audience` or `algorithm`.
         what: &'static str,
     },
-    /// The address of the keys is no URL.
+    /// The address of the keys is not a URL.
     #[error("auth.providers: {issuer:?}: {address:?} is not an http or https address")]
     Address {
-        /// Whose setting.
+        /// The issuer of the provider.
         issuer: String,
         /// As configured.
         address: String,
     },
-    /// The keys would come over a connection that anyone can alter.
+    /// The keys would be fetched over an insecure connection.
     #[error(
         "auth.providers: {issuer:?}: keys come from {address:?}; use https (plain http is for loopback addresses and the development environment)"
     )]
     Insecure {
-        /// Whose setting.
+        /// The issuer of the provider.
         issuer: String,
-        /// As configured, or made from the issuer.
+        /// As configured, or derived from the issuer.
         address: String,
     },
     /// The key file or the inline set cannot be used.
     #[error("auth.providers: {issuer:?}: keys cannot be read: {reason}")]
     Keys {
-        /// Whose setting.
+        /// The issuer of the provider.
         issuer: String,
-        /// What is wrong.
+        /// The reason.
         reason: String,
     },
-    /// A deploy-key keyword that cannot stand in the header.
+    /// An invalid scheme of deploy keys.
     #[error("auth.deploy_key_schemes: {scheme:?} must be letters, digits or `-`, and not `Bearer`")]
     Scheme {
         /// As configured.
@@ -222,10 +222,10 @@ pub enum ConfigError {
 }
 
 impl AuthConfig {
-    /// Refuses what could never work, before anything is fetched. Addresses and key files are checked where they are read.
+    /// Rejects invalid settings before anything is fetched. [`super::key_source`] checks addresses and key files.
     ///
     /// # Errors
-    /// The first setting at fault.
+    /// The first invalid setting.
     pub fn check(&self) -> Result<(), ConfigError> {
         for (index, provider) in self.providers.iter().enumerate() {
             provider.check()?;
@@ -256,7 +256,8 @@ impl ProviderConfig {
     }
 }
 
-/// Whether a text can be an issuer: `issuer|subject` names an identity, and a `|` in the issuer could make two of them one.
+/// Returns true if a text is a valid issuer. An identity is named `issuer|subject`, so `|` in an issuer would be
+/// ambiguous.
 pub(super) fn is_issuer(text: &str) -> bool {
     let unfit = |c: char| c == '|' || c.is_whitespace() || c.is_control();
     (1..=512).contains(&text.chars().count()) && !text.contains(unfit)

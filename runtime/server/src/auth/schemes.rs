@@ -6,12 +6,12 @@ use serde::{Deserialize, Serialize};
 /// The scheme of a token.
 pub(super) const BEARER: &str = "Bearer";
 
-/// The keywords that announce a deploy key.
+/// The schemes of deploy keys.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Schemes(Vec<String>);
 
-/// The platform's own name, and a second spelling that existing admin clients send.
+/// The platform's own name, and the scheme that existing admin clients send.
 impl Default for Schemes {
     fn default() -> Self {
         Self(vec!["Convoke".to_owned(), "Convex".to_owned()])
@@ -19,22 +19,22 @@ impl Default for Schemes {
 }
 
 impl Schemes {
-    /// These keywords, the first of which challenges name. An empty list switches deploy keys off.
+    /// Creates a list of schemes. Challenges name the first. An empty list disables deploy keys.
     pub fn new(schemes: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self(schemes.into_iter().map(Into::into).collect())
     }
 
-    /// The one that challenges name.
+    /// Returns the scheme that challenges name.
     pub(super) fn first(&self) -> &str {
         self.0.first().map_or("Convoke", String::as_str)
     }
 
-    /// Returns a keyword as the settings spell it.
+    /// Returns a scheme in the spelling of the settings.
     pub(super) fn find(&self, scheme: &str) -> Option<&str> {
         self.0.iter().map(String::as_str).find(|own| own.eq_ignore_ascii_case(scheme))
     }
 
-    /// Returns a keyword that cannot announce a deploy key, if there is one.
+    /// Returns the first invalid scheme, if any.
     pub(super) fn unfit(&self) -> Option<&str> {
         let mut all = self.0.iter().map(String::as_str);
         all.find(|scheme| !is_scheme(scheme) || scheme.eq_ignore_ascii_case(BEARER))

@@ -1,7 +1,7 @@
-//! What one token must satisfy (RFC 7519, RFC 8725).
+//! The checks of a token (RFC 7519, RFC 8725).
 //!
-//! A token is first taken apart ([`Unverified`]), then its signature is checked against a key set, and only then are
-//! its claims looked at. Headers that would lead to other keys (`jku`, `x5u`, `jwk`) are not even read.
+//! A token is parsed ([`Unverified`]), then its signature is checked against a key set, and only then its claims.
+//! Headers that refer to other keys (`jku`, `x5u`, `jwk`) are ignored.
 
 use std::time::Duration;
 
@@ -15,35 +15,35 @@ use convoke_calls::codec::decode;
 use convoke_core::clock::Millis;
 use std::sync::Arc;
 
-/// Why a token is refused. `Display` is for the client: it says what is wrong and repeats nothing of the token.
+/// The reason why a token is rejected. `Display` is for the client and repeats nothing from the token.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TokenError {
-    /// Longer than the limit.
+    /// The token exceeds the limit.
     #[error("token is larger than {0} bytes")]
     TooLarge(usize),
-    /// Not three parts, or a part that is not base64url of a JSON object.
+    /// The token does not have three parts, or a part is not base64url of a JSON object.
     #[error("token is not a signed JWT")]
     NotAJwt,
-    /// An object in the header or the claims has a name twice: readers differ in which of the two they believe
-    /// (RFC 7519 §4, RFC 8725 §2.4).
+    /// An object in the header or the claims has a duplicate name: parsers differ in which value they use (RFC 7519 §4,
+    /// RFC 8725 §2.4).
     #[error("token has a name twice in its header or claims")]
     NameTwice,
-    /// `alg` is absent, unknown, or not on the provider's list.
+    /// `alg` is missing, unknown, or not allowed for the provider.
     #[error("token algorithm not accepted")]
     Algorithm,
     /// `alg` is accepted, but the key that `kid` names is of another type.
     #[error("token algorithm does not match its signing key")]
     AlgorithmOfKey,
-    /// `typ` is neither absent nor one of those accepted.
+    /// `typ` is present and not accepted.
     #[error("token type not accepted; expected JWT or at+jwt")]
     Type,
     /// `zip` is present: only encrypted tokens are compressed (RFC 7516 §4.1.3).
     #[error("compressed token not accepted")]
     Compressed,
-    /// `cty` is present: the payload is said to be something else than claims, such as another token.
+    /// `cty` is present: the payload is not plain claims, for example another token.
     #[error("token with a content type not accepted")]
     ContentType,
-    /// `crit` names an extension, and none is understood.
+    /// `crit` is present, and no extension is supported.
     #[error("token has a critical header parameter that is not understood")]
     Critical,
     /// `b64` is not true.
@@ -58,7 +58,7 @@ pub enum TokenError {
     /// No key of the provider has this `kid`.
     #[error("signing key not known")]
     KeyNotKnown,
-    /// The signature is not the key's.
+    /// The signature is invalid.
     #[error("token signature does not match")]
     Signature,
     /// `aud` is absent, empty, or neither a text nor a list of texts.
@@ -73,16 +73,16 @@ pub enum TokenError {
     /// `exp`, `nbf` or `iat` is not a number.
     #[error("token claim `{0}` must be a number of seconds")]
     NotATime(&'static str),
-    /// `exp`, `nbf` or `iat` is no time that could be meant.
+    /// `exp`, `nbf` or `iat` is out of range.
     #[error("token claim `{0}` must be from 0 to 2^53 seconds")]
     TimeOutOfRange(&'static str),
-    /// `exp` is past, by this many seconds.
+    /// `exp` was this many seconds ago.
     #[error("token expired {0} s ago")]
     Expired(i64),
-    /// `nbf` is to come, in this many seconds.
+    /// `nbf` is this many seconds in the future.
     #[error("token is not valid yet, in {0} s it will be")]
     NotYet(i64),
-    /// `iat` is to come, in this many seconds.
+    /// `iat` is this many seconds in the future.
     #[error("token was issued {0} s in the future")]
     IssuedInTheFuture(i64),
     /// The subject claim is absent, empty, too long, or not a text.
@@ -90,7 +90,7 @@ pub enum TokenError {
     Subject,
 }
 
-/// A token taken apart. Nothing in it is to be believed yet.
+/// A parsed token. Its content is not verified.
 pub struct Unverified<'a> {
     message: &'a [u8],
     signature: &'a str,
@@ -98,16 +98,16 @@ pub struct Unverified<'a> {
     pub algorithm: Algorithm,
     /// `kid`.
     pub key_id: Option<String>,
-    /// `iss`: whose keys to ask.
+    /// `iss`.
     pub issuer: String,
     claims: Map<String, Value>,
 }
 
 impl<'a> Unverified<'a> {
-    /// Takes a token apart and refuses what no provider could make good.
+    /// Parses a token and makes the checks that do not depend on the provider.
     ///
     /// # Errors
-    /// Everything that its size, form, header or missing issuer shows.
+    /// An invalid size, form or header, or a missing issuer.
     pub fn parse(token: &'a str, bytes_max: usize) -> Result<Self, TokenError> {
         if token.len() > bytes_max {
             return Err(TokenError::TooLarge(bytes_max));
@@ -128,7 +128,8 @@ impl<'a> Unverified<'a> {
         Ok(Self { message: message.as_bytes(), signature, algorithm, key_id, issuer, claims })
     }
 
-    /// The key of the set that made the signature. A token without `kid` may be of any key of its algorithm.
+    /// Returns the key of the set that made the signature. For a token without `kid`, every key of its algorithm is
+    /// tried.
     ///
     /// # Errors
     /// [`TokenError::KeyNotKnown`], [`TokenError::AlgorithmOfKey`], [`TokenError::Signature`].
@@ -141,7 +142,7 @@ impl<'a> Unverified<'a> {
                 mismatched = true;
                 continue;
             }
-            // A set may hold several keys of one name; a token must not make the server try them without end.
+            // A set may contain many keys with the same id. The limit bounds the cost of one token.
             if tried == CANDIDATES_MAX {
                 break;
             }
@@ -157,10 +158,10 @@ impl<'a> Unverified<'a> {
         Err(refusal)
     }
 
-    /// Checks the claims of a token whose signature was found good, and hands them out.
+    /// Checks the claims of a token with a valid signature and returns them.
     ///
     /// # Errors
-    /// What `aud`, `exp`, `nbf` or `iat` shows.
+    /// An invalid `aud`, `exp`, `nbf` or `iat`.
     pub fn accept(
         self,
         provider: &ProviderConfig,
@@ -173,7 +174,7 @@ impl<'a> Unverified<'a> {
     }
 }
 
-/// How many keys of one name (or, without `kid`, of one algorithm) are tried.
+/// Largest number of keys that are tried per token.
 const CANDIDATES_MAX: usize = 8;
 
 /// The times of an accepted token, in milliseconds since the epoch.
@@ -188,7 +189,7 @@ pub struct Times {
 fn object(part: &str) -> Result<Map<String, Value>, TokenError> {
     let bytes = URL_SAFE_NO_PAD.decode(part).map_err(|_| TokenError::NotAJwt)?;
     let object = serde_json::from_slice(&bytes).map_err(|_| TokenError::NotAJwt)?;
-    // It is an object and not too deep, so nothing but a name that stands twice is left to find.
+    // The bytes parsed as an object, so the only possible error is a duplicate name.
     decode::strict(&bytes, usize::MAX).map_err(|_| TokenError::NameTwice)?;
     Ok(object)
 }
@@ -208,7 +209,7 @@ fn check_header(header: &Map<String, Value>) -> Result<(), TokenError> {
     if header.get("b64").is_some_and(|b64| *b64 != Value::Bool(true)) {
         return Err(TokenError::UnencodedPayload);
     }
-    // No extension is understood here, so whatever `crit` lists is unknown, and it must not be empty (RFC 7515 §4.1.11).
+    // No extension is supported, so every name in `crit` is unknown. The list must not be empty (RFC 7515 §4.1.11).
     if header.contains_key("crit") {
         return Err(TokenError::Critical);
     }
@@ -229,7 +230,7 @@ fn check_times(claims: &Map<String, Value>, now: Millis, leeway: Duration) -> Re
     let leeway = i64::try_from(leeway.as_millis()).unwrap_or(i64::MAX);
     let now = now.get();
     let expires_at = time(claims, "exp")?.ok_or(TokenError::NoExpiry)?;
-    // RFC 7519 §4.1.4: on or after `exp` it is too late.
+    // RFC 7519 §4.1.4: the token expires at `exp`.
     if now >= expires_at.saturating_add(leeway) {
         return Err(TokenError::Expired(now.saturating_sub(expires_at) / 1000));
     }
@@ -243,10 +244,10 @@ fn check_times(claims: &Map<String, Value>, now: Millis, leeway: Duration) -> Re
     Ok(Times { issued_at, expires_at })
 }
 
-/// The greatest NumericDate: up to it every reader of JSON sees the same whole number (RFC 8259 §6).
+/// The largest NumericDate: up to this value, all JSON parsers read the same integer (RFC 8259 §6).
 const SECONDS_MAX: i64 = 1 << 53;
 
-/// A NumericDate in milliseconds: seconds since the epoch, whole or not (RFC 7519 §2).
+/// Converts a NumericDate to milliseconds. It is in seconds since the epoch, with or without a fraction (RFC 7519 §2).
 fn time(claims: &Map<String, Value>, name: &'static str) -> Result<Option<i64>, TokenError> {
     let Some(value) = claims.get(name) else { return Ok(None) };
     let millis = match (value.as_i64(), value.as_f64()) {
@@ -280,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn an_expiry_is_required_and_forgiven_for_five_seconds() {
+    fn expiry_is_required_and_has_a_leeway() {
         assert_eq!(times(json!({})), Err(TokenError::NoExpiry));
         assert_eq!(times(json!({"exp": "1000000"})), Err(TokenError::NotATime("exp")));
         assert_eq!(times(json!({"exp": null})), Err(TokenError::NotATime("exp")));
@@ -308,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_of_the_future_is_forgiven_five_seconds() {
+    fn token_of_the_future_has_a_leeway() {
         let with = |name: &str, at: Value| times(json!({"exp": 2_000_000, name: at}));
         assert!(with("nbf", json!(1_000_005)).is_ok());
         assert_eq!(with("nbf", json!(1_000_006)), Err(TokenError::NotYet(6)));
@@ -334,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_that_asks_for_more_than_a_plain_jwt_is_refused() {
+    fn header_with_extensions_is_rejected() {
         let check = |header: Value| check_header(&map(header));
         for fine in
             [json!({}), json!({"typ": "JWT"}), json!({"typ": "at+jwt"}), json!({"typ": "jwt"}), json!({"b64": true})]
@@ -382,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn no_name_stands_twice_in_the_header_or_the_claims() {
+    fn duplicate_name_in_header_or_claims_is_rejected() {
         let parse = |header: &str, claims: &str| {
             let token = format!("{}.{}.x", URL_SAFE_NO_PAD.encode(header), URL_SAFE_NO_PAD.encode(claims));
             Unverified::parse(&token, 8192).map(|_| ())
@@ -399,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn no_issuer_or_no_accepted_algorithm_is_refused_before_any_key_is_asked() {
+    fn issuer_and_algorithm_are_checked_before_any_key() {
         let parse = |header: Value, claims: Value| {
             let part = |value: Value| URL_SAFE_NO_PAD.encode(value.to_string());
             Unverified::parse(&format!("{}.{}.x", part(header), part(claims)), 8192).map(|_| ())

@@ -1,9 +1,11 @@
-//! Verified tokens, remembered until they expire, in bounded memory.
+//! A bounded cache of verified tokens, until they expire.
 //!
-//! A signature costs tens of microseconds to check, this look-up less than one: it stands before every call. The key
-//! is a keyed hash of the whole token, so the memory holds no token that could be read out of it. SipHash-2-4 with 128 bits
-//! under a secret of this process is a message authentication code: nobody can make a token that has another one's entry,
-//! and it costs half of a SHA-256.
+//! Each call looks its token up here in less than a microsecond; the check of a signature takes tens. The cache key is
+//! a
+//! keyed hash of the whole token, so the memory contains no tokens. SipHash-2-4 with 128 bits and a secret of this
+//! process
+//! is a message authentication code: an attacker cannot forge a token with the hash of another. It costs half of a
+//! SHA-256.
 
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::sync::Arc;
@@ -17,7 +19,7 @@ use convoke_core::clock::Millis;
 use convoke_core::identity::Identity;
 use convoke_core::limits::Limits;
 
-/// The tokens whose signature need not be checked again.
+/// A cache of verified tokens.
 pub struct TokenCache {
     entries: Cache<TokenHash, Entry, Weight>,
     secret: SipHasher24,
@@ -29,7 +31,7 @@ type TokenHash = u128;
 struct Entry {
     identity: Arc<Identity>,
     key: Arc<VerifyingKey>,
-    /// First moment at which the token is refused.
+    /// Time from which the token is rejected.
     until: Millis,
     bytes: u64,
 }
@@ -45,25 +47,25 @@ impl Weighter<TokenHash, Entry> for Weight {
     }
 }
 
-/// What an entry takes beside its claims: identity, hash, and the cache's own bookkeeping.
+/// Size of an entry without its claims: identity, hash, and the cache's own bookkeeping.
 const ENTRY_BYTES: u64 = 768;
 
-/// Claims as values in memory against their base64 text, roughly and upward.
+/// Upper estimate of the ratio between claims in memory and their base64 text.
 const CLAIMS_FACTOR: u64 = 4;
 
 impl TokenCache {
-    /// An empty memory, bounded by number and by bytes.
+    /// Creates an empty cache, limited in entries and in bytes.
     pub fn new(limits: &Limits) -> Self {
         let bytes_max = limits.tokens_remembered_bytes_max as u64;
         let tokens_max = limits.tokens_remembered_max.max(1);
-        // No entry weighs less than its share, so the bound in bytes holds the bound in number too.
+        // Each entry weighs at least its share, so the limit in bytes enforces the limit in entries.
         let weight = Weight { entry_min: bytes_max.div_ceil(tokens_max as u64).max(1) };
         let random = RandomState::new();
         let secret = SipHasher24::new_with_keys(random.hash_one(0), random.hash_one(1));
         Self { entries: Cache::with_weighter(tokens_max, bytes_max, weight), secret }
     }
 
-    /// Whom `token` names, if it was verified before, has not expired, and its key is still listed.
+    /// Returns the identity of `token` if it is cached, has not expired, and its key is still listed.
     pub fn get(&self, token: &[u8], now: Millis) -> Option<Arc<Identity>> {
         let hash = self.hash(token);
         let entry = self.entries.get(&hash)?;
@@ -74,7 +76,7 @@ impl TokenCache {
         None
     }
 
-    /// Remembers that `token`, signed by `key`, names `identity` until `until`.
+    /// Caches the `identity` of `token`, signed by `key`, until `until`.
     pub fn insert(&self, token: &[u8], key: Arc<VerifyingKey>, identity: Arc<Identity>, until: Millis) {
         let bytes = ENTRY_BYTES + CLAIMS_FACTOR * token.len() as u64;
         self.entries.insert(self.hash(token), Entry { identity, key, until, bytes });
@@ -86,12 +88,12 @@ impl TokenCache {
         hasher.finish128().into()
     }
 
-    /// How many tokens are remembered.
+    /// Returns the number of cached tokens.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether none is remembered.
+    /// Returns true if the cache is empty.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
@@ -108,33 +110,33 @@ mod tests {
         KeySet::parse(json.as_bytes(), 10).unwrap()
     }
 
-    fn insert(memory: &TokenCache, keys: &KeySet, token: &[u8], until: i64) {
+    fn insert(cache: &TokenCache, keys: &KeySet, token: &[u8], until: i64) {
         let key = Arc::clone(keys.iter().next().unwrap());
-        memory.insert(token, key, Arc::new(Identity::default()), Millis(until));
+        cache.insert(token, key, Arc::new(Identity::default()), Millis(until));
     }
 
     #[test]
-    fn a_token_is_remembered_until_it_expires() {
-        let (memory, keys) = (TokenCache::new(&Limits::default()), set(SET));
-        insert(&memory, &keys, b"token", 1000);
-        assert!(memory.get(b"token", Millis(999)).is_some());
-        assert!(memory.get(b"toker", Millis(999)).is_none());
-        assert!(memory.get(b"token", Millis(1000)).is_none());
-        assert!(memory.is_empty(), "and then its place is free");
+    fn token_is_cached_until_it_expires() {
+        let (cache, keys) = (TokenCache::new(&Limits::default()), set(SET));
+        insert(&cache, &keys, b"token", 1000);
+        assert!(cache.get(b"token", Millis(999)).is_some());
+        assert!(cache.get(b"toker", Millis(999)).is_none());
+        assert!(cache.get(b"token", Millis(1000)).is_none());
+        assert!(cache.is_empty(), "the expired token is evicted");
     }
 
     #[test]
-    fn a_token_is_forgotten_when_its_key_leaves_the_set() {
-        let (memory, keys) = (TokenCache::new(&Limits::default()), set(SET));
-        insert(&memory, &keys, b"token", 1000);
+    fn token_is_evicted_when_its_key_leaves_the_set() {
+        let (cache, keys) = (TokenCache::new(&Limits::default()), set(SET));
+        insert(&cache, &keys, b"token", 1000);
         let same = set(SET).succeed(Some(&keys));
-        assert!(memory.get(b"token", Millis(0)).is_some());
+        assert!(cache.get(b"token", Millis(0)).is_some());
         set(&SET.replace("\"}", "\",\"kid\":\"renamed\"}")).succeed(Some(&same));
-        assert!(memory.get(b"token", Millis(0)).is_none());
+        assert!(cache.get(b"token", Millis(0)).is_none());
     }
 
     #[test]
-    fn memory_is_bounded_by_number_and_by_bytes() {
+    fn cache_is_bounded_by_entries_and_by_bytes() {
         let keys = set(SET);
         let few = TokenCache::new(&Limits { tokens_remembered_max: 64, ..Limits::default() });
         let small = TokenCache::new(&Limits { tokens_remembered_bytes_max: 64 * 1024, ..Limits::default() });

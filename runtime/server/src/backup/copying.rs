@@ -1,4 +1,4 @@
-//! The right to copy the database.
+//! The lock for copies of the database.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,26 +7,26 @@ use crate::archive::space;
 use convoke_calls::runtime::Runtime;
 use convoke_core::error::{Error, Result};
 
-/// The right to copy the database: one copy at a time, since each takes its share of the writer and of the disk.
+/// A lock for copying the database. It allows one copy at a time, because each copy loads the writer and the disk.
 pub(crate) struct Copying(Arc<Taken>);
 
 #[derive(Default)]
 struct Taken(AtomicBool);
 
 impl Copying {
-    /// Whether a copy is being made now.
+    /// Returns true while a copy is being made.
     pub(crate) fn is_taken(runtime: &Runtime) -> bool {
         runtime.memory::<Taken>().0.load(Ordering::Acquire)
     }
 
-    /// Takes it, if there is room for a copy.
+    /// Takes the lock and checks the free space for a copy.
     ///
     /// # Errors
-    /// `CONFLICT`, `FAILED_PRECONDITION`.
+    /// `CONFLICT`: another copy is being made. `FAILED_PRECONDITION`: not enough disk space.
     pub(crate) fn begin(runtime: &Runtime) -> Result<Self> {
         let taken = runtime.memory::<Taken>();
         if taken.0.swap(true, Ordering::AcqRel) {
-            return Err(Error::conflict("Another copy of the database is being made; try again when it is done"));
+            return Err(Error::conflict("Another copy of the database is being made; retry when it is complete"));
         }
         let copying = Self(taken);
         let store = runtime.store();

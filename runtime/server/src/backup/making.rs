@@ -1,4 +1,4 @@
-//! Making a backup of the running database: on request and by the schedule.
+//! Creates backups of the running database: on request and by the schedule.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -14,63 +14,65 @@ use convoke_calls::runtime::Runtime;
 use convoke_core::error::Code;
 use convoke_store::StoreError;
 
-/// Between two lines of progress.
-const BETWEEN_LINES: Duration = Duration::from_millis(100);
-/// Begins a backup on a thread of its own if the settings have a schedule and one is due. Its failure is logged, and noted
-/// for the doctor and the metrics.
+/// Shortest time between two lines of progress.
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
+
+/// Starts a backup on a blocking thread if the schedule has one due. A failure is logged and recorded for the doctor
+/// and
+/// the metrics.
 pub(crate) fn begin_scheduled(runtime: &Runtime) {
     let settings = runtime.settings::<BackupSettings>();
     let Some(every) = settings.every else { return };
     let (runtime, keep) = (runtime.clone(), settings.keep);
-    // The end of the server does not wait for a backup.
+    // The shutdown of the server does not wait for a backup.
     tokio::task::spawn_blocking(move || {
         let scheduled = runtime.memory::<Scheduled>();
-        // A folder that cannot be read fails the backup too, which says so.
+        // If the folder cannot be read, the backup fails and reports it.
         let newest = schedule::folder(&runtime).and_then(|folder| schedule::newest(&folder)).unwrap_or_default();
         let now = runtime.clock().now();
         if !scheduled.is_due(every, newest, now) {
             return;
         }
         let made = match Copying::begin(&runtime) {
-            // The operator makes one now.
+            // The operator is making a copy.
             Err(error) if error.code() == Code::Conflict => return,
             Err(error) => Err(error.message().to_owned()),
-            // Nothing follows the progress.
+            // The progress has no receiver.
             Ok(_copying) => make(&runtime, Some(keep), &mpsc::channel(1).0),
         };
         match &made {
-            Ok(made) => tracing::info!(target: "convoke::backup", "the scheduled backup was made: {made}"),
+            Ok(made) => tracing::info!(target: "convoke::backup", "the scheduled backup succeeded: {made}"),
             Err(error) => tracing::error!(target: "convoke::backup", "the scheduled backup failed: {error}"),
         }
         scheduled.ended(runtime.clock().now(), made.map(drop));
     });
 }
 
-/// Makes a backup in the folder of backups and removes all but `keep`. `told` gets lines of progress, `{"done", "total"}` in
+/// Creates a backup in the folder of backups and keeps only the newest `keep`. Sends progress as `{"done", "total"}` in
 /// pages. Returns `{"name", "bytes", "sha256", "removed"}`.
 ///
 /// # Errors
-/// The reason, for the operator.
-pub(crate) fn make(runtime: &Runtime, keep: Option<usize>, told: &mpsc::Sender<Json>) -> Result<Json, String> {
+/// A message for the operator.
+pub(crate) fn make(runtime: &Runtime, keep: Option<usize>, progress: &mpsc::Sender<Json>) -> Result<Json, String> {
     let store = runtime.store();
     let folder = schedule::folder(runtime).map_err(|error| error.to_string())?;
     let name = backup::name(&folder, runtime.clock().now());
     let to = folder.join(&name);
-    let (clock, told, mut last) = (runtime.clock().clone(), told.clone(), None::<Duration>);
-    let progress = move |at: convoke_store::Progress| {
+    let (clock, progress, mut last) = (runtime.clock().clone(), progress.clone(), None::<Duration>);
+    let report = move |at: convoke_store::Progress| {
         let now = clock.monotonic();
-        if last.is_none_or(|last| now.saturating_sub(last) >= BETWEEN_LINES) {
+        if last.is_none_or(|last| now.saturating_sub(last) >= PROGRESS_INTERVAL) {
             last = Some(now);
-            let _ = told.try_send(json!({ "done": at.done, "total": at.total }));
+            let _ = progress.try_send(json!({ "done": at.done, "total": at.total }));
         }
     };
-    // The checksum comes before the name: a file with the name of a backup is one that can be checked.
+    // The checksum is written before the final name, so that every file with the name of a backup has a checksum.
     let seal = |whole: &Path| {
         let (sha256, bytes) = backup::measure(whole, &mut |_| {})?;
         backup::write_checksum(&to, &sha256)?;
         Ok((sha256, bytes))
     };
-    let made = store.backup(&to, progress, seal).map_err(|error| match space::free_bytes(&folder) {
+    let made = store.backup(&to, report, seal).map_err(|error| match space::free_bytes(&folder) {
         Ok(_) if matches!(error, StoreError::BackedUpBy(_)) => error.to_string(),
         Ok(free) => format!("{error} ({} free in {})", space::human(free), folder.display()),
         Err(_) => error.to_string(),
@@ -80,7 +82,7 @@ pub(crate) fn make(runtime: &Runtime, keep: Option<usize>, told: &mpsc::Sender<J
         Ok((sha256, bytes, removed.map_err(|error| error.to_string())?))
     });
     if done.is_err() {
-        // The error that is reported is the first one.
+        // The first error is reported.
         let _ = backup::remove(&to);
     }
     let (sha256, bytes, removed) = done?;

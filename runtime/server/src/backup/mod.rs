@@ -1,4 +1,4 @@
-//! The folder of backups: names, checksums beside them, and how many are kept.
+//! The folder of backups: names, checksum files, and rotation.
 
 pub(crate) mod copying;
 pub(crate) mod making;
@@ -14,34 +14,34 @@ use sha2::{Digest as _, Sha256};
 use convoke_core::clock::{self, Millis};
 use convoke_store::{private_file, sync_folder};
 
-/// The folder within the data folder where a server puts its backups.
+/// The name of the folder of backups in the data folder.
 pub const FOLDER: &str = "backups";
 const BEGINNING: &str = "convoke-";
 const END: &str = ".db";
-/// Characters of a stamp.
+/// Length of a time stamp.
 const STAMP: usize = 15;
 
-/// The name of a backup made now: `convoke-20260131-235959.db`, or with a number behind it if that is taken.
+/// Returns the name of a new backup: `convoke-20260131-235959.db`, with a number if the name is used.
 pub fn name(folder: &Path, now: Millis) -> String {
     free_name(folder, &format!("{BEGINNING}{}{END}", clock::stamp(now)))
 }
 
-/// The name of a backup in a folder where this one, or others of its second, may be taken: behind all of that second, also
-/// where older ones were removed.
+/// Returns an unused name for a backup. If the folder has backups of the same second, the number is higher than theirs,
+/// even if earlier ones were removed.
 pub fn free_name(folder: &Path, name: &str) -> String {
     let plain = name.get(..BEGINNING.len() + STAMP).unwrap_or(name);
     let number_of = |path: &PathBuf| {
         let rest = path.file_stem()?.to_str()?.strip_prefix(plain)?;
         if rest.is_empty() { Some(1) } else { rest.strip_prefix('-')?.parse::<u64>().ok() }
     };
-    // A folder that cannot be read is told of when the backup is written.
+    // If the folder cannot be read, the write of the backup reports it.
     let newest = list(folder).unwrap_or_default().iter().filter_map(number_of).max();
     let numbered = (newest.unwrap_or(1).saturating_add(1)..).map(|number| format!("{plain}-{number}{END}"));
     let mut names = newest.is_none().then(|| name.to_owned()).into_iter().chain(numbered);
     names.find(|name| !folder.join(name).exists()).unwrap_or_default()
 }
 
-/// Whether a file has the name of a backup, and no path in it.
+/// Returns true if a name is that of a backup. Such a name contains no path.
 pub fn is_backup(name: &str) -> bool {
     let Some(stamp) = name.strip_prefix(BEGINNING).and_then(|rest| rest.strip_suffix(END)) else { return false };
     let mut parts = stamp.split('-');
@@ -55,7 +55,7 @@ pub fn is_backup(name: &str) -> bool {
     digits(Some(8)) && digits(Some(6)) && (stamp.len() == 15 || digits(None)) && parts.next().is_none()
 }
 
-/// The backups in a folder, oldest first.
+/// Returns the backups in a folder, oldest first.
 ///
 /// # Errors
 /// Those of the file system.
@@ -67,14 +67,15 @@ pub fn list(folder: &Path) -> io::Result<Vec<PathBuf>> {
             found.push(entry.path());
         }
     }
-    // The time stands in the name; a second one of the same second is longer, and newer.
+    // The name contains the time. Of the same second, a longer name is newer.
     found.sort_by_key(|path| {
         (path.file_stem().map(|stem| stem.to_string_lossy()[..23].to_owned()), path.as_os_str().len(), path.clone())
     });
     Ok(found)
 }
 
-/// Removes all backups of a folder but the newest `keep`, with what lies beside them; says which.
+/// Removes all backups of a folder except the newest `keep`, with their checksums and secrets. Returns the removed
+/// backups.
 ///
 /// # Errors
 /// Those of the file system.
@@ -87,8 +88,9 @@ pub fn rotate(folder: &Path, keep: usize) -> io::Result<Vec<PathBuf>> {
     Ok(backups)
 }
 
-/// Removes a backup and what lies beside it. The secrets go first, so that they are not left without their backup, and
-/// the checksum last, so that no backup is left without it.
+/// Removes a backup, its secrets and its checksum. Removes the secrets first, so that they never remain without a
+/// backup,
+/// and the checksum last, so that no backup remains without a checksum.
 ///
 /// # Errors
 /// Those of the file system.
@@ -102,24 +104,24 @@ pub fn remove(backup: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// The file with a backup's checksum, as `sha256sum -c` reads it.
+/// Returns the path of a backup's checksum file, in the format of `sha256sum -c`.
 pub fn checksum_of(backup: &Path) -> PathBuf {
     with_ending(backup, ".sha256")
 }
 
-/// The archive with the secrets of the installation a backup is of.
+/// Returns the path of the archive with the secrets of a backup's installation.
 pub fn secrets_of(backup: &Path) -> PathBuf {
     with_ending(backup, ".secrets.tar")
 }
 
-/// A file's path with something behind its name.
+/// Appends a suffix to a file's path.
 pub fn with_ending(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(ending);
     name.into()
 }
 
-/// Writes a backup's checksum beside it.
+/// Writes a backup's checksum file.
 ///
 /// # Errors
 /// Those of the file system.
@@ -128,7 +130,7 @@ pub fn write_checksum(backup: &Path, sha256: &str) -> io::Result<()> {
     write_private(&checksum_of(backup), format!("{sha256}  {name}\n").as_bytes())
 }
 
-/// The checksum that stands beside a backup, if one does.
+/// Returns the checksum of a backup from its checksum file, if there is one.
 ///
 /// # Errors
 /// Those of the file system.
@@ -140,7 +142,7 @@ pub fn read_checksum(backup: &Path) -> io::Result<Option<String>> {
     }
 }
 
-/// The SHA-256 of a file, in hexadecimal, and its length. `progress` is told the bytes read so far.
+/// Returns the SHA-256 of a file in hexadecimal and its length. Calls `progress` with the number of bytes read so far.
 ///
 /// # Errors
 /// Those of the file system.
@@ -158,7 +160,7 @@ pub fn measure(path: &Path, progress: &mut dyn FnMut(u64)) -> io::Result<(String
     }
 }
 
-/// Writes a file for its owner alone, whole or not at all.
+/// Writes a file that only its owner can read, completely or not at all.
 ///
 /// # Errors
 /// Those of the file system.
@@ -173,7 +175,7 @@ pub fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
         sync_folder(path)
     };
     write().inspect_err(|_| {
-        // The error that is reported is the first one.
+        // The first error is reported.
         let _ = fs::remove_file(&partial);
     })
 }
@@ -202,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn rotation_keeps_the_newest_and_touches_nothing_else() {
+    fn rotation_keeps_the_newest_and_other_files() {
         let folder = tempfile::tempdir().unwrap();
         let names = ["convoke-20260101-000000.db", "convoke-20260102-000000.db", "convoke-20260102-000000-2.db"];
         for name in names {
@@ -215,7 +217,7 @@ mod tests {
         assert!(!checksum_of(&removed[0]).exists());
         assert_eq!(rotate(folder.path(), 1).unwrap(), [folder.path().join(names[1])]);
         assert!(folder.path().join("other.db").exists());
-        // The removed one's name would be an older backup's.
+        // The name of the removed backup would sort before an existing one.
         assert_eq!(free_name(folder.path(), names[1]), "convoke-20260102-000000-3.db");
         assert_eq!(free_name(folder.path(), names[0]), names[0]);
         assert_eq!(rotate(folder.path(), 0).unwrap(), [] as [PathBuf; 0]);

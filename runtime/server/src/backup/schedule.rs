@@ -1,4 +1,4 @@
-//! The folder of backups by the settings, and the backups that a server makes by itself.
+//! The settings of backups and the schedule.
 
 use std::fs;
 use std::io;
@@ -15,15 +15,15 @@ use convoke_calls::runtime::Runtime;
 use convoke_core::clock::Millis;
 
 convoke_core::section! {
-    /// Backups that the server makes by itself, in the background. Each is checked before it has its name. A failure is a
-    /// line of the log at level ERROR, a finding of `convoke doctor`, and counted in `convoke_backup_failures_total`.
+    /// Scheduled backups, made in the background. Each is verified before it gets its name. A failure is logged at
+    /// level ERROR, is a finding of `convoke doctor`, and is counted in `convoke_backup_failures_total`.
     pub struct BackupSettings in "backup" {
-        /// Time between two backups, at least a minute. Without it the server makes none by itself.
+        /// Time between two backups, at least a minute. Without it, no backups are scheduled.
         #[schemars(with = "Option<String>", example = "24h")]
         pub every: Option<Every> = None,
-        /// Backups that stay in the folder; after each scheduled one, the server removes the oldest.
+        /// Number of backups to keep; after each scheduled backup, the server removes older ones.
         pub keep: usize = 7,
-        /// Folder of the backups, for example on another disk. Without it, they are in the folder backups of the data folder.
+        /// Folder of the backups, for example on another disk. The default is the folder backups in the data folder.
         #[schemars(example = "/mnt/backups")]
         pub dir: Option<PathBuf> = None,
     }
@@ -36,7 +36,7 @@ pub struct Every(Duration);
 impl Every {
     const MIN: Duration = Duration::from_secs(60);
 
-    /// The time.
+    /// Returns the time.
     pub fn duration(self) -> Duration {
         self.0
     }
@@ -53,18 +53,18 @@ impl<'de> Deserialize<'de> for Every {
     }
 }
 
-/// Pause before a scheduled backup that failed is tried again, unless backups are more frequent.
-const AGAIN: Duration = Duration::from_secs(10 * 60);
+/// Pause before a failed backup is retried, unless backups are more frequent.
+const RETRY: Duration = Duration::from_secs(10 * 60);
 
-/// Outcomes of the scheduled backups of this process.
+/// Results of the scheduled backups of this process.
 #[derive(Debug, Default)]
 pub struct Scheduled {
-    /// Backups that failed.
+    /// Number of failed backups.
     pub failures: AtomicU64,
     failed: Mutex<Option<Failed>>,
 }
 
-/// The last scheduled backup, which failed.
+/// The failure of a scheduled backup.
 #[derive(Clone, Debug)]
 pub struct Failed {
     /// Time of the failure.
@@ -74,27 +74,27 @@ pub struct Failed {
 }
 
 impl Scheduled {
-    /// The failure of the last scheduled backup, if it failed.
+    /// Returns the failure of the last scheduled backup, if it failed.
     pub fn failed(&self) -> Option<Failed> {
         self.failed.lock().clone()
     }
 
-    /// Notes the end of one.
+    /// Records the result of a scheduled backup.
     pub fn ended(&self, at: Millis, outcome: Result<(), String>) {
         let failed = outcome.err().map(|error| Failed { at, error });
         self.failures.fetch_add(u64::from(failed.is_some()), Relaxed);
         *self.failed.lock() = failed;
     }
 
-    /// Returns whether a backup is due, by when the newest one was made.
+    /// Returns true if a backup is due, given the time of the newest.
     pub fn is_due(&self, every: Every, newest: Option<Millis>, now: Millis) -> bool {
         let is_soon = |at: Millis, pause: Duration| now.since(at) < pause;
-        let waits = self.failed().is_some_and(|failed| is_soon(failed.at, every.0.min(AGAIN)));
+        let waits = self.failed().is_some_and(|failed| is_soon(failed.at, every.0.min(RETRY)));
         !waits && newest.is_none_or(|newest| !is_soon(newest, every.0))
     }
 }
 
-/// The folder of the backups of an installation, made where it is missing, for its owner alone.
+/// Returns the folder of backups. Creates it if it is missing, accessible only to its owner.
 ///
 /// # Errors
 /// Those of the file system.
@@ -105,7 +105,7 @@ pub fn folder(runtime: &Runtime) -> io::Result<PathBuf> {
     Ok(folder)
 }
 
-/// Returns the time at which the newest backup of a folder was made.
+/// Returns the time of the newest backup in a folder.
 ///
 /// # Errors
 /// Those of the file system.
@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_backup_is_due_when_the_newest_is_old_and_not_just_after_a_failure() {
+    fn backup_is_due_when_the_newest_is_old_and_no_failure_is_recent() {
         let every = Every(Duration::from_secs(3_600));
         let (scheduled, hour) = (Scheduled::default(), 3_600_000);
         assert!(scheduled.is_due(every, None, Millis(0)));
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn the_setting_is_a_time_of_a_minute_or_more() {
+    fn interval_is_at_least_a_minute() {
         let read = |text: &str| toml::from_str::<BackupSettings>(text).map_err(|error| error.to_string());
         assert_eq!(read("every = \"24h\"").unwrap().every.unwrap().duration(), Duration::from_secs(86_400));
         assert_eq!(read("").unwrap(), BackupSettings { every: None, keep: 7, dir: None });

@@ -1,8 +1,7 @@
-//! The secrets of an installation in a file of their own, for those who back them up on purpose.
+//! An optional archive of an installation's secrets beside a backup.
 //!
-//! A backup is the database alone: who holds it has the data, and none of the keys. What lies beside the database and
-//! is needed to go on elsewhere are the files of `secrets/` and the development issuer's key; settings and TLS files
-//! belong to the machine.
+//! A backup contains only the database, so it grants access to the data but contains no keys. A move to another machine
+//! also needs the files in `secrets/` and the development issuer's key. Settings and TLS files belong to the machine.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _};
@@ -12,12 +11,12 @@ use std::path::{Component, Path, PathBuf};
 use super::{with_ending, write_private};
 use crate::auth::development::KEY_FILE;
 
-/// The folder of secrets within the data folder.
+/// The name of the folder of secrets in the data folder.
 pub const FOLDER: &str = "secrets";
-/// Bytes of one secret: more than any key has.
+/// Largest secret in an archive: larger than any key.
 const BYTES_MAX: u64 = 1024 * 1024;
 
-/// The files of an installation that are secrets, within its data folder.
+/// Returns the secret files of an installation, relative to its data folder.
 ///
 /// # Errors
 /// Those of the file system.
@@ -42,7 +41,7 @@ pub fn files(data: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// Packs the secrets of an installation into a tar file for its owner alone; says how many there are.
+/// Packs the secrets of an installation into a tar file that only its owner can read. Returns their number.
 ///
 /// # Errors
 /// Those of the file system.
@@ -60,21 +59,21 @@ pub fn pack(data: &Path, to: &Path) -> io::Result<usize> {
     Ok(files.len())
 }
 
-/// What became of one secret.
+/// The result of unpacking one secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unpacked {
-    /// It was there already, the same.
+    /// The same file existed.
     Same(PathBuf),
-    /// It is there now.
+    /// The file was added.
     Added(PathBuf),
-    /// It is there now; the other one is kept in this file.
+    /// The file was replaced. The second path is the previous file.
     Replaced(PathBuf, PathBuf),
 }
 
-/// Puts packed secrets back; one that is there and differs is kept under a name with `mark` behind it.
+/// Restores packed secrets. A different existing file is renamed with the suffix `mark`.
 ///
 /// # Errors
-/// Those of the file system; a file that is none of [`pack`]'s, before anything is written.
+/// Those of the file system; a file that [`pack`] did not write, before anything is written.
 pub fn unpack(from: &Path, data: &Path, mark: &str) -> io::Result<Vec<Unpacked>> {
     let mut secrets = Vec::new();
     for entry in tar::Archive::new(File::open(from)?).entries()? {
@@ -87,7 +86,7 @@ pub fn unpack(from: &Path, data: &Path, mark: &str) -> io::Result<Vec<Unpacked>>
             _ => false,
         };
         if !fits || entry.size() > BYTES_MAX || !entry.header().entry_type().is_file() {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, format!("{} is no secret", path.display())));
+            return Err(io::Error::new(io::ErrorKind::InvalidData, format!("{} is not a secret", path.display())));
         }
         let mut bytes = Vec::new();
         entry.take(BYTES_MAX).read_to_end(&mut bytes)?;
@@ -119,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn secrets_go_into_one_private_file_and_come_back_beside_what_differs() {
+    fn packed_secrets_are_restored_and_different_files_are_renamed() {
         let (one, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         fs::create_dir(one.path().join(FOLDER)).unwrap();
         for (name, text) in [("secrets/A", "a"), ("secrets/B", "b"), (KEY_FILE, "k"), ("convoke.db", "no secret")] {
@@ -148,14 +147,14 @@ mod tests {
     }
 
     #[test]
-    fn a_file_with_other_paths_writes_nothing() {
+    fn archive_with_other_paths_is_rejected() {
         let folder = tempfile::tempdir().unwrap();
         for path in ["secrets/../../x", "convoke.db", "secrets/a/b"] {
             let mut archive = tar::Builder::new(Vec::new());
             let mut header = tar::Header::new_gnu();
             header.set_size(1);
             header.set_mode(0o600);
-            // `set_path` refuses what climbs; somebody else's tool does not.
+            // `set_path` rejects `..`; other tools do not.
             header.as_gnu_mut().unwrap().name[..path.len()].copy_from_slice(path.as_bytes());
             header.set_cksum();
             archive.append(&header, &b"x"[..]).unwrap();

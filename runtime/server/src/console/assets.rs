@@ -1,4 +1,4 @@
-//! The files of the console's pages, as they lie in this program.
+//! The files of the console, embedded in the program.
 
 use std::sync::OnceLock;
 
@@ -7,7 +7,7 @@ use hyper::header::{CONTENT_SECURITY_POLICY, HeaderName, HeaderValue};
 use crate::page::{self, Content, File, Page};
 use convoke_http::{Incoming, Reply};
 
-/// The files, each made ready when it is first asked for.
+/// The files, each compressed at the first request.
 #[derive(Default)]
 pub struct Assets {
     pages: [OnceLock<Page>; FILES.len()],
@@ -27,7 +27,7 @@ macro_rules! files {
     };
 }
 
-/// The page first: it answers every address that is no file's.
+/// The page is first: it is served for every path that is not a file.
 static FILES: [File; 31] = files! {
     "index.html" HTML Plain include_str;
     "app.css" CSS Plain include_str;
@@ -62,12 +62,12 @@ static FILES: [File; 31] = files! {
     "vendor/uPlot.css" CSS Plain include_str;
 };
 
-/// What stands before the name of a file in its path.
+/// The prefix of the paths of files.
 const FILES_AT: &str = "assets/";
-/// The ending of a file that is compressed here; its path has none.
+/// The suffix of embedded compressed files. Their paths do not have it.
 const COMPRESSED: &str = ".gz";
 
-/// What the pages may do: run their own files and ask this server. Nothing that stands in a page itself is run.
+/// The policy of the page: it may load its own files and call this server. Inline scripts and styles are blocked.
 const PAGE_POLICY: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \
      base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -76,18 +76,18 @@ const OPENER_POLICY: HeaderName = HeaderName::from_static("cross-origin-opener-p
 const RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
 
 impl Assets {
-    /// What is below the console's address: a file, or the page, which reads in its own address what to show.
+    /// Returns a file, or the page, whose scripts select the view by the path.
     pub fn reply<E>(&self, path: &str, request: &Incoming<E>) -> Reply {
-        let place = match path.strip_prefix(FILES_AT) {
+        let position = match path.strip_prefix(FILES_AT) {
             None => 0,
             Some(name) => match FILES.iter().position(|file| file.name.trim_end_matches(COMPRESSED) == name) {
                 None => return page::none(),
-                Some(place) => place,
+                Some(position) => position,
             },
         };
-        let mut reply = self.pages[place].get_or_init(|| FILES[place].page()).reply(request);
+        let mut reply = self.pages[position].get_or_init(|| FILES[position].page()).reply(request);
         reply.fields.push((RESOURCE_POLICY, const { HeaderValue::from_static("same-origin") }));
-        if place == 0 {
+        if position == 0 {
             reply.fields.push((CONTENT_SECURITY_POLICY, PAGE_POLICY));
             reply.fields.push((OPENER_POLICY, const { HeaderValue::from_static("same-origin") }));
         }

@@ -1,8 +1,10 @@
-//! Which requests of browsers are let in: those that name this server as their host, and, for what changes something,
-//! those of its own pages.
+//! The checks of requests from browsers: the host must be this server, and a request that changes data must come from
+//! its
+//! own pages.
 //!
-//! The host keeps out pages whose name was made to point here (DNS rebinding), the origin those that send a form or a
-//! script's request from elsewhere. Both are compared as a whole.
+//! The host check blocks DNS rebinding. The origin check blocks forms and scripts of other sites (CSRF). Both compare
+//! the
+//! whole value.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -11,12 +13,12 @@ use hyper::Method;
 use convoke_http::{Browser, Origin};
 
 const HOST: &str = "The Host of the request is not a host of this console; add it with --console-host";
-const ORIGIN: &str = "The Origin of the request is not this console: only its own pages can change something";
+const ORIGIN: &str = "The Origin of the request is not this console: only its own pages can change data";
 
-/// Whether a request is let in.
+/// Checks host and origin of a request.
 ///
 /// # Errors
-/// Why not.
+/// The reason of the rejection.
 pub(super) fn check(browser: &Browser, method: &Method, hosts: &[String]) -> Result<(), &'static str> {
     let host = browser.host.as_deref().ok_or(HOST)?;
     let scheme = if browser.is_secure { "https" } else { "http" };
@@ -34,7 +36,7 @@ pub(super) fn check(browser: &Browser, method: &Method, hosts: &[String]) -> Res
     if origin == Some(own) { Ok(()) } else { Err(ORIGIN) }
 }
 
-/// A name that no other machine can have, with any port: tunnels have ports of their own.
+/// Returns true if the host is a loopback name, with any port: a tunnel may use another port than the server.
 fn names_loopback(host: &str) -> bool {
     let name = match host.rsplit_once(':') {
         Some((name, port)) if !port.is_empty() && port.bytes().all(|digit| digit.is_ascii_digit()) => name,
@@ -43,7 +45,7 @@ fn names_loopback(host: &str) -> bool {
     matches!(name, "localhost" | "127.0.0.1" | "[::1]")
 }
 
-/// The address that the connection was made to, as browsers write it.
+/// Returns true if the host is the local address of the connection, in the form of browsers.
 fn is_own_address(host: &str, local: SocketAddr) -> bool {
     let address = match local.ip().to_canonical() {
         IpAddr::V4(address) => address.to_string(),
@@ -72,9 +74,9 @@ mod tests {
     }
 
     #[test]
-    fn the_host_is_an_own_address_a_loopback_name_or_one_that_was_allowed() {
+    fn host_is_local_address_loopback_name_or_allowed() {
         let hosts = ["console.example.com".to_owned()];
-        for (host, is_let_in) in [
+        for (host, is_accepted) in [
             ("10.0.0.7:3210", true),
             ("10.0.0.7", false),
             ("10.0.0.7:80", false),
@@ -93,14 +95,14 @@ mod tests {
             ("evil.example.com", false),
         ] {
             let checked = check(&browser(host, None), &Method::GET, &hosts);
-            assert_eq!(checked.is_ok(), is_let_in, "{host}");
+            assert_eq!(checked.is_ok(), is_accepted, "{host}");
         }
         let two_hosts = Browser { host: None, ..browser("localhost", None) };
         assert_eq!(check(&two_hosts, &Method::GET, &hosts), Err(HOST));
     }
 
     #[test]
-    fn a_default_port_may_be_written_or_not() {
+    fn default_port_is_optional() {
         let hosts = ["console.example.com".to_owned()];
         for host in ["console.example.com", "console.example.com:443"] {
             let browser = Browser { is_secure: true, ..browser(host, Some("https://console.example.com")) };
@@ -109,9 +111,9 @@ mod tests {
     }
 
     #[test]
-    fn what_changes_something_comes_from_exactly_this_origin() {
+    fn change_needs_exactly_this_origin() {
         let host = "localhost:3210";
-        for (origin, is_secure, is_let_in) in [
+        for (origin, is_secure, is_accepted) in [
             (Some("http://localhost:3210"), false, true),
             (Some("https://localhost:3210"), true, true),
             (Some("https://localhost:3210"), false, false),
@@ -124,7 +126,7 @@ mod tests {
         ] {
             let browser = Browser { is_secure, ..browser(host, origin) };
             for method in [Method::POST, Method::PATCH, Method::DELETE] {
-                assert_eq!(check(&browser, &method, &[]).is_ok(), is_let_in, "{origin:?}");
+                assert_eq!(check(&browser, &method, &[]).is_ok(), is_accepted, "{origin:?}");
             }
             assert!(check(&browser, &Method::GET, &[]).is_ok());
         }

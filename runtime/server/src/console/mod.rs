@@ -1,8 +1,8 @@
-//! The console: pages for whoever operates and develops, in this program, for a browser.
+//! The console: web pages for operators and developers, embedded in the program.
 //!
-//! A page asks the same admin handlers and functions as everybody else; what is here is only who may ask from a page. In
-//! reading order: which requests are let in at all (`door`), who logged in (`sessions`), and the files that the pages
-//! are made of (`assets`, with `app/` and `vendor/`).
+//! The pages call the same admin handlers and functions as other clients. This module adds their authentication. In
+//! reading order: the checks of host and origin (`door`), the sessions (`sessions`), and the files of the pages
+//! (`assets`, with `app/` and `vendor/`).
 
 mod assets;
 mod door;
@@ -18,44 +18,44 @@ use convoke_core::error::{Code, Error, Result};
 use convoke_http::{Audience, Browser};
 use hyper::Method;
 
-/// Where the console is served, and by which names.
+/// The listeners and hosts of the console.
 #[derive(Clone, Debug, Default)]
 pub struct ConsoleOptions {
-    /// Also where calls are served, beside the ops listener.
+    /// True if the main listener serves the console in addition to the ops listener.
     pub on_main: bool,
-    /// Hosts by which it is asked beside its own addresses and this machine's names, as browsers write them.
+    /// Additional accepted values of `Host`, besides the server's own addresses and loopback names.
     pub hosts: Vec<String>,
 }
 
 /// The console of a server.
 pub struct Console {
     options: ConsoleOptions,
-    /// Where it is served, once it is.
+    /// The address of its listener, once it is served.
     address: OnceLock<String>,
     sessions: Sessions,
     assets: Assets,
 }
 
 impl Console {
-    /// A console that nobody has logged in to.
+    /// Creates a console without sessions.
     pub fn new(options: ConsoleOptions, clock: Arc<dyn Clock>) -> Self {
         Self { options, address: OnceLock::new(), sessions: Sessions::new(clock), assets: Assets::default() }
     }
 
-    /// By which listeners it is served.
+    /// Returns the audience of the console's routes.
     pub fn audience(&self) -> Audience {
         if self.options.on_main { Audience::Everybody } else { Audience::Operators }
     }
 
-    /// Where it is served from now on: `http://127.0.0.1:3211`.
+    /// Sets the address of its listener, for example `http://127.0.0.1:3211`.
     pub fn serve_at(&self, address: String) {
         let _ = self.address.set(address);
     }
 
-    /// The address of its pages.
+    /// Returns the URL of its pages.
     ///
     /// # Errors
-    /// `FAILED_PRECONDITION`: it is not served.
+    /// `FAILED_PRECONDITION`: the console is not served.
     pub fn url(&self) -> Result<String> {
         let address = self.address.get().map(|address| format!("{address}/console"));
         address.ok_or_else(|| {
@@ -65,25 +65,25 @@ impl Console {
         })
     }
 
-    /// Who logged in.
+    /// Returns the sessions.
     pub fn sessions(&self) -> &Sessions {
         &self.sessions
     }
 
-    /// The files of the pages.
+    /// Returns the files of the pages.
     pub fn assets(&self) -> &Assets {
         &self.assets
     }
 
-    /// Lets in what a browser may ask of the console: see `door.rs`.
+    /// Checks host and origin of a browser's request: see `door.rs`.
     ///
     /// # Errors
-    /// `BAD_REQUEST` with the rule that it breaks.
+    /// `BAD_REQUEST` with the violated rule.
     pub fn admit(&self, browser: &Browser, method: &Method) -> Result<()> {
         door::check(browser, method, &self.options.hosts).map_err(|why| Error::new(Code::BadRequest, why))
     }
 
-    /// Refuses what others on the way could read, such as a login over plain HTTP from another machine.
+    /// Rejects requests that could be intercepted: plain HTTP from another machine.
     ///
     /// # Errors
     /// `BAD_REQUEST`.

@@ -1,7 +1,8 @@
-//! Sessions of the console: codes that open one once, sessions with two secrets each, and tickets for downloads.
+//! Sessions of the console: one-time codes that open a session, sessions with two secrets each, and tickets for
+//! downloads.
 //!
 //! Codes and tickets are in memory and end with the process. Sessions are also rows, so that they survive a restart and
-//! hold at every node. A secret is never stored, only its SHA-256. A session needs its cookie and the secret that the
+//! are valid at every node. Only the SHA-256 of a secret is stored. A session needs its cookie and the secret that the
 //! page sends in a header: browsers share cookies between all ports of a host, and send them with requests that other
 //! sites cause.
 
@@ -21,19 +22,19 @@ use convoke_core::clock::{Clock, Millis};
 use convoke_core::error::{Code, Error, Result};
 use convoke_store::{Database, Doc};
 
-/// Life of a code.
+/// Lifetime of a code.
 const CODE_LIFE: Duration = Duration::from_secs(60);
-/// Life of a session.
+/// Lifetime of a session.
 pub const SESSION_LIFE: Duration = Duration::from_secs(8 * 60 * 60);
-/// Life of a ticket.
+/// Lifetime of a ticket.
 const TICKET_LIFE: Duration = Duration::from_secs(60);
 /// Time for which an ended session is stored, so that a page can say why it ended.
 const ENDED_KEPT: Duration = Duration::from_secs(7 * 24 * 60 * 60);
-/// Bounds of open codes, of sessions, and of the tickets of a session; the oldest is dropped.
+/// Limits of open codes, of sessions, and of the tickets per session. At a limit, the oldest is evicted.
 const CODES_MAX: usize = 64;
 const SESSIONS_MAX: usize = 256;
 const TICKETS_MAX: usize = 16;
-/// Time for which repeated requests of a page are one entry in the record, and the distinct requests of a session.
+/// Time in which repeated requests of a page are recorded only once, and the limit of distinct requests per session.
 const LOOK_LIFE: Duration = Duration::from_secs(10 * 60);
 const LOOKS_MAX: usize = 256;
 
@@ -57,13 +58,13 @@ pub(super) struct ConsoleSession {
     pub cookie: String,
     /// SHA-256 of the page's secret, in base64url.
     pub secret: String,
-    /// The deploy key that logged in; none for the operator.
+    /// The deploy key that logged in; `None` for the operator.
     pub key: Option<String>,
-    /// What the key has proved.
+    /// The proof of the deploy key.
     pub proof: Option<SessionProof>,
-    /// When it expires.
+    /// Expiry.
     pub ends_at: Millis,
-    /// When it was logged out.
+    /// Time of the logout.
     pub logged_out_at: Option<Millis>,
 }
 
@@ -78,7 +79,7 @@ pub(super) struct SessionProof {
 }
 
 impl ConsoleSession {
-    /// The session of the row; `None` if this program cannot read it.
+    /// Converts the row into a session; `None` for an invalid row.
     fn session(&self) -> Option<Session> {
         let hash = |text: &str| URL_SAFE_NO_PAD.decode(text).ok()?.try_into().ok();
         let holder = match (&self.key, &self.proof) {
@@ -106,22 +107,22 @@ impl ConsoleSession {
     }
 }
 
-/// The reason for which a request has no session. `Display` is for the page.
+/// The reason why a request has no session. `Display` is for the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoSession {
-    /// The browser sends no cookie: it never had one, or dropped it at its end.
+    /// The browser sends no cookie: it never had one, or the cookie expired.
     #[error("This browser is not logged in, or its session of 8 hours has expired")]
     NoCookie,
     /// The page's secret is missing or belongs to another session.
     #[error("This page is not logged in")]
     WrongSecret,
-    /// The 8 hours are over.
+    /// The session is older than 8 hours.
     #[error("The session has expired after 8 hours")]
     Expired,
-    /// Somewhere, Log out was pressed.
+    /// The session was logged out, possibly in another tab or at another node.
     #[error("The session was logged out")]
     LoggedOut,
-    /// There is no such row.
+    /// The session has no row.
     #[error(
         "The server does not know the session: the data folder is another one or was restored, or newer sessions took its place"
     )]
@@ -134,7 +135,7 @@ impl From<NoSession> for Error {
     }
 }
 
-/// The secrets of a new session. They are sent to the browser once.
+/// The secrets of a new session, which are sent to the browser once.
 #[derive(Debug)]
 pub struct Opened {
     /// The value of the cookie.
@@ -160,10 +161,10 @@ struct Session {
     holder: Holder,
     secret: Hash,
     ends_at: Millis,
-    /// The store did not take the row, so memory alone knows the session.
+    /// True if the row could not be written, so the session exists only in memory.
     is_unstored: bool,
     tickets: HashMap<Hash, (String, Duration)>,
-    /// Requests that need no further entry in the record until this time.
+    /// Hashes of recent requests, each with the time until which it is not recorded again.
     looked_at: HashMap<Hash, Duration>,
 }
 
@@ -173,7 +174,7 @@ impl Session {
         Self { holder, secret, ends_at, is_unstored: false, tickets, looked_at }
     }
 
-    fn judge(&self, secret: &[u8], now: Millis) -> std::result::Result<(Holder, Duration), NoSession> {
+    fn check(&self, secret: &[u8], now: Millis) -> std::result::Result<(Holder, Duration), NoSession> {
         let fits: bool = self.secret.ct_eq(&Sha256::digest(secret)[..]).into();
         match (fits, now < self.ends_at) {
             (false, _) => Err(NoSession::WrongSecret),
@@ -201,13 +202,13 @@ impl Sessions {
         Ok(code)
     }
 
-    /// Returns the holder for whom a code was made, and removes the code.
+    /// Removes a code and returns its holder.
     pub fn redeem(&self, code: &str) -> Option<Holder> {
         let (holder, until) = self.state.lock().codes.remove(&hash(code))?;
         (self.clock.monotonic() < until).then_some(holder)
     }
 
-    /// Opens a session. If the store does not take it, the session ends with the process.
+    /// Opens a session. If its row cannot be written, the session ends with the process.
     ///
     /// # Errors
     /// `INTERNAL`: the system has no random bytes.
@@ -228,15 +229,15 @@ impl Sessions {
             Ok(db.insert(row.clone()).map(|_| ())?)
         });
         if let Err(error) = store.await {
-            tracing::warn!("a session of the console is not stored, it ends with the process: {}", error.chain());
+            tracing::warn!("a session of the console cannot be stored and ends with the process: {}", error.chain());
             session.is_unstored = true;
         }
-        self.remember(cookie, session);
+        self.cache(cookie, session);
         Ok(opened)
     }
 
-    /// Adds a session to the memory, and drops the oldest if there are too many.
-    fn remember(&self, cookie: Hash, session: Session) {
+    /// Adds a session to the cache. Removes expired sessions, and the oldest if there are too many.
+    fn cache(&self, cookie: Hash, session: Session) {
         let (now, sessions) = (self.clock.now(), &mut self.state.lock().sessions);
         sessions.retain(|_, one| now < one.ends_at);
         if sessions.len() >= SESSIONS_MAX
@@ -247,11 +248,11 @@ impl Sessions {
         sessions.insert(cookie, session);
     }
 
-    /// Returns the holder of the session with this cookie and secret, and the time that is left. The row decides, because
-    /// another node may have ended the session. If the store cannot be read, the memory decides.
+    /// Returns the holder of the session with this cookie and secret, and the remaining time. The row is authoritative,
+    /// because another node may have ended the session. If the store cannot be read, the cached session counts.
     ///
     /// # Errors
-    /// The reason for which there is no session.
+    /// The reason why there is no session.
     pub async fn holder(
         &self,
         database: &Database,
@@ -266,21 +267,22 @@ impl Sessions {
             (Some(Some(row)), _) if row.logged_out_at.is_some() => Err(NoSession::LoggedOut),
             (Some(Some(row)), known) => row.session().ok_or(NoSession::Unknown).inspect(|session| {
                 if known.is_none() {
-                    self.remember(cookie, session.clone());
+                    self.cache(cookie, session.clone());
                 }
             }),
             (None, Some(session)) => Ok(session),
             (Some(None), _) | (None, None) => Err(NoSession::Unknown),
         };
-        let judged = session.and_then(|session| session.judge(secret, self.clock.now()));
-        if matches!(judged, Err(NoSession::LoggedOut | NoSession::Unknown | NoSession::Expired)) {
+        let checked = session.and_then(|session| session.check(secret, self.clock.now()));
+        if matches!(checked, Err(NoSession::LoggedOut | NoSession::Unknown | NoSession::Expired)) {
             self.state.lock().sessions.remove(&cookie);
         }
-        judged
+        checked
     }
 
-    /// Returns true if a session sends this request for the first time in a while. Pages repeat the same requests every
-    /// few seconds, which would fill the record.
+    /// Returns true if the request must be recorded, because the session has not sent it recently. Pages repeat the
+    /// same
+    /// requests every few seconds, which would fill the record.
     pub fn is_news(&self, cookie: &str, what: &str) -> bool {
         let now = self.clock.monotonic();
         let mut state = self.state.lock();
@@ -297,7 +299,7 @@ impl Sessions {
     /// Ends a session at every node.
     ///
     /// # Errors
-    /// A failure of the store; then the session is still open.
+    /// A failure of the store. The session is still open.
     pub async fn end(&self, database: &Database, cookie: &str) -> Result<()> {
         let (cookie, now) = (hash(cookie), self.clock.now());
         let is_unstored = self.state.lock().sessions.get(&cookie).is_some_and(|session| session.is_unstored);
@@ -315,7 +317,7 @@ impl Sessions {
         Ok(())
     }
 
-    /// Returns a ticket with which the browser itself fetches a download: it cannot send the page's secret.
+    /// Returns a ticket for a download. The browser itself fetches it and cannot send the page's secret.
     ///
     /// # Errors
     /// `INTERNAL`: the system has no random bytes.
@@ -329,7 +331,7 @@ impl Sessions {
         Ok(ticket)
     }
 
-    /// Returns the session's holder and the path of a ticket, and removes the ticket.
+    /// Removes a ticket and returns the session's holder and the path.
     pub fn fetch(&self, cookie: &str, ticket: &str) -> Option<(Holder, String)> {
         let now = self.clock.monotonic();
         let mut state = self.state.lock();
@@ -340,13 +342,13 @@ impl Sessions {
     }
 }
 
-/// The row of a session, if there is one.
+/// Returns the row of a session, if there is one.
 async fn find(database: &Database, cookie: Hash) -> Result<Option<Doc<ConsoleSession>>> {
     let cookie = URL_SAFE_NO_PAD.encode(cookie);
     database.read_admin(move |db| Ok(db.query(ConsoleSession::by_cookie).eq(cookie.as_str()).unique()?)).await
 }
 
-/// 32 random bytes in base64url.
+/// Returns 32 random bytes in base64url.
 fn random() -> Result<String> {
     let mut bytes = [0; 32];
     getrandom::fill(&mut bytes).map_err(Error::internal)?;
@@ -357,13 +359,13 @@ fn hash(text: &str) -> Hash {
     Sha256::digest(text).into()
 }
 
-/// Drops expired entries, and the one that expires first if there is still no room.
-fn make_room<T>(held: &mut HashMap<Hash, T>, max: usize, now: Duration, until: impl Fn(&T) -> Duration) {
-    held.retain(|_, one| now < until(one));
-    if held.len() >= max
-        && let Some(first) = held.iter().min_by_key(|(_, one)| until(one)).map(|(hash, _)| *hash)
+/// Evicts expired entries and, if the map is still full, the entry that expires first.
+fn make_room<T>(entries: &mut HashMap<Hash, T>, max: usize, now: Duration, until: impl Fn(&T) -> Duration) {
+    entries.retain(|_, one| now < until(one));
+    if entries.len() >= max
+        && let Some(first) = entries.iter().min_by_key(|(_, one)| until(one)).map(|(hash, _)| *hash)
     {
-        held.remove(&first);
+        entries.remove(&first);
     }
 }
 
@@ -372,15 +374,15 @@ mod tests {
     use super::*;
 
     #[derive(Default)]
-    struct Moved(Mutex<Duration>);
+    struct ManualClock(Mutex<Duration>);
 
-    impl Moved {
+    impl ManualClock {
         fn advance(&self, by: Duration) {
             *self.0.lock() += by;
         }
     }
 
-    impl Clock for Moved {
+    impl Clock for ManualClock {
         fn now(&self) -> Millis {
             Millis(0) + *self.0.lock()
         }
@@ -389,8 +391,8 @@ mod tests {
         }
     }
 
-    fn sessions() -> (Arc<Moved>, Sessions) {
-        let clock = Arc::<Moved>::default();
+    fn sessions() -> (Arc<ManualClock>, Sessions) {
+        let clock = Arc::<ManualClock>::default();
         (clock.clone(), Sessions::new(clock))
     }
 
@@ -400,22 +402,22 @@ mod tests {
         let code = sessions.code(Holder::Operator).unwrap();
         assert_eq!(sessions.redeem("other"), None);
         assert_eq!(sessions.redeem(&code), Some(Holder::Operator));
-        assert_eq!(sessions.redeem(&code), None, "it is spent");
+        assert_eq!(sessions.redeem(&code), None, "a code is valid once");
         let late = sessions.code(Holder::Operator).unwrap();
         clock.advance(CODE_LIFE);
         assert_eq!(sessions.redeem(&late), None);
     }
 
-    /// Remembers a session as `open` does, without a store; returns its cookie.
+    /// Opens a session without a store and returns its cookie.
     fn opened(sessions: &Sessions) -> String {
         let cookie = random().unwrap();
         let session = Session::new(Holder::Operator, hash("secret"), sessions.clock.now() + SESSION_LIFE);
-        sessions.remember(hash(&cookie), session);
+        sessions.cache(hash(&cookie), session);
         cookie
     }
 
     #[test]
-    fn a_ticket_fetches_once_soon_and_for_its_own_session() {
+    fn ticket_is_valid_once_and_for_its_own_session() {
         let (clock, sessions) = sessions();
         let (one, other) = (opened(&sessions), opened(&sessions));
         let ticket = sessions.ticket(&one, "backup/a".to_owned()).unwrap();
@@ -428,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn sessions_and_codes_are_bounded_and_the_oldest_are_dropped() {
+    fn sessions_and_codes_are_bounded() {
         let (clock, sessions) = sessions();
         let first = opened(&sessions);
         for _ in 0..SESSIONS_MAX {

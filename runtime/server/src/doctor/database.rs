@@ -1,4 +1,4 @@
-//! The database from within: whole, of this program's schema, its clock and its scheduled work.
+//! The checks of the database: integrity, schema, ids and jobs.
 
 use super::finding::Finding;
 use crate::archive::space::human;
@@ -8,12 +8,13 @@ use convoke_store::{
     NamedStat, OfflineDatabase, OfflineError, OpenError, Plan, StoreError, Table as _, TableDef, Thoroughness,
 };
 
-/// Free pages that are worth a word.
+/// Free space in the database above which a warning is possible.
 const FREE_BYTES: u64 = 64 * 1024 * 1024;
-/// How far the newest id may be ahead of the clock: it is made a little earlier when a clock is set back.
+/// Tolerated time by which the newest id may be ahead of the clock. A small difference is normal after a clock is set
+/// back.
 const AHEAD_MS: i64 = 5_000;
 
-/// Looks through a database that nobody serves, or a copy.
+/// Checks a database that no server uses, or a copy.
 pub fn look(
     file: &dyn OfflineDatabase,
     tables: &[&'static TableDef],
@@ -35,7 +36,7 @@ fn failed(subject: &str, error: &OfflineError) -> Finding {
     Finding::problem(subject, error.to_string(), advice_on(error))
 }
 
-/// What to do about a database that cannot be looked at.
+/// Returns the advice for a database that cannot be checked.
 pub fn advice_on(error: &OfflineError) -> &'static str {
     match error {
         OfflineError::Store(StoreError::Disk(_)) | OfflineError::Open(OpenError::Disk(_)) => DISK,
@@ -44,15 +45,15 @@ pub fn advice_on(error: &OfflineError) -> &'static str {
     }
 }
 
-const DISK: &str = "it is the disk that failed, and the database may be whole: see the kernel's log (`dmesg`), copy the data \
-                    folder to a sound disk, and restore a backup only if that copy is damaged";
+const DISK: &str = "the disk failed, and the database may be intact: see the kernel's log (`dmesg`), copy the data \
+                    folder to a healthy disk, and restore a backup only if that copy is damaged";
 
-/// What to do about a database on a server that does not answer.
-pub const UNREACHABLE: &str = "see whether the database server runs and can be reached from here, its log, and the address and \
+/// The advice for a database server that does not respond.
+pub const UNREACHABLE: &str = "check whether the database server runs and is reachable from here, its log, and the address and \
                                the password in the settings: `convoke config show`";
 
-const RESTORE: &str = "stop the server, keep the data folder as it is, and put the last good backup back: \
-                       `convoke restore FILE` keeps the present database under another name";
+const RESTORE: &str = "stop the server, keep the data folder unchanged, and restore the last good backup: \
+                       `convoke restore FILE` keeps the current database under another name";
 
 fn engine(file: &dyn OfflineDatabase) -> Result<Finding, OfflineError> {
     Ok(Finding::ok("engine", file.description()?))
@@ -62,13 +63,13 @@ fn integrity(file: &dyn OfflineDatabase, thoroughness: Thoroughness) -> Result<F
     if let Some(tool) = file.checked_by() {
         return Ok(Finding::ok(
             "integrity",
-            format!("not looked at from here: `{tool}` on the server checks pages and indexes"),
+            format!("not checked from here: run `{tool}` on the server to check pages and indexes"),
         ));
     }
     let found = file.check(thoroughness)?;
     let what = match thoroughness {
-        Thoroughness::Quick => "every page was read (--full also holds indexes against rows)",
-        Thoroughness::Full => "every page and every index is as it should be",
+        Thoroughness::Quick => "every page was read (--full also compares indexes with rows)",
+        Thoroughness::Full => "every page and every index is valid",
     };
     Ok(match found.split_first() {
         None => Finding::ok("integrity", what),
@@ -84,12 +85,12 @@ fn schema(file: &dyn OfflineDatabase, tables: &[&'static TableDef]) -> Result<Fi
     Ok(if !schema.refused.is_empty() {
         Finding::problem(
             "schema",
-            format!("it does not fit this program: {}", schema.refused.join("; ")),
-            "the server serves the operator only until the named migration has run: `convoke migrate`; or start the \
-             program that fits",
+            format!("it does not match this program: {}", schema.refused.join("; ")),
+            "the server serves only the operator until the named migration has run: `convoke migrate`; or start the \
+             program that matches",
         )
     } else if schema.pending.is_empty() {
-        Finding::ok("schema", format!("version {} (since {applied}) is that of this program", schema.version))
+        Finding::ok("schema", format!("version {} (since {applied}) matches this program", schema.version))
     } else {
         let pending = schema.pending.len();
         Finding::ok(
@@ -99,7 +100,7 @@ fn schema(file: &dyn OfflineDatabase, tables: &[&'static TableDef]) -> Result<Fi
     })
 }
 
-/// Where the engine keeps rows in pages of a file.
+/// Checks the free pages of an engine that stores rows in pages of a file.
 fn pages(file: &dyn OfflineDatabase) -> Result<Option<Finding>, OfflineError> {
     let stats = file.stats()?;
     let stat = |name| NamedStat::find(&stats, name);
@@ -112,7 +113,7 @@ fn pages(file: &dyn OfflineDatabase) -> Result<Option<Finding>, OfflineError> {
         Finding::warning(
             "pages",
             says,
-            "they are used again; to give them back: `convoke export` and `convoke import --replace`",
+            "they will be reused; to shrink the file: `convoke export` and `convoke import --replace`",
         )
     } else {
         Finding::ok("pages", says)
@@ -126,7 +127,7 @@ fn clock(file: &dyn OfflineDatabase, now: Millis) -> Result<Finding, OfflineErro
         Finding::warning(
             "ids",
             format!("the newest id is {} ms ahead of this machine's clock", ahead),
-            "the clock was set back, or is behind: compare `timedatectl`; ids go on behind the newest one",
+            "the clock was set back or is slow: see `timedatectl`; new ids continue after the newest",
         )
     } else {
         Finding::ok("ids", "the newest id is not ahead of this machine's clock")
@@ -139,12 +140,12 @@ fn jobs(file: &dyn OfflineDatabase) -> Finding {
     let mut plan = Plan::new(Job::DEF, index);
     plan.eq = index.map_or_else(Vec::new, |_| vec![JobState::Failed.to_value()]);
     match file.reader().count(&plan) {
-        Ok(0) => Finding::ok("jobs", "none has failed for good"),
+        Ok(0) => Finding::ok("jobs", "none has failed permanently"),
         Ok(failed) => Finding::warning(
             "jobs",
-            format!("{failed} failed for good"),
-            "see why, then run them again or let them go: `convoke jobs`",
+            format!("{failed} failed permanently"),
+            "see the reasons, then retry or cancel them: `convoke jobs`",
         ),
-        Err(error) => Finding::warning("jobs", error.to_string(), "see the findings about schema and integrity"),
+        Err(error) => Finding::warning("jobs", error.to_string(), "see the findings on schema and integrity"),
     }
 }

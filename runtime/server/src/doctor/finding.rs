@@ -1,18 +1,18 @@
-//! One thing that was looked at, how it is, and what to do about it.
+//! A finding: a check, its result, and advice.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// How something is.
+/// The result of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
-    /// As it should be.
+    /// No problem.
     Ok,
-    /// It works, and will not always, or not for everybody.
+    /// It works now, but may fail later or for some users.
     Warning,
-    /// Something does not work.
+    /// It does not work.
     Problem,
 }
 
@@ -26,32 +26,32 @@ impl fmt::Display for State {
     }
 }
 
-/// One thing that was looked at.
+/// A finding.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
-    /// What it is about, in one word.
+    /// The subject, in one word.
     pub subject: String,
-    /// How it is.
+    /// The result.
     pub state: State,
-    /// What was found.
+    /// The finding, in words.
     pub says: String,
-    /// What to do about it.
+    /// The advice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub advice: Option<String>,
 }
 
 impl Finding {
-    /// It is as it should be.
+    /// Creates a finding without a problem.
     pub fn ok(subject: &str, says: impl Into<String>) -> Self {
         Self { subject: subject.to_owned(), state: State::Ok, says: says.into(), advice: None }
     }
 
-    /// It works for now.
+    /// Creates a warning.
     pub fn warning(subject: &str, says: impl Into<String>, advice: impl Into<String>) -> Self {
         Self { subject: subject.to_owned(), state: State::Warning, says: says.into(), advice: Some(advice.into()) }
     }
 
-    /// It does not work.
+    /// Creates a problem.
     pub fn problem(subject: &str, says: impl Into<String>, advice: impl Into<String>) -> Self {
         Self { state: State::Problem, ..Self::warning(subject, says, advice) }
     }

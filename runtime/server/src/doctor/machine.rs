@@ -1,5 +1,6 @@
-//! The machine and the settings from outside: what a start would refuse, who may read what, room, certificates, and
-//! whether identity providers answer.
+//! The checks of the machine and the settings: invalid and dangerous settings, permissions, disk space, certificates,
+//! and
+//! identity providers.
 
 use std::fs::{self, Metadata};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
@@ -24,19 +25,19 @@ use convoke_core::limits::Limits;
 use convoke_store::disk::Floor;
 use convoke_store::{Disk as _, Files, SystemDisk};
 
-/// The least room in which a log may grow to its bound and be copied back.
+/// Free space in which a log can grow to its limit and be checkpointed.
 const FREE_BYTES_MIN: u64 = 256 * 1024 * 1024;
-/// Before a certificate ends, somebody must have time.
+/// Days before the expiry of a certificate at which a warning begins.
 const CERTIFICATE_DAYS_MIN: i64 = 14;
 const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
-/// A clock that shows an earlier time was never set.
+/// Lower bound of a plausible time. An earlier clock was never set.
 const EPOCH_OF_THIS_PROGRAM: Millis = Millis(1_735_689_600_000);
 
-/// What a start would refuse, and what is dangerous to serve with.
+/// Checks the settings for errors that prevent a start, and for dangerous values.
 pub fn settings(config: &Config) -> Vec<Finding> {
     let mut found = Vec::new();
     let is_dev = config.environment == Environment::Development;
-    let refused = |says: String| Finding::problem("settings", says, "`convoke config check FILE` shows all of them");
+    let refused = |says: String| Finding::problem("settings", says, "`convoke config check FILE` lists all errors");
     found.extend(convoke_calls::services::section_problems(&config.sections).into_iter().map(refused));
     if !is_dev && let Err(error) = config.require_provider() {
         let says = error.to_string().lines().next().unwrap_or_default().to_owned();
@@ -50,43 +51,50 @@ pub fn settings(config: &Config) -> Vec<Finding> {
     let is_open = !config.http.listen.ip().is_loopback();
     if is_dev && is_open {
         let says =
-            format!("development serves on {}: whoever reads the data folder can make tokens", config.http.listen);
+            format!("development serves on {}: any reader of the data folder can create tokens", config.http.listen);
         found.push(Finding::warning("settings", says, "listen on 127.0.0.1, or serve with an identity provider"));
     }
     if is_open && config.http.tls.is_none() && config.http.trusted_proxies.is_empty() {
-        let says = format!("tokens come to {} in clear text", config.http.listen);
-        let advice = "set tls.cert and tls.key, or name the proxy that ends TLS in trusted_proxies";
+        let says = format!("tokens are sent to {} in clear text", config.http.listen);
+        let advice = "set tls.cert and tls.key, or add the proxy that terminates TLS to trusted_proxies";
         found.push(Finding::warning("settings", says, advice));
     }
     if !is_dev && config.http.cors_origins.iter().any(|origin| origin == "*") {
-        found.push(Finding::warning("settings", "pages of every origin may call", "name the origins in cors_origins"));
+        found.push(Finding::warning(
+            "settings",
+            "pages of every origin may call functions",
+            "list the origins in cors_origins",
+        ));
     }
     if !is_dev && config.log_lines == LogLinesOn::Always {
-        let says = "log lines of functions go to every caller";
-        found.push(Finding::warning("settings", says, "leave log_lines at `error`"));
+        let says = "log lines of functions are sent to every caller";
+        found.push(Finding::warning("settings", says, "set log_lines to `error`"));
     }
     if found.is_empty() {
-        found.push(Finding::ok("settings", format!("a server would start with them, in {}", config.environment)));
+        found.push(Finding::ok("settings", format!("a server can start with them, in {}", config.environment)));
     }
     found
 }
 
-/// Who may read and write the data folder with the engine's `files`, and what was left in it.
+/// Checks the permissions of the data folder and the engine's `files`, and lists leftovers.
 pub fn folder(data: &Path, files: &Files, is_served: bool, now: Millis) -> Vec<Finding> {
     let owner = match fs::metadata(data) {
         Ok(metadata) if metadata.is_dir() => metadata,
-        Ok(_) => return vec![Finding::problem("data", format!("{} is no folder", data.display()), "set --data")],
+        Ok(_) => return vec![Finding::problem("data", format!("{} is not a folder", data.display()), "set --data")],
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            return vec![Finding::ok("data", format!("{} is not there yet; the first start makes it", data.display()))];
+            return vec![Finding::ok(
+                "data",
+                format!("{} does not exist yet; the first start creates it", data.display()),
+            )];
         }
         Err(error) => {
-            let says = format!("{} cannot be looked at: {error}", data.display());
+            let says = format!("{} cannot be read: {error}", data.display());
             return vec![Finding::problem("data", says, "run as the server's user")];
         }
     };
     let mut found = permissions(data, files, &owner);
     if found.is_empty() {
-        found.push(Finding::ok("permissions", format!("{} and its secrets are its owner's alone", data.display())));
+        found.push(Finding::ok("permissions", format!("only the owner can access {} and its secrets", data.display())));
     }
     found.extend(leftovers(data, files, is_served));
     found.extend(newest_backup(data, now));
@@ -107,7 +115,7 @@ fn permissions(data: &Path, files: &Files, owner: &Metadata) -> Vec<Finding> {
             });
         }
         if metadata.uid() != owner.uid() {
-            let says = format!("{shown} is not of the user whom the data folder is of; the server may not open it");
+            let says = format!("{shown} has another owner than the data folder; the server may not be able to open it");
             let advice = format!("chown {}:{} {shown}", owner.uid(), owner.gid());
             found.push(Finding::problem("permissions", says, advice));
         }
@@ -136,31 +144,31 @@ fn leftovers(data: &Path, files: &Files, is_served: bool) -> Vec<Finding> {
     };
     let mut found = Vec::new();
     if files.is_half_replaced {
-        let says = "a replacement of the database was cut off";
-        found.push(Finding::warning("leftovers", says, "nothing is lost: the next start, or any command, ends it"));
+        let says = "a replacement of the database was interrupted";
+        found.push(Finding::warning("leftovers", says, "nothing is lost: the next start or command completes it"));
     }
     if let Some(scratch) = &files.scratch {
         let left = names(scratch);
         if !is_served && !left.is_empty() {
-            let says = format!("{}/ holds what killed work left: {}", file_name(scratch), left.join(", "));
+            let says = format!("{}/ contains files of interrupted work: {}", file_name(scratch), left.join(", "));
             found.push(Finding::warning("leftovers", says, "the next start removes it"));
         }
     }
     let kept = data.join(backup::FOLDER);
-    let is_half = |name: &String| match name.strip_suffix(".sha256") {
+    let is_incomplete = |name: &String| match name.strip_suffix(".sha256") {
         Some(backup) => !kept.join(backup).exists(),
         None => name.ends_with(".partial"),
     };
-    let half: Vec<String> = names(&kept).into_iter().filter(is_half).collect();
-    if !is_served && !half.is_empty() {
-        let says = format!("half-made backups in {}: {}", kept.display(), half.join(", "));
+    let incomplete: Vec<String> = names(&kept).into_iter().filter(is_incomplete).collect();
+    if !is_served && !incomplete.is_empty() {
+        let says = format!("incomplete backups in {}: {}", kept.display(), incomplete.join(", "));
         found.push(Finding::warning("leftovers", says, "remove them"));
     }
     if !files.former.is_empty() {
         let bytes = files.former.iter().filter_map(|file| fs::metadata(file).ok()).map(|file| file.len()).sum();
         let names: Vec<String> = files.former.iter().map(|file| file_name(file)).collect();
-        let says = format!("former databases that restore and import kept take {}: {}", human(bytes), names.join(", "));
-        found.push(Finding::warning("leftovers", says, "remove those that nobody goes back to"));
+        let says = format!("previous databases kept by restore and import take {}: {}", human(bytes), names.join(", "));
+        found.push(Finding::warning("leftovers", says, "remove those that are no longer needed"));
     }
     if found.is_empty() {
         found.push(Finding::ok("leftovers", "none"));
@@ -177,7 +185,7 @@ fn newest_backup(data: &Path, now: Millis) -> Option<Finding> {
     let newest = backup::list(&folder).ok()?.pop()?;
     let made = fs::metadata(&newest).ok()?.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
     let age_ms = now.0 - i64::try_from(made.as_millis()).ok()?;
-    let says = format!("the newest one in {} is {} h old", folder.display(), age_ms / 3_600_000);
+    let says = format!("the newest backup in {} is {} h old", folder.display(), age_ms / 3_600_000);
     Some(if age_ms > 2 * DAY_MS {
         Finding::warning("backups", says, "run `convoke backup --keep 7` every day, and keep copies elsewhere")
     } else {
@@ -185,25 +193,27 @@ fn newest_backup(data: &Path, now: Millis) -> Option<Finding> {
     })
 }
 
-/// Room for the database to grow, and for a copy of it.
+/// Checks the free space for growth of the database and for a copy.
 pub fn disk(data: &Path, files: &Files, limits: &Limits) -> Vec<Finding> {
     let place = data.ancestors().find(|place| place.exists()).unwrap_or(Path::new("."));
     let mut found = Vec::new();
     let bytes = files.bytes();
     match SystemDisk.room(place) {
-        Err(error) => found.push(Finding::warning("disk", error.to_string(), "see whether the file system is mounted")),
+        Err(error) => {
+            found.push(Finding::warning("disk", error.to_string(), "check whether the file system is mounted"))
+        }
         Ok(room) => {
             let (free, floor) = (room.free_bytes, Floor::of(limits).bytes(room.total_bytes));
             let says = format!("{} free, the database takes {}", human(free), human(bytes));
             found.push(if files.database.is_empty() {
                 Finding::ok("disk", format!("{} free; the database is elsewhere", human(free)))
             } else if free < floor {
-                let advice = format!("make room: below {} free, calls of users write nothing", human(floor));
+                let advice = format!("free some space: below {} free, writes of users are rejected", human(floor));
                 Finding::problem("disk", says, advice)
             } else if free < FREE_BYTES_MIN {
-                Finding::problem("disk", says, "make room: without it writes are refused")
+                Finding::problem("disk", says, "free some space: without it, writes are rejected")
             } else if free < bytes {
-                Finding::warning("disk", says, "make room: a backup or an export needs a copy's worth of it")
+                Finding::warning("disk", says, "free some space: a backup or an export needs as much as the database")
             } else {
                 Finding::ok("disk", says)
             });
@@ -218,38 +228,38 @@ pub fn disk(data: &Path, files: &Files, limits: &Limits) -> Vec<Finding> {
 fn log(bytes: u64, limits: &Limits) -> Finding {
     let says = format!("{} of log", human(bytes));
     if bytes > limits.wal_bytes_max {
-        Finding::problem("log", says, "writes are refused: a reader holds an old state open, see the server's log")
+        Finding::problem("log", says, "writes are rejected: a reader holds an old snapshot; see the server's log")
     } else if bytes > limits.wal_bytes_interrupt {
-        Finding::warning("log", says, "a reader holds an old state open, see the server's log")
+        Finding::warning("log", says, "a reader holds an old snapshot; see the server's log")
     } else {
         Finding::ok("log", says)
     }
 }
 
-/// Whether as many connections can be open as may be.
+/// Checks whether the limit of open files allows the maximum number of connections.
 pub fn open_files(limits: &Limits) -> Finding {
     let needed = limits.connections_max as u64 + 2 * limits.readers as u64 + 64;
     let allowed = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
     match allowed {
         Some(allowed) if allowed < needed => Finding::warning(
             "files",
-            format!("a process may have {allowed} files open, and {needed} may be needed"),
-            format!("raise it (`LimitNOFILE={needed}` in the systemd unit), or lower limits.connections_max"),
+            format!("a process may open {allowed} files, but may need {needed}"),
+            format!("raise the limit (`LimitNOFILE={needed}` in the systemd unit), or lower limits.connections_max"),
         ),
-        Some(allowed) => Finding::ok("files", format!("a process may have {allowed} open")),
-        None => Finding::ok("files", "a process may have any number open"),
+        Some(allowed) => Finding::ok("files", format!("a process may open {allowed}")),
+        None => Finding::ok("files", "a process may open any number"),
     }
 }
 
-/// When the certificate ends.
+/// Checks the expiry of the certificate.
 pub fn certificate(config: &Config, now: Millis) -> Option<Finding> {
     let files = config.http.tls.as_ref()?;
-    let advice = "renew it; the server takes the new files up by itself";
-    let ends = end_of_chain(&files.cert)?;
+    let advice = "renew it; the server loads the new files automatically";
+    let ends = expiry_of_chain(&files.cert)?;
     let days = (ends.saturating_mul(1_000) - now.0).div_euclid(DAY_MS);
-    let says = format!("{} ends in {days} days", files.cert.display());
+    let says = format!("{} expires in {days} days", files.cert.display());
     Some(if days < 0 {
-        Finding::problem("certificate", format!("{} ended {} days ago", files.cert.display(), -days), advice)
+        Finding::problem("certificate", format!("{} expired {} days ago", files.cert.display(), -days), advice)
     } else if days < CERTIFICATE_DAYS_MIN {
         Finding::warning("certificate", says, advice)
     } else {
@@ -257,8 +267,8 @@ pub fn certificate(config: &Config, now: Millis) -> Option<Finding> {
     })
 }
 
-/// The earliest end of the certificates in a file, Unix time in seconds. `None` if it holds none that can be read.
-fn end_of_chain(file: &Path) -> Option<i64> {
+/// Returns the earliest expiry of the certificates in a file, as Unix time in seconds; `None` without a readable one.
+fn expiry_of_chain(file: &Path) -> Option<i64> {
     let all = CertificateDer::pem_file_iter(file).ok()?.filter_map(Result::ok);
     let ends = all.filter_map(|der| {
         let certificate = x509_cert::Certificate::from_der(&der).ok()?;
@@ -268,16 +278,22 @@ fn end_of_chain(file: &Path) -> Option<i64> {
     ends.min()
 }
 
-/// Whether the keys of each identity provider can be had, and whether its clock and this one agree.
+/// Checks that the keys of each identity provider can be fetched, and that its clock agrees with this machine's.
 pub async fn providers(config: &Config, now: impl Fn() -> Millis) -> Vec<Finding> {
     let mut found = Vec::new();
     if now() < EPOCH_OF_THIS_PROGRAM {
         let says = "this machine's clock was never set";
-        found.push(Finding::problem("clock", says, "set it: `timedatectl set-ntp true`; no token is valid before"));
+        found.push(Finding::problem(
+            "clock",
+            says,
+            "set it: `timedatectl set-ntp true`; until then, no token is valid",
+        ));
     }
     let client = match http_client().timeout(config.limits.key_fetch_timeout).build() {
         Ok(client) => client,
-        Err(error) => return vec![Finding::problem("provider", error.to_string(), "no client for HTTPS can be made")],
+        Err(error) => {
+            return vec![Finding::problem("provider", error.to_string(), "the HTTPS client cannot be created")];
+        }
     };
     for provider in &config.auth.providers {
         found.push(keys(provider, config, client.clone()).await);
@@ -298,9 +314,9 @@ async fn keys(provider: &ProviderConfig, config: &Config, client: reqwest::Clien
         Ok(_) => Finding::ok("provider", format!("the keys of {issuer} were fetched")),
         Err(error) => Finding::problem(
             "provider",
-            format!("the keys of {issuer} cannot be had: {error}"),
-            "see whether this machine reaches it (network, proxy, certificates), and whether the issuer is written to \
-             the letter",
+            format!("the keys of {issuer} cannot be fetched: {error}"),
+            "check that this machine reaches it (network, proxy, certificates), and that the issuer is written \
+             exactly as in its tokens",
         ),
     }
 }
@@ -315,7 +331,7 @@ fn address(provider: &ProviderConfig) -> Option<String> {
     }
 }
 
-/// The time in an answer's `Date`, whole seconds, beside this machine's.
+/// Compares the `Date` of a response with this machine's clock, in whole seconds.
 async fn clocks(client: &reqwest::Client, url: &str, leeway: Duration, now: &impl Fn() -> Millis) -> Option<Finding> {
     let answer = client.get(url).send().await.ok()?;
     let date = httpdate::parse_http_date(answer.headers().get("date")?.to_str().ok()?).ok()?;
@@ -325,13 +341,13 @@ async fn clocks(client: &reqwest::Client, url: &str, leeway: Duration, now: &imp
         Finding::problem(
             "clock",
             format!(
-                "this machine's clock and that of {url} are {apart_s} s apart; {} s are forgiven",
+                "this machine's clock and that of {url} differ by {apart_s} s; {} s are tolerated",
                 leeway.as_secs()
             ),
-            "let the clock be set by NTP: `timedatectl set-ntp true`",
+            "synchronize the clock with NTP: `timedatectl set-ntp true`",
         )
     } else {
-        Finding::ok("clock", format!("it agrees with that of {url}"))
+        Finding::ok("clock", format!("it agrees with the clock of {url}"))
     })
 }
 
@@ -340,7 +356,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn chain_ends_with_the_first_of_its_certificates() {
+    fn chain_expires_with_the_first_of_its_certificates() {
         let folder = tempfile::TempDir::new().unwrap();
         let file = folder.path().join("chain.pem");
         let pem = |year: i32| {
@@ -349,11 +365,11 @@ mod tests {
             params.self_signed(&rcgen::KeyPair::generate().unwrap()).unwrap().pem()
         };
         fs::write(&file, [pem(2031), pem(2030)].concat()).unwrap();
-        assert_eq!(end_of_chain(&file), Some(1_893_456_000));
+        assert_eq!(expiry_of_chain(&file), Some(1_893_456_000));
         fs::write(&file, "no certificate").unwrap();
-        assert_eq!(end_of_chain(&file), None);
+        assert_eq!(expiry_of_chain(&file), None);
         // Dates from 2050 on have another form.
         fs::write(&file, pem(2055)).unwrap();
-        assert_eq!(end_of_chain(&file), Some(2_682_374_400));
+        assert_eq!(expiry_of_chain(&file), Some(2_682_374_400));
     }
 }

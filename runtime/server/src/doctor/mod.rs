@@ -1,7 +1,8 @@
-//! What is right and wrong with an installation, and what to do about it.
+//! Checks of an installation, with advice.
 //!
-//! Each look gives findings: of the machine and the settings from outside (`machine`), of the database from within
-//! (`database`), by the server if one runs. Nothing is changed by looking.
+//! Each check returns findings: on the machine and the settings (`machine`), and on the database (`database`). A
+//! running
+//! server makes the checks of its database itself. Checks change nothing.
 
 pub mod database;
 pub mod finding;

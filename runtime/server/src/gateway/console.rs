@@ -1,7 +1,7 @@
-//! The console's part of the gateway: who a page asks for, and how somebody logs in and out.
+//! The console's part of the gateway: authentication of pages, login and logout.
 //!
-//! What a page asks is answered by the same handlers as everything else, with the rights of the session's holder at this
-//! moment: a deploy key that is revoked, or has expired, has none.
+//! The same handlers serve pages and other clients. A page has the current rights of the session's holder: none if its
+//! deploy key was revoked or has expired.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use hyper::header::{CONTENT_DISPOSITION, HeaderValue, SET_COOKIE};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Endpoint, Gateway, KEY_LOOKED_AT, failed};
+use super::{Endpoint, Gateway, KEY_CHECK_INTERVAL, failed};
 use crate::admin::key_uses::KeyUse;
 use crate::admin::{AdminRequest, operator, success, success_once};
 use crate::auth::deploy_key::Scope;
@@ -43,7 +43,7 @@ impl Gateway {
         })
     }
 
-    /// `POST /api/admin/console`: a code that opens the console with the caller's own rights, once.
+    /// `POST /api/admin/console`: returns a one-time code that opens the console with the caller's own rights.
     async fn link(&self, incoming: &Incoming<Endpoint>) -> Result<Reply> {
         let (holder, key) = match self.caller(incoming).await {
             Ok(Caller::DeployKey(key)) => {
@@ -66,7 +66,7 @@ impl Gateway {
         success_once(&json!({ "url": url?, "code": code }))
     }
 
-    /// Who a page asks for.
+    /// Returns the caller of a page's request.
     pub(super) async fn console_caller(
         &self,
         incoming: &Incoming<Endpoint>,
@@ -86,15 +86,14 @@ impl Gateway {
         }
     }
 
-    /// The holder of the page's session, and the time that is left of it. There is none over a connection that others
-    /// can read.
+    /// Returns the holder of the page's session and the remaining time. Rejects insecure connections.
     async fn holder(&self, browser: &Browser) -> Result<(Holder, Duration)> {
         self.admin.console.require_private(browser)?;
         Ok(found(&self.admin.console, self.runtime.database(), browser).await?)
     }
 
-    /// `POST session`: with a code in the body, or with a deploy key as `Authorization`; the answer has the page's secret
-    /// and sets the cookie.
+    /// `POST session`: opens a session with a code in the body or a deploy key in `Authorization`. The response
+    /// contains the page's secret and sets the cookie.
     async fn login(&self, incoming: &Incoming<Endpoint>, browser: &Browser) -> Result<Reply> {
         #[derive(Default, Deserialize)]
         #[serde(deny_unknown_fields)]
@@ -107,11 +106,11 @@ impl Gateway {
         let holder = match (code, &incoming.authorization) {
             (Some(code), _) => console.sessions().redeem(&code).ok_or_else(|| {
                 let message =
-                    "This link was used already, or is older than a minute; ask for a new one: convoke console";
+                    "This link was already used or is older than a minute; run `convoke console` for a new one";
                 Error::new(Code::InvalidCredentials, message)
             })?,
             (None, Some(header)) => {
-                // A wrong key is told as everywhere else, with the way to send it.
+                // The rejection of a key is the same as for other requests, with a challenge.
                 if let Err(error) = self.authenticator.authenticate(Some(header.as_bytes())).await {
                     return Ok(self.reject(incoming, error));
                 }
@@ -131,7 +130,7 @@ impl Gateway {
         Ok(with_cookie(reply, browser, &opened.cookie, SESSION_LIFE.as_secs()))
     }
 
-    /// `GET session`: the name and the rights of the session.
+    /// `GET session`: returns the name and the rights of the session.
     async fn session(&self, browser: &Browser) -> Result<Reply> {
         let (holder, left) = self.holder(browser).await?;
         let key = self.key_of(&holder)?;
@@ -150,7 +149,7 @@ impl Gateway {
         })
     }
 
-    /// `DELETE session`.
+    /// `DELETE session`: ends the session.
     async fn logout(&self, incoming: &Incoming<Endpoint>, browser: &Browser) -> Result<Reply> {
         let (holder, _) = self.holder(browser).await?;
         if let Some(cookie) = cookie(browser) {
@@ -163,7 +162,7 @@ impl Gateway {
         Ok(with_cookie(success(&serde_json::Value::Null)?, browser, "", 0))
     }
 
-    /// The holder as they are recorded.
+    /// Returns the holder as a caller with its current rights.
     fn key_of(&self, holder: &Holder) -> Result<Arc<DeployKeyCaller>> {
         match holder {
             Holder::Operator => Ok(operator::key(None)),
@@ -175,27 +174,27 @@ impl Gateway {
         }
     }
 
-    /// `POST downloads` with `{path}`, an admin request without its `/api/admin/`: an address that the browser fetches
-    /// it from, once and soon. Whether its key may have it is looked at then.
+    /// `POST downloads` with `{path}`, an admin request without `/api/admin/`: returns a URL from which the browser can
+    /// download the response once, within a minute. The rights are checked at the download.
     async fn ticket(&self, incoming: &Incoming<Endpoint>, browser: &Browser) -> Result<Reply> {
         #[derive(Deserialize)]
         #[serde(deny_unknown_fields)]
-        struct Wanted {
+        struct Download {
             path: String,
         }
         self.holder(browser).await?;
-        let Wanted { path } = AdminRequest::new(&operator::key(None), incoming).args()?;
+        let Download { path } = AdminRequest::new(&operator::key(None), incoming).args()?;
         let cookie = cookie(browser).ok_or(NoSession::NoCookie)?;
         let ticket = self.admin.console.sessions().ticket(cookie, path)?;
         success_once(&json!({ "url": format!("/console/api/downloads/{ticket}") }))
     }
 
-    /// `GET downloads/{ticket}`: what a ticket is for, as a file.
+    /// `GET downloads/{ticket}`: returns the response of a ticket's request as a file.
     async fn download(&self, incoming: &Incoming<Endpoint>, browser: &Browser) -> Reply {
         let console = &self.admin.console;
         let found = console.require_private(browser).and_then(|()| {
             let cookie = cookie(browser).ok_or(NoSession::NoCookie)?;
-            console.sessions().fetch(cookie, incoming.param(0)).ok_or_else(spent)
+            console.sessions().fetch(cookie, incoming.param(0)).ok_or_else(ticket_used)
         });
         let (holder, path) = match found {
             Ok(found) => found,
@@ -225,24 +224,24 @@ impl Gateway {
                 reply.fields.push((CONTENT_DISPOSITION, value));
             }
         }
-        self.while_held(reply, holder)
+        self.while_key_accepted(reply, holder)
     }
 
-    /// Whether a look belongs into the record: one that failed does, and one that the page did not take lately.
+    /// Returns true if a read request must be recorded: it failed, or the page has not sent it recently.
     pub(super) fn is_news(&self, incoming: &Incoming<Endpoint>, used: &KeyUse) -> bool {
         let Some(browser) = &incoming.browser else { return true };
         let sessions = self.admin.console.sessions();
         used.outcome != "OK" || cookie(browser).is_none_or(|cookie| sessions.is_news(cookie, &used.what))
     }
 
-    /// A stream that a page reads ends soon after its session does.
+    /// Ends a page's stream soon after its session.
     pub(super) fn while_logged_in(&self, reply: Reply, incoming: &Incoming<Endpoint>) -> Reply {
         let Some(browser) = incoming.browser.as_ref().filter(|_| reply.body.is_stream()) else { return reply };
         let (console, authenticator) = (self.admin.console.clone(), self.authenticator.clone());
         let (database, browser) = (self.runtime.database().clone(), browser.clone());
         let ended = async move {
             loop {
-                tokio::time::sleep(KEY_LOOKED_AT).await;
+                tokio::time::sleep(KEY_CHECK_INTERVAL).await;
                 match found(&console, &database, &browser).await {
                     Ok((Holder::Operator, _)) => {}
                     Ok((Holder::Key(proof), _)) if authenticator.accept_proof(&proof, None).is_ok() => {}
@@ -253,8 +252,8 @@ impl Gateway {
         Reply { body: reply.body.until(ended), ..reply }
     }
 
-    /// A download ends soon after its key is refused.
-    fn while_held(&self, reply: Reply, holder: Holder) -> Reply {
+    /// Ends a download soon after its key is rejected.
+    fn while_key_accepted(&self, reply: Reply, holder: Holder) -> Reply {
         let Holder::Key(proof) = holder else { return reply };
         if !reply.body.is_stream() {
             return reply;
@@ -262,14 +261,14 @@ impl Gateway {
         let authenticator = self.authenticator.clone();
         let refused = async move {
             while authenticator.accept_proof(&proof, None).is_ok() {
-                tokio::time::sleep(KEY_LOOKED_AT).await;
+                tokio::time::sleep(KEY_CHECK_INTERVAL).await;
             }
         };
         Reply { body: reply.body.until(refused), ..reply }
     }
 }
 
-/// The session of a page's request.
+/// Returns the session of a page's request.
 async fn found(
     console: &Console,
     database: &Database,
@@ -280,10 +279,10 @@ async fn found(
     console.sessions().holder(database, cookie, secret).await
 }
 
-fn spent() -> Error {
+fn ticket_used() -> Error {
     Error::new(
         Code::InvalidCredentials,
-        "This download link was used already, or is older than a minute; start the download again",
+        "This download link was already used or is older than a minute; start the download again",
     )
 }
 
@@ -291,7 +290,7 @@ fn not_accepted() -> Error {
     Error::new(Code::InvalidCredentials, "The console is opened by a deploy key, or by a link of `convoke console`")
 }
 
-/// The cookie's name. Cookies do not tell ports apart, and two servers on one machine are two consoles.
+/// Returns the name of the cookie. It contains the port, because browsers share cookies between all ports of a host.
 fn cookie_name(browser: &Browser) -> String {
     let port = browser.host.as_deref().and_then(|host| host.rsplit_once(':')).map(|(_, port)| port);
     let port = port.filter(|port| !port.is_empty() && port.bytes().all(|digit| digit.is_ascii_digit()));

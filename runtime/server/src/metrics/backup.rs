@@ -1,4 +1,4 @@
-//! Scheduled backups: how many failed, and when the newest was made.
+//! Metrics of scheduled backups.
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -19,7 +19,7 @@ pub(super) fn write(families: &mut Families, runtime: &Runtime) {
     if let Ok(Some(newest)) = newest {
         families.gauge(
             "convoke_backup_newest_timestamp_seconds",
-            "When the newest backup in the folder was made, in seconds since 1970.",
+            "Time of the newest backup in the folder, in seconds since 1970.",
             newest.0 as f64 / 1_000.0,
         );
     }

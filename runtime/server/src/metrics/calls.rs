@@ -1,4 +1,4 @@
-//! Calls: by function, outcome and duration.
+//! Metrics of calls: by function, outcome and duration.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -12,7 +12,7 @@ use convoke_core::error::Code;
 pub(super) fn write(families: &mut Families, runtime: &Runtime) {
     let functions: Vec<(&Registered, Totals)> =
         runtime.registry().all().map(|function| (function, runtime.totals().of(function))).collect();
-    // A function that was never called has no series: a program may have hundreds, each with all these buckets.
+    // Functions without calls have no series, because a program may have hundreds of functions with many buckets each.
     let called = || functions.iter().filter(|(_, totals)| totals.calls() > 0);
     families.counters(
         "convoke_calls_total",
@@ -26,12 +26,12 @@ pub(super) fn write(families: &mut Families, runtime: &Runtime) {
     );
     families.counters(
         "convoke_call_errors_total",
-        "Calls that ended in an error, by code, of all functions together; every code is there from the start.",
+        "Failed calls of all functions, by code; every code has a series from the start.",
         errors(functions.iter().map(|(_, totals)| totals)),
     );
     families.histograms(
         "convoke_call_duration_seconds",
-        "Time from a call's first step to its answer: waiting for a reader or the writer, the function, the commit.",
+        "Duration of a call: waiting for a reader or the writer, the function, the commit.",
         called().map(|(function, totals)| {
             let cumulative = totals.cumulative().collect();
             let sum = totals.latency_ns as f64 / 1e9;
@@ -40,14 +40,14 @@ pub(super) fn write(families: &mut Families, runtime: &Runtime) {
     );
     families.counters(
         "convoke_scheduled_calls_total",
-        "Calls among convoke_calls_total that the scheduler made.",
+        "Calls of convoke_calls_total that the scheduler made.",
         called()
             .filter(|(_, totals)| totals.scheduled > 0)
             .map(|(function, totals)| (labels(function), totals.scheduled)),
     );
     families.counters(
         "convoke_nested_calls_total",
-        "Calls that other functions made; they are part of those functions' calls.",
+        "Calls that other functions made. They are part of those functions' calls.",
         functions
             .iter()
             .filter(|(function, _)| function.nested() > 0)
@@ -59,27 +59,27 @@ pub(super) fn write(families: &mut Families, runtime: &Runtime) {
     let unrecorded = runtime.unrecorded_calls();
     families.counters(
         "convoke_calls_unrecorded_total",
-        "Finished calls that were not recorded: more ended than are written (queue), or the disk was full or failed (disk).",
+        "Finished calls that were not recorded: the queue was full (queue), or the disk was full or failed (disk).",
         [
             ([("reason", "queue")], unrecorded.queue.load(Relaxed)),
             ([("reason", "disk")], unrecorded.disk.load(Relaxed)),
         ],
     );
-    families.gauge("convoke_actions_running", "Actions that run now.", runtime.actions_running() as f64);
-    families.gauge("convoke_actions_max", "Actions that may run at once.", runtime.limits().actions_max as f64);
+    families.gauge("convoke_actions_running", "Running actions.", runtime.actions_running() as f64);
+    families.gauge("convoke_actions_max", "Limit of concurrent actions.", runtime.limits().actions_max as f64);
     families.counters(
         "convoke_rate_limited_total",
-        "Calls that were refused because the caller's rate of this class was used up.",
+        "Calls that were rejected because the caller exceeded the rate of this class.",
         sorted(runtime.rates().limited()).iter().map(|(class, calls)| ([("class", *class)], *calls)),
     );
     families.counter(
         "convoke_idempotent_replays_total",
-        "Calls that were answered with what their idempotency key stood for already.",
+        "Calls that returned the recorded result of their idempotency key.",
         runtime.idempotent_replays().load(Relaxed),
     );
 }
 
-/// A rise from one scrape to the next shows only where the series was there before: hence the zeros.
+/// Returns the errors of all codes, also zeros: an increase is visible only if the series existed before.
 fn errors<'a>(functions: impl Iterator<Item = &'a Totals>) -> impl Iterator<Item = ([Label<'static>; 1], u64)> {
     let mut sum = Totals::default();
     functions.for_each(|totals| sum.add(totals));

@@ -1,4 +1,4 @@
-//! Families of samples, as the encoder takes them.
+//! Metric families for the encoder.
 
 use prometheus::proto::{Bucket, Counter, Gauge, Histogram, LabelPair, Metric, MetricFamily, MetricType};
 
@@ -9,16 +9,16 @@ pub(super) type Label<'a> = (&'static str, &'a str);
 #[derive(Default)]
 pub(super) struct Families(Vec<MetricFamily>);
 
-/// Calls, batches or commits by their size.
+/// A histogram of sizes or durations.
 pub(super) struct Sizes {
-    /// For each bound, how many did not exceed it.
+    /// For each bound, the number of values up to it.
     pub cumulative: Vec<(f64, u64)>,
     pub count: u64,
     pub sum: f64,
 }
 
 impl Sizes {
-    /// From a count for each bucket, the last of which holds what exceeds all `bounds`.
+    /// Creates a histogram from the counts per bucket. The last bucket has the values that exceed all `bounds`.
     pub(super) fn of(bounds: impl IntoIterator<Item = f64>, counts: &[u64], sum: f64) -> Self {
         let mut count = 0;
         let mut cumulative = Vec::new();
@@ -31,12 +31,12 @@ impl Sizes {
 }
 
 impl Families {
-    /// A number that only rises.
+    /// Adds a counter.
     pub(super) fn counter(&mut self, name: &str, help: &str, value: u64) {
         self.counters(name, help, [(&[][..], value)]);
     }
 
-    /// Numbers that only rise, by labels. Nothing, if there is none.
+    /// Adds counters by labels. Adds nothing without samples.
     pub(super) fn counters<'a, L: AsRef<[Label<'a>]>>(
         &mut self,
         name: &str,
@@ -53,12 +53,12 @@ impl Families {
         self.push(name, help, MetricType::COUNTER, samples.into_iter().map(sample).collect());
     }
 
-    /// A number that goes up and down.
+    /// Adds a gauge.
     pub(super) fn gauge(&mut self, name: &str, help: &str, value: f64) {
         self.gauges(name, help, [(&[][..], value)]);
     }
 
-    /// Numbers that go up and down, by labels.
+    /// Adds gauges by labels.
     pub(super) fn gauges<'a, L: AsRef<[Label<'a>]>>(
         &mut self,
         name: &str,
@@ -75,7 +75,7 @@ impl Families {
         self.push(name, help, MetricType::GAUGE, samples.into_iter().map(sample).collect());
     }
 
-    /// Sizes, by labels.
+    /// Adds histograms by labels.
     pub(super) fn histograms<'a, L: AsRef<[Label<'a>]>>(
         &mut self,
         name: &str,
@@ -100,7 +100,7 @@ impl Families {
 
     fn push(&mut self, name: &str, help: &str, kind: MetricType, samples: Vec<Metric>) {
         if samples.is_empty() {
-            // The encoder takes no family without a sample.
+            // The encoder rejects a family without samples.
             return;
         }
         let mut family = MetricFamily::default();

@@ -1,4 +1,4 @@
-//! The door: connections, what was refused before any function ran, and tokens.
+//! Metrics of connections, rejected requests and tokens.
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -10,17 +10,17 @@ use convoke_http::Traffic;
 pub(super) fn connections(families: &mut Families, traffic: &Traffic) {
     families.gauge(
         "convoke_http_connections_open",
-        "Connections open now, those included whose calls have outlived them.",
+        "Open connections, including closed ones whose calls still run.",
         traffic.connections_open() as f64,
     );
     families.counter(
         "convoke_http_connections_accepted_total",
-        "Connections that were accepted.",
+        "Accepted connections.",
         traffic.connections_accepted(),
     );
     families.counter(
         "convoke_http_connections_rejected_total",
-        "Connections that were closed at once because their address had too many, or too many unread bytes.",
+        "Connections that were closed immediately because their address had too many connections or unread bytes.",
         traffic.connections_turned_away(),
     );
     families.counter(
@@ -33,28 +33,28 @@ pub(super) fn connections(families: &mut Families, traffic: &Traffic) {
 pub(super) fn bytes(families: &mut Families, runtime: &Runtime, traffic: &Traffic) {
     families.gauge(
         "convoke_http_request_bytes",
-        "Bytes of request bodies that are being read, or whose calls are under way. Small ones that come at once cost none.",
+        "Bytes of request bodies that are being read or whose calls run, except small bodies that arrive with their headers.",
         traffic.request_bytes() as f64,
     );
     families.counter(
         "convoke_http_request_waits_total",
-        "Request bodies that waited for others to be done, because bodies may take no more memory.",
+        "Request bodies that waited because the memory for bodies was used up.",
         traffic.request_waits(),
     );
     families.gauge(
         "convoke_http_response_bytes",
-        "Bytes of answers that are being made, or that their clients have not taken.",
+        "Bytes of responses that are being built or that clients have not read yet.",
         runtime.answers().bytes() as f64,
     );
     families.gauge(
         "convoke_http_unread_system_bytes",
-        "Bytes of answers that the system held for clients at the last look. It looks when an address may be above its bound.",
+        "Unread bytes in the system's send buffers, measured when an address may exceed its limit.",
         traffic.unread_system_bytes() as f64,
     );
     families.counters(
         "convoke_http_slow_connections_closed_total",
-        "Connections closed because of how their client takes its answers: too little for too long (stalled), slowest of \
-         all when answers may take no more memory (slowest), or slowest of an address with too many unread bytes (unread).",
+        "Connections closed because their client reads too slowly: too little for too long (stalled), the slowest of \
+         all when the memory for responses is used up (slowest), or of an address with too many unread bytes (unread).",
         [
             ([("reason", "stalled")], traffic.connections_stalled()),
             ([("reason", "slowest")], traffic.connections_given_up()),
@@ -66,7 +66,7 @@ pub(super) fn bytes(families: &mut Families, runtime: &Runtime, traffic: &Traffi
 pub(super) fn rejections(families: &mut Families, runtime: &Runtime) {
     families.counters(
         "convoke_requests_refused_total",
-        "Requests that were refused before any function ran: by the listener, for their credentials, for their envelope.",
+        "Requests that were rejected before a function ran: by the listener, for their credentials, or for their envelope.",
         runtime
             .rejections()
             .counts()
@@ -75,24 +75,20 @@ pub(super) fn rejections(families: &mut Families, runtime: &Runtime) {
 }
 
 pub(super) fn tokens(families: &mut Families, authenticator: &Authenticator) {
-    let (stats, remembered) = authenticator.stats();
+    let (stats, cached) = authenticator.stats();
     families.counters(
         "convoke_token_lookups_total",
-        "Calls with a token, by whether it was verified before (hit) or its signature had to be checked (miss).",
+        "Look-ups of tokens in the cache of verified tokens, by result (hit or miss).",
         [
-            ([("result", "hit")], stats.remembered.load(Relaxed)),
+            ([("result", "hit")], stats.hits.load(Relaxed)),
             ([("result", "miss")], stats.accepted.load(Relaxed) + stats.refused.load(Relaxed)),
         ],
     );
-    families.counter(
-        "convoke_token_rejections_total",
-        "Tokens that were checked and not accepted.",
-        stats.refused.load(Relaxed),
-    );
-    families.gauge("convoke_tokens_remembered", "Tokens that need not be checked again.", remembered as f64);
+    families.counter("convoke_token_rejections_total", "Rejected tokens.", stats.refused.load(Relaxed));
+    families.gauge("convoke_tokens_remembered", "Cached verified tokens.", cached as f64);
     families.gauge(
         "convoke_auth_issuers_without_keys",
-        "Identity providers whose keys were never fetched: their users cannot be let in.",
+        "Identity providers whose keys were never fetched: their users cannot be authenticated.",
         authenticator.issuers_without_keys().len() as f64,
     );
 }

@@ -1,4 +1,4 @@
-//! Scheduled work: what waits, how late it is, and what became of it.
+//! Metrics of scheduled jobs.
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -8,12 +8,12 @@ use convoke_calls::scheduler::{Job, JobKind, JobState, due};
 use convoke_core::error::Result;
 use convoke_store::Db;
 
-/// Rows that the database has now.
+/// The number of jobs per state, and the earliest due time.
 struct Rows {
     pending: u64,
     running: u64,
     failed: u64,
-    /// When the first pending job was due.
+    /// Due time of the first pending job.
     first: Option<convoke_core::clock::Millis>,
 }
 
@@ -21,7 +21,7 @@ pub(super) async fn write(families: &mut Families, runtime: &Runtime) {
     let stats = &runtime.scheduler().stats;
     families.counters(
         "convoke_job_attempts_unsuccessful_total",
-        "Attempts of jobs that will be made again (again), were the last one (failed), or found no room (postponed).",
+        "Unsuccessful attempts of jobs: will be retried (again), was the last attempt (failed), or found the queue full (postponed).",
         [
             ([("result", "again")], stats.again.load(Relaxed)),
             ([("result", "failed")], stats.failed.load(Relaxed)),
@@ -31,7 +31,7 @@ pub(super) async fn write(families: &mut Families, runtime: &Runtime) {
     let Ok(rows) = runtime.database().read(count).await else { return };
     families.gauges(
         "convoke_jobs",
-        "Jobs in the database, by state. A job that succeeded is there no more; a failed one stays for 30 days.",
+        "Jobs in the database, by state. Successful jobs are removed; failed jobs are kept for 30 days.",
         [
             ([("state", "pending")], rows.pending as f64),
             ([("state", "running")], rows.running as f64),
@@ -39,7 +39,7 @@ pub(super) async fn write(families: &mut Families, runtime: &Runtime) {
         ],
     );
     let lag = rows.first.map_or(0.0, |first| runtime.clock().now().since(first).as_secs_f64());
-    families.gauge("convoke_jobs_lag_seconds", "How long the job that is due first has been due; 0 if none is.", lag);
+    families.gauge("convoke_jobs_lag_seconds", "Time since the first pending job was due; 0 if none is due.", lag);
 }
 
 fn count(db: &Db) -> Result<Rows> {

@@ -1,12 +1,13 @@
-//! `/metrics`: what the parts of a runtime count anyway, read when a scraper asks and written as Prometheus text.
+//! `/metrics`: collects the counters of the runtime's parts at each scrape and writes them as Prometheus text.
 //!
-//! Nothing is counted here, so no call pays for a label or a lookup; the code that does the work keeps plain counters. Names
-//! and units follow Prometheus' conventions: base units, `_total` for what only rises. Labels have values from closed
-//! sets: registered paths, kinds, codes, classes. A path that no function has is none of them.
+//! Nothing is counted here, so calls do not pay for labels or look-ups: the code that does the work has plain counters.
+//! Names and units follow Prometheus' conventions: base units, and `_total` for counters. Label values come from closed
+//! sets: registered paths, kinds, codes and classes. An unknown path never becomes a label.
 //!
-//! The text is written by the crate `prometheus` (format 0.0.4, which every scraper and `promtool check metrics` read);
-//! `prometheus-client`, the other well-kept one, writes OpenMetrics alone, in which the older readers find no type for
-//! any counter. In reading order: families of samples, the page, and one module a subject.
+//! The crate `prometheus` writes the text (format 0.0.4, which every scraper and `promtool check metrics` read). The
+//! other
+//! maintained crate, `prometheus-client`, writes only OpenMetrics, in which older scrapers find no type of counters. In
+//! reading order: metric families, the page, and one module per subject.
 
 mod family;
 mod page;

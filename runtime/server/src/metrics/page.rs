@@ -1,4 +1,4 @@
-//! The page as a scraper reads it.
+//! The page for scrapers.
 
 use std::sync::Arc;
 
@@ -10,21 +10,21 @@ use crate::auth::Authenticator;
 use convoke_calls::runtime::Runtime;
 use convoke_http::Traffic;
 
-/// As it stands in `Content-Type`.
+/// The `Content-Type` of the page.
 pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// What a page is made from. A program that embeds the runtime has no listener, and shows what there is.
+/// The sources of a page. A program that embeds the runtime has no listener and omits the optional ones.
 pub struct Page<'a> {
     /// The runtime.
     pub runtime: &'a Runtime,
-    /// Who tells callers apart.
+    /// The authenticator.
     pub authenticator: Option<&'a Authenticator>,
     /// The listener's counters.
     pub traffic: Option<&'a Arc<Traffic>>,
 }
 
 impl Page<'_> {
-    /// The page. Jobs are counted in the database; they are left out while it cannot be read.
+    /// Writes the page. Omits jobs, which are counted in the database, while the database cannot be read.
     pub async fn text(&self) -> String {
         let mut families = Families::default();
         calls::write(&mut families, self.runtime);
@@ -43,7 +43,7 @@ impl Page<'_> {
         backup::write(&mut families, self.runtime);
         gauge::write(&mut families, self.runtime);
         process::write(&mut families, self.runtime);
-        // It fails on a family without name or samples, and there is none.
+        // The encoder fails only for a family without a name or samples.
         TextEncoder::new().encode_to_string(&families.into_inner()).unwrap_or_default()
     }
 }

@@ -1,4 +1,4 @@
-//! The process and its build.
+//! Metrics of the process and its build.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -6,12 +6,12 @@ use std::sync::{Arc, OnceLock};
 use super::family::Families;
 use convoke_calls::runtime::Runtime;
 
-/// The operator's log of this process, once it is installed.
+/// The counter of dropped lines of the operator's log, once the log is installed.
 static LOG: OnceLock<Arc<AtomicU64>> = OnceLock::new();
 
-/// Shows from now on how many lines the operator's log has left out.
+/// Registers the counter of dropped lines of the operator's log.
 pub fn watch_log(left_out: Arc<AtomicU64>) {
-    // There is one log a process.
+    // A process has one log.
     let _ = LOG.set(left_out);
 }
 
@@ -19,23 +19,24 @@ pub(super) fn write(families: &mut Families, runtime: &Runtime) {
     let version = [("version", env!("CARGO_PKG_VERSION"))];
     families.gauges("convoke_build_info", "The runtime's version; always 1.", [(version, 1.0)]);
     let ready = if runtime.ready().is_ok() { 1.0 } else { 0.0 };
-    families.gauge("convoke_ready", "Whether calls would be served now, as /readyz says.", ready);
+    families.gauge("convoke_ready", "1 if calls are served, as in /readyz; else 0.", ready);
     if let Some(left_out) = LOG.get() {
         families.counter(
             "convoke_log_lines_dropped_total",
-            "Lines of the operator's log that were left out because nobody read it fast enough.",
+            "Lines of the operator's log that were dropped because its reader was too slow.",
             left_out.load(Ordering::Relaxed),
         );
     }
     write_standard(families);
 }
 
-/// The `process_…` family that every exporter has. The collector of the prometheus crate would bring a second rustix and the
-/// whole of procfs into the build of every author.
+/// Writes the standard `process_…` metrics. The collector of the crate `prometheus` would add a second rustix and
+/// procfs
+/// to the build of every application.
 #[cfg(target_os = "linux")]
 fn write_standard(families: &mut Families) {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    // The name of the program, in brackets, may contain spaces. Field 3 is the first behind it.
+    // The name of the program, in brackets, may contain spaces. Field 3 is the first field after it.
     let fields: Vec<f64> = stat
         .rsplit_once(')')
         .map(|(_, rest)| rest.split_ascii_whitespace().map(|field| field.parse().unwrap_or_default()).collect())
@@ -65,7 +66,7 @@ fn write_standard(families: &mut Families) {
     families.counter("process_cpu_seconds_total", "Processor time of the process, user and system.", seconds);
 }
 
-/// Unix time of the system's start, in seconds.
+/// Returns the Unix time of the system's start, in seconds.
 #[cfg(target_os = "linux")]
 fn boot_time() -> f64 {
     let stat = std::fs::read_to_string("/proc/stat").unwrap_or_default();
@@ -87,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_of_this_process_are_those_of_the_system() {
+    fn process_metrics_match_the_system() {
         let mut families = Families::default();
         write_standard(&mut families);
         let families = families.into_inner();
@@ -96,7 +97,7 @@ mod tests {
             let metric = &family.get_metric()[0];
             metric.get_gauge().get_value() + metric.get_counter().get_value()
         };
-        // The system says when the folder of this process appeared, to the tick.
+        // The modification time of the process's folder is its start, to the tick.
         let folder = std::fs::metadata("/proc/self/stat").unwrap().modified().unwrap();
         let folder = folder.duration_since(std::time::UNIX_EPOCH).unwrap().as_secs_f64();
         let start = value("process_start_time_seconds");

@@ -1,4 +1,4 @@
-//! The store: queues, batches, commits, what only its engine counts, the disk.
+//! Metrics of the store: queues, batches, commits, the engine's own metrics, and the disk.
 
 use super::family::{Families, Sizes};
 use convoke_calls::runtime::Runtime;
@@ -14,7 +14,7 @@ pub(super) fn write(families: &mut Families, runtime: &Runtime) {
         "The engine of the database; always 1.",
         [([("engine", engine)], 1.0)],
     );
-    families.gauge("convoke_store_nodes", "Processes that serve the database, as far as this one knows.", nodes as f64);
+    families.gauge("convoke_store_nodes", "Processes that serve the database, as known to this process.", nodes as f64);
     queues(families, &stats);
     commits(families, &stats);
     statements(families, &stats);
@@ -25,39 +25,35 @@ pub(super) fn write(families: &mut Families, runtime: &Runtime) {
 fn queues(families: &mut Families, stats: &Stats) {
     families.gauges(
         "convoke_store_queue_depth",
-        "Mutations that wait for the writer, and queries that wait for a reader.",
+        "Waiting mutations (writer) and queries (reader).",
         [([("queue", "writer")], stats.writer_queue as f64), ([("queue", "reader")], stats.reader_queue as f64)],
     );
     families.counters(
         "convoke_store_share_rejections_total",
-        "Calls that were answered 503 because too many of the same caller waited while others did.",
+        "Calls that were rejected with 503 because too many calls of the same caller were queued while other callers waited.",
         [
             ([("queue", "writer")], stats.writer_share_rejections),
             ([("queue", "reader")], stats.reader_share_rejections),
         ],
     );
-    families.gauge("convoke_store_readers_busy", "Readers at work.", stats.readers_busy as f64);
-    families.gauge("convoke_store_readers", "Readers there are.", stats.readers as f64);
+    families.gauge("convoke_store_readers_busy", "Busy readers.", stats.readers_busy as f64);
+    families.gauge("convoke_store_readers", "Readers.", stats.readers as f64);
     families.gauge(
         "convoke_store_mutation_running_seconds",
-        "How long the mutation that runs now has been running; 0 if none runs.",
+        "Time since the running mutation began; 0 if none runs.",
         stats.mutation_running.as_secs_f64(),
     );
 }
 
 fn commits(families: &mut Families, stats: &Stats) {
     let batches = Sizes::of(BATCH_BUCKETS.map(|bound| bound as f64), &stats.batch_buckets, stats.batched as f64);
-    families.histograms(
-        "convoke_store_batch_mutations",
-        "Mutations that were committed together.",
-        [(&[][..], batches)],
-    );
+    families.histograms("convoke_store_batch_mutations", "Mutations per commit.", [(&[][..], batches)]);
     let bounds = COMMIT_BUCKETS_US.map(|bound| bound as f64 / 1e6);
     let commits = Sizes::of(bounds, &stats.commit_buckets, stats.commit_us as f64 / 1e6);
     families.histograms("convoke_store_commit_duration_seconds", "Time spent in COMMIT.", [(&[][..], commits)]);
     families.counter(
         "convoke_store_batch_replays_total",
-        "Batches whose transaction was lost, so that each mutation ran again, alone.",
+        "Batches whose transaction failed, so that each mutation ran again in a transaction of its own.",
         stats.replays,
     );
 }
@@ -65,10 +61,10 @@ fn commits(families: &mut Families, stats: &Stats) {
 fn statements(families: &mut Families, stats: &Stats) {
     families.counters(
         "convoke_store_statements_total",
-        "Statements, by whether their connection had the text ready (hit) or had to make it first (miss).",
+        "Statements, by whether their text was cached (hit) or had to be built (miss).",
         [([("cache", "hit")], stats.statements.saturating_sub(stats.texts)), ([("cache", "miss")], stats.texts)],
     );
-    families.counter("convoke_store_scans_total", "Queries that walked a whole table without an index.", stats.scans);
+    families.counter("convoke_store_scans_total", "Queries that scanned a whole table without an index.", stats.scans);
 }
 
 fn own(families: &mut Families, runtime: &Runtime) {
@@ -96,7 +92,7 @@ fn disk(families: &mut Families, runtime: &Runtime) {
         );
         families.gauge(
             "convoke_disk_free_bytes_min",
-            "Bytes that must be free on the data folder's disk, or users cannot write; 0 = none.",
+            "Free bytes on the data folder's disk below which writes of users are rejected; 0 = no limit.",
             Floor::of(runtime.limits()).bytes(disk.f_blocks * disk.f_frsize) as f64,
         );
     }

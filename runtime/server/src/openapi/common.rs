@@ -1,4 +1,4 @@
-//! What all operations share: envelopes, the refusals of a call, credentials.
+//! The parts that all operations share: envelopes, rejections and credentials.
 
 use serde_json::{Map, Value, json};
 
@@ -6,35 +6,35 @@ use super::schemas::reference;
 use convoke_calls::call::idempotency::KEY_CHARS_MAX;
 use convoke_core::error::Code;
 
-/// Under these names the shared schemas stand beside the types of the application.
+/// The names of the shared schemas among the types of the application.
 pub(super) const REFUSAL: &str = "ConvokeRefusal";
 const LOG_LINES: &str = "ConvokeLogLines";
 const FORMAT: &str = "ConvokeFormat";
 
-/// Statuses other than 200 that a call can be answered with, with the component and what it means.
+/// The statuses of a call other than 200, with the name of the component and the meaning.
 const REFUSED: &[(u16, &str, &str)] = &[
-    (400, "NotACall", "Nothing was called: the body or the path does not name a call."),
-    (401, "CredentialsRejected", "Credentials were sent and rejected; `WWW-Authenticate` says why."),
-    (403, "ScopeMissing", "A valid deploy key lacks the scope for this."),
-    (405, "MethodNotAllowed", "The route has other methods; `Allow` names them."),
-    (413, "BodyTooLarge", "The body is larger than the server takes."),
+    (400, "NotACall", "No function was called: the body or the path does not name a call."),
+    (401, "CredentialsRejected", "The credentials were rejected; `WWW-Authenticate` has the reason."),
+    (403, "ScopeMissing", "The deploy key is valid but lacks the scope."),
+    (405, "MethodNotAllowed", "The route does not support this method; `Allow` lists its methods."),
+    (413, "BodyTooLarge", "The body exceeds the server's limit."),
     (415, "NotJson", "The body is not declared as `application/json`, or is compressed."),
-    (429, "TooManyRequests", "Too many calls from this address; `Retry-After` says when to come again."),
-    (500, "InternalError", "Something broke inside; the server's log has the reason under the request id."),
-    (503, "NotNow", "Overloaded, starting or stopping; `Retry-After` says when to come again."),
+    (429, "TooManyRequests", "Too many calls from this address; retry after `Retry-After`."),
+    (500, "InternalError", "An internal error; the server's log has the reason under the request id."),
+    (503, "NotNow", "The server is overloaded, starting or stopping; retry after `Retry-After`."),
 ];
 
-/// Log lines in an answer are at most this many, and one that says how many were left out.
+/// Largest number of log lines in a response. One more line has the number of dropped lines.
 const LOG_LINES_MAX: usize = 256;
 
-/// The shared schemas.
+/// Returns the shared schemas.
 pub(super) fn schemas() -> Map<String, Value> {
     let mut schemas = Map::new();
     schemas.insert(
         LOG_LINES.to_owned(),
         json!({
             "type": "array", "items": { "type": "string" }, "maxItems": LOG_LINES_MAX + 1,
-            "description": "What the function logged while it ran, in order, as `[LEVEL] text`; LEVEL is one of DEBUG, \
+            "description": "The log lines of the function, in order, as `[LEVEL] text`; LEVEL is one of DEBUG, \
                             INFO, WARN, ERROR.",
             "example": ["[INFO] 2 participants"],
         }),
@@ -43,8 +43,8 @@ pub(super) fn schemas() -> Map<String, Value> {
         FORMAT.to_owned(),
         json!({
             "type": "string", "nullable": true, "enum": ["json", null], "default": "json",
-            "description": "How values are written: `json` is plain JSON, which is what this document describes. Clients \
-                            that write integers, bytes and special numbers in objects of their own say \
+            "description": "The encoding of values. `json` is plain JSON, as in this document. Clients that write integers, \
+                            bytes and special numbers as objects of their own send \
                             `convex_encoded_json`.",
         }),
     );
@@ -55,33 +55,33 @@ pub(super) fn schemas() -> Map<String, Value> {
 fn refusal() -> Value {
     json!({
         "type": "object",
-        "description": "What an answer is that is no success, whatever its HTTP status.",
+        "description": "The response of a call that did not succeed, with any HTTP status.",
         "required": ["status", "errorMessage", "errorData", "logLines"],
         "additionalProperties": false,
         "properties": {
-            "status": { "type": "string", "enum": ["error"], "description": "Says that it is a refusal." },
+            "status": { "type": "string", "enum": ["error"], "description": "Always `error`." },
             "errorMessage": {
                 "type": "string",
-                "description": "A sentence for people. Switch on `errorData.code` instead: sentences may change.",
+                "description": "A message for people, which may change. Programs must use `errorData.code`.",
             },
             "errorData": {
                 "type": "object",
-                "description": "What a program needs to know of it.",
+                "description": "Data for programs.",
                 "required": ["code"],
                 "properties": {
                     "code": {
                         "type": "string",
                         "enum": Code::ALL.iter().map(|code| code.as_str()).collect::<Vec<_>>(),
-                        "description": "What went wrong, from a closed set.",
+                        "description": "The error code, from a closed set.",
                     },
                     "field": {
                         "type": "string",
-                        "description": "The argument that an `INVALID_ARGUMENT` is about, as a path such as \
+                        "description": "The invalid argument of an `INVALID_ARGUMENT`, as a path such as \
                                         `interests[2].category`.",
                     },
                     "retryAfterMs": {
                         "type": "integer", "format": "int64", "minimum": 0,
-                        "description": "Of a `RATE_LIMITED`: milliseconds until the call would be let through.",
+                        "description": "For `RATE_LIMITED`: milliseconds until the call would be accepted.",
                     },
                 },
             },
@@ -90,7 +90,7 @@ fn refusal() -> Value {
     })
 }
 
-/// The envelope of a success with this value.
+/// Returns the schema of a success with this value.
 pub(super) fn success(value: Value) -> Value {
     json!({
         "type": "object",
@@ -98,7 +98,7 @@ pub(super) fn success(value: Value) -> Value {
         "required": ["status", "value", "errorMessage", "errorData"],
         "additionalProperties": false,
         "properties": {
-            "status": { "type": "string", "enum": ["success"], "description": "Says that it succeeded." },
+            "status": { "type": "string", "enum": ["success"], "description": "Always `success`." },
             "value": value,
             "errorMessage": { "type": "string", "enum": [""], "description": "Empty." },
             "errorData": { "type": "object", "additionalProperties": false, "description": "Empty." },
@@ -107,7 +107,7 @@ pub(super) fn success(value: Value) -> Value {
     })
 }
 
-/// The envelope of a refusal with one of these codes.
+/// Returns the schema of a rejection with one of these codes.
 pub(super) fn refused(codes: &[Code]) -> Value {
     let codes: Vec<&str> = codes.iter().map(|code| code.as_str()).collect();
     json!({
@@ -124,12 +124,12 @@ pub(super) fn refused(codes: &[Code]) -> Value {
     })
 }
 
-/// An example of a refusal's envelope.
+/// Returns an example of a rejection.
 pub(super) fn refused_example(code: Code, message: &str) -> Value {
     json!({ "status": "error", "errorMessage": message, "errorData": { "code": code.as_str() }, "logLines": [] })
 }
 
-/// The body of a call: its arguments, and what else `members` has.
+/// Returns the schema of a call's body: its arguments and the additional `members`.
 pub(super) fn call(args: Value, members: Map<String, Value>) -> Value {
     let mut required: Vec<Value> = members.keys().map(|name| name.as_str().into()).collect();
     required.push("args".into());
@@ -139,14 +139,14 @@ pub(super) fn call(args: Value, members: Map<String, Value>) -> Value {
     json!({ "type": "object", "required": required, "properties": properties })
 }
 
-/// Adds the answers that any call can get beside its 200.
+/// Adds the responses of a call other than 200.
 pub(super) fn add_refusals(responses: &mut Map<String, Value>) {
     for (status, name, _) in REFUSED {
         responses.insert(status.to_string(), json!({ "$ref": format!("#/components/responses/{name}") }));
     }
 }
 
-/// The answers of calls that were refused before they reached a function.
+/// Returns the responses to calls that are rejected before they reach a function.
 pub(super) fn responses() -> Map<String, Value> {
     let response = |(status, name, meaning): &(u16, &str, &str)| {
         let codes: Vec<Code> = Code::ALL.iter().copied().filter(|code| code.status() == *status).collect();
@@ -157,7 +157,7 @@ pub(super) fn responses() -> Map<String, Value> {
             405 => headers["Allow"] = header("Allow"),
             _ => {}
         }
-        let example = codes.first().map(|code| refused_example(*code, "A sentence that says what is wrong"));
+        let example = codes.first().map(|code| refused_example(*code, "The reason, in one sentence"));
         let content = json!({ "application/json": { "schema": refused(&codes), "example": example } });
         let said: Vec<String> = codes.iter().map(|code| format!("`{code}`")).collect();
         let description = format!("{meaning} `errorData.code`: {}.", said.join(", "));
@@ -166,23 +166,23 @@ pub(super) fn responses() -> Map<String, Value> {
     REFUSED.iter().map(response).collect()
 }
 
-/// A reference to a header of an answer.
+/// Returns a reference to a response header.
 pub(super) fn header(name: &str) -> Value {
     json!({ "$ref": format!("#/components/headers/{name}") })
 }
 
-/// A reference to a parameter of requests.
+/// Returns a reference to a request parameter.
 pub(super) fn parameter(name: &str) -> Value {
     json!({ "$ref": format!("#/components/parameters/{name}") })
 }
 
-/// The parameters of requests.
+/// Returns the request parameters.
 pub(super) fn parameters() -> Value {
     json!({
         "IdempotencyKey": {
             "name": "Idempotency-Key", "in": "header", "required": false,
-            "description": "The same key with the same arguments, sent again within a week, does nothing and is answered \
-                            as the first time. A key is its caller's own; without an identity it needs at least 16 \
+            "description": "A repeated call with the same key and arguments within a week has no effect and returns the \
+                            first response. Each caller has its own keys; without an identity, a key needs at least 16 \
                             characters.",
             "schema": {
                 "type": "string", "minLength": 1, "maxLength": KEY_CHARS_MAX, "pattern": "^[!-~]+$",
@@ -192,18 +192,18 @@ pub(super) fn parameters() -> Value {
     })
 }
 
-/// The headers of answers.
+/// Returns the response headers.
 pub(super) fn headers() -> Value {
     json!({
         "RequestId": {
-            "description": "The call's id: the caller's own `X-Request-Id` if it had a usable one. The server's log \
-                            lines of the call carry it.",
+            "description": "The id of the call: the request's `X-Request-Id` if it is valid. The server's log lines \
+                            of the call contain it.",
             "required": true,
             "schema": { "type": "string", "minLength": 1, "maxLength": 64, "pattern": "^[A-Za-z0-9._-]+$" },
             "example": "9f2c1a07-3e",
         },
         "Replayed": {
-            "description": "Says that this is the answer of an earlier call with the same `Idempotency-Key`.",
+            "description": "Present if this is the response of an earlier call with the same `Idempotency-Key`.",
             "required": false,
             "schema": { "type": "string", "enum": ["true"] },
         },
@@ -214,7 +214,7 @@ pub(super) fn headers() -> Value {
             "example": 1,
         },
         "Challenge": {
-            "description": "Why the credentials were rejected (RFC 6750 §3).",
+            "description": "The reason of the rejection (RFC 6750 §3).",
             "required": true,
             "schema": { "type": "string" },
             "example": "Bearer realm=\"convoke\", error=\"invalid_token\"",
@@ -228,7 +228,7 @@ pub(super) fn headers() -> Value {
     })
 }
 
-/// Whom a caller can be.
+/// Returns the security schemes.
 pub(super) fn security_schemes() -> Value {
     json!({
         "bearerAuth": {
@@ -237,13 +237,13 @@ pub(super) fn security_schemes() -> Value {
         },
         "deployKey": {
             "type": "apiKey", "in": "header", "name": "Authorization",
-            "description": "Administrative automation: `Authorization: Convoke <deploy key>`; the word before the key is \
-                            part of the value. A key never belongs into a page or an app.",
+            "description": "For administration: `Authorization: Convoke <deploy key>`. The word before the key is part of \
+                            the value. Never put a key into a page or an app.",
         },
     })
 }
 
-/// Either of the two. Without credentials a function runs too, and decides.
+/// Returns the security requirement of calls: either scheme, both optional.
 pub(super) fn security() -> Value {
     json!([{ "bearerAuth": [] }, { "deployKey": [] }])
 }

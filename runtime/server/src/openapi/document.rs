@@ -1,4 +1,4 @@
-//! The whole document: OpenAPI 3.0.3, in one order whatever the order of registration, laid out for people to compare.
+//! The OpenAPI 3.0.3 document. Its order does not depend on the order of registration, and its layout suits diffs.
 
 use std::collections::BTreeSet;
 
@@ -12,12 +12,12 @@ use convoke_calls::function::{Kind, Visibility};
 use convoke_calls::interface::About;
 use convoke_calls::registry::{Registered, Registry};
 
-/// What is described.
+/// Options of the document.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Functions for admins too. What a server shows has the public ones only.
+    /// True to include functions for admins. A server shows only public functions.
     pub admin: bool,
-    /// Where calls go; `/` is wherever the document came from.
+    /// The URL of the server; `/` is the origin of the document.
     pub server: String,
 }
 
@@ -27,7 +27,7 @@ impl Default for Options {
     }
 }
 
-/// The description of a program's functions.
+/// The OpenAPI document of a program's functions.
 pub struct Document {
     value: Value,
     gaps: Vec<String>,
@@ -54,11 +54,9 @@ impl Document {
             let tag = about.tag_of(&function.path);
             used.insert(tag.clone().into_owned());
             let prose = Prose::of(function.def.doc, &names);
-            gaps.extend(
-                errors::unread(&prose.errors)
-                    .into_iter()
-                    .map(|said| format!("{}: its `# Errors` says {said:?}, which names no code first", function.path)),
-            );
+            gaps.extend(errors::unread(&prose.errors).into_iter().map(|said| {
+                format!("{}: its `# Errors` contains {said:?}, which does not begin with a code", function.path)
+            }));
             let (args, result) = (named.arguments(args), named.result(result));
             let parts = Parts { function, tag: &tag, prose, args, result, components: &named.components };
             let operation = operation::describe(&parts);
@@ -86,7 +84,7 @@ impl Document {
         Self { value, gaps }
     }
 
-    /// The document as JSON, keys in their usual order, indented.
+    /// Writes the document as indented JSON, with the keys in their usual order.
     pub fn to_json(&self) -> String {
         let mut text = String::new();
         write(&self.value, 0, &mut text);
@@ -94,13 +92,14 @@ impl Document {
         text
     }
 
-    /// The document as a value.
+    /// Returns the document as a value.
     pub fn value(&self) -> &Value {
         &self.value
     }
 
-    /// What a reader would miss, each with its place: members without a word about them, examples that do not fit their
-    /// type or cannot be made up, errors without a code. For an application's tests.
+    /// Returns the gaps of the documentation, for an application's tests: members without documentation, invalid or
+    /// missing
+    /// examples, and errors without a code. Each has its location.
     pub fn gaps(&self) -> &[String] {
         &self.gaps
     }
@@ -114,34 +113,34 @@ fn is_described(function: &Registered, admin: bool) -> bool {
     }
 }
 
-/// `module/path:function`.
+/// Converts a path to `module/path:function`.
 fn with_colon(path: &str) -> String {
     path.rsplit_once('/').map_or_else(|| path.to_owned(), |(module, name)| format!("{module}:{name}"))
 }
 
-/// What holds for every call, behind what the application says of itself.
+/// Returns the description of the application, followed by the rules for all calls.
 fn introduction(about: &About) -> String {
     let calls = "\
-Every function is called by `POST /api/run/{module/path}/{function}` with `{\"args\": {…}}`, and answers with an envelope: \
-`status` is `success` and `value` has the result, or `status` is `error` and `errorData.code` says why.
+`POST /api/run/{module/path}/{function}` with `{\"args\": {…}}` calls a function. The response is an envelope: \
+`status` is `success` and `value` is the result, or `status` is `error` and `errorData.code` is the reason.
 
-- **HTTP 200** means that the function was found and called, also when it refuses. Other statuses mean that nothing was \
-called, or that the server failed; their bodies are envelopes too.
-- **Members** that are not listed are refused in `args`. In results a later version may add some: ignore what you do not \
-know. An optional member without a value is absent in results; in `args` it may be absent or null.
+- **HTTP 200** means that the function was called, even if it failed. Other statuses mean that no function was \
+called or that the server failed. Their bodies are envelopes too.
+- **Members** of `args` that are not listed are rejected. A later version may add members to results: ignore unknown \
+members. An optional member without a value is absent in results; in `args` it may be absent or null.
 - **Times** are milliseconds since the epoch, **durations** milliseconds, **ids** texts that begin with their table's \
 name. Lengths of texts count characters (Unicode scalar values).
 - **Retries**: codes `RATE_LIMITED`, `TIMEOUT`, `UNAVAILABLE`, `PROVIDER_ERROR`, `TOO_MANY_REQUESTS`, `OVERLOADED` and \
-`NOT_READY` may be gone later. A query can always be repeated; a mutation safely with an \
-`Idempotency-Key`, or where it takes an `idempotencyKey`.
-- **Credentials** are optional to the server: without any, a function runs without an identity and decides.";
+`NOT_READY` are temporary. A query can always be retried, a mutation only with an \
+`Idempotency-Key` or an argument `idempotencyKey`.
+- **Credentials** are optional: without them, a function runs without an identity and decides.";
     match about.description.trim() {
         "" => calls.to_owned(),
         description => format!("{description}\n\n{calls}"),
     }
 }
 
-/// Those that functions have, in the application's order, then those that it did not name.
+/// Returns the used tags: first those of the application, in its order, then the others.
 fn tags(about: &About, used: &mut BTreeSet<String>) -> Vec<Value> {
     let named = about.tags.iter().filter(|tag| used.remove(tag.name));
     let mut tags: Vec<Value> = named.map(|tag| json!({ "name": tag.name, "description": tag.description })).collect();
@@ -175,7 +174,7 @@ fn look_for_gaps(schema: &Value, at: &str, components: &Map<String, Value>, gaps
     }
 }
 
-/// Keys in the order in which people read them; those that are not listed follow by name.
+/// Keys in reading order. Other keys follow by name.
 const ORDER: &[&str] = &[
     "openapi",
     "info",
@@ -209,10 +208,10 @@ const ORDER: &[&str] = &[
     "value",
 ];
 
-/// A line of the document is at most about so long; what fits stands on one line.
+/// The approximate length up to which a value is written on one line.
 const LINE_MAX: usize = 110;
 
-/// Writes a value with its keys in [`ORDER`]: on one line where it fits and holds no objects, else indented.
+/// Writes a value with its keys in [`ORDER`]: on one line if it fits and contains no objects, else indented.
 fn write(value: &Value, indent: usize, out: &mut String) {
     let is_plain = |value: &Value| !value.is_object() && !value.is_array() || is_empty(value);
     let compact = match value {
@@ -220,7 +219,7 @@ fn write(value: &Value, indent: usize, out: &mut String) {
         Value::Array(items) => items.iter().all(is_plain),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => true,
     };
-    // Only what holds nothing deeper is tried on one line, so that nothing is written more than twice.
+    // Only flat values are tried on one line, so that nothing is written more than twice.
     if compact {
         let start = out.len();
         write_with(value, None, indent, out);
@@ -232,7 +231,7 @@ fn write(value: &Value, indent: usize, out: &mut String) {
     write_with(value, Some(indent + 2), indent, out);
 }
 
-/// Writes a value on one line, or its members each on a line of its own, `inner` spaces in.
+/// Writes a value on one line, or each member on a line of its own with `inner` spaces of indentation.
 fn write_with(value: &Value, inner: Option<usize>, indent: usize, out: &mut String) {
     let begin = |first: bool, out: &mut String| {
         match (first, inner) {
@@ -286,7 +285,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_laid_out_for_people_and_says_the_same() {
+    fn layout_preserves_the_value() {
         let long = "x".repeat(120);
         let value = json!({ "paths": {}, "info": { "title": "a \"b\"", "version": "1" }, "tags": [{ "name": long }] });
         let text = Document { value: value.clone(), gaps: vec![] }.to_json();

@@ -1,9 +1,9 @@
-//! The codes that a function answers with, read from the `# Errors` of its docs.
+//! The error codes of a function, parsed from the `# Errors` section of its docs.
 
 use convoke_calls::function::Kind;
 use convoke_core::error::Code;
 
-/// A code and when it comes.
+/// An error code and its condition.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Rejection {
     pub(super) code: Code,
@@ -11,23 +11,26 @@ pub(super) struct Rejection {
     pub(super) when: String,
 }
 
-/// What every call can be answered with, whatever its function says.
+/// Errors of every call.
 const OF_EVERY_CALL: &[(Code, &str)] = &[
-    (Code::Unauthenticated, "The function needs to know who calls, and the call carries no credentials."),
+    (Code::Unauthenticated, "The function needs an identity, and the call has no credentials."),
     (Code::Forbidden, "The caller has no right to do this."),
     (Code::InvalidArgument, "An argument is missing, unknown, of another type or out of bounds; `field` names it."),
-    (Code::RateLimited, "Too many calls by this caller; `retryAfterMs` says when to come again."),
-    (Code::Timeout, "It ran longer than it may; nothing of it was kept."),
-    (Code::Unavailable, "It cannot be done now; try again."),
+    (Code::RateLimited, "Too many calls by this caller; retry after `retryAfterMs`."),
+    (Code::Timeout, "The call exceeded its timeout and had no effect."),
+    (Code::Unavailable, "Temporarily unavailable; retry."),
 ];
 
-/// What a mutation with an `Idempotency-Key` can be answered with, whatever its function says.
+/// Errors of every mutation with an `Idempotency-Key`.
 const OF_A_MUTATION: &[(Code, &str)] = &[
-    (Code::Conflict, "It was done before with this `Idempotency-Key`, and its answer was too long to be kept."),
+    (
+        Code::Conflict,
+        "An earlier call with this `Idempotency-Key` succeeded, and its result was too long to be recorded.",
+    ),
     (Code::IdempotencyKeyReused, "The `Idempotency-Key` was used before with other arguments."),
 ];
 
-/// The codes of a function, in the order of [`Code::ALL`]: those that its docs name, and those of every call.
+/// Returns the errors of a function, in the order of [`Code::ALL`]: those of its docs, and those of every call.
 pub(super) fn of(errors: &str, kind: Kind) -> Vec<Rejection> {
     let of_kind = if kind == Kind::Mutation { OF_A_MUTATION } else { &[] };
     let said = said(errors);
@@ -39,7 +42,7 @@ pub(super) fn of(errors: &str, kind: Kind) -> Vec<Rejection> {
         let when = match (own.is_empty(), usual) {
             (true, None) => return None,
             (true, Some(usual)) => usual.to_owned(),
-            // A function says which values it refuses beside those that do not fit their type.
+            // The docs of the function add the values that it rejects beyond those of an invalid type.
             (false, Some(usual)) if *code == Code::InvalidArgument => format!("{usual} Also: {}", own.join(" ")),
             (false, _) => own.join(" "),
         };
@@ -48,7 +51,7 @@ pub(super) fn of(errors: &str, kind: Kind) -> Vec<Rejection> {
     .collect()
 }
 
-/// What the section says without naming a code first: nobody reads that.
+/// Returns the items of the section that do not begin with a code. The document omits them.
 pub(super) fn unread(errors: &str) -> Vec<String> {
     items(errors).into_iter().filter(|item| head(item).is_empty()).collect()
 }
@@ -57,7 +60,7 @@ fn said(errors: &str) -> Vec<Rejection> {
     items(errors).iter().flat_map(|item| head(item)).collect()
 }
 
-/// The section as a list (``- `CODE`: when``) or as sentences (`` `CODE`: when. ``).
+/// Splits the section, which is a list (``- `CODE`: when``) or sentences (`` `CODE`: when. ``).
 fn items(errors: &str) -> Vec<String> {
     if errors.starts_with("- ") {
         return errors.split("\n- ").map(|item| one_line(item.strip_prefix("- ").unwrap_or(item))).collect();
@@ -72,7 +75,7 @@ fn items(errors: &str) -> Vec<String> {
     starts.windows(2).map(|pair| errors[pair[0]..pair[1]].trim().to_owned()).collect()
 }
 
-/// `` `A`, `B`: when `` is two refusals; anything that does not begin with a code is none.
+/// Parses an item. `` `A`, `B`: when `` has two errors; an item that does not begin with a code has none.
 fn head(item: &str) -> Vec<Rejection> {
     let mut rest = item;
     let mut codes = Vec::new();
@@ -90,7 +93,7 @@ fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// With a capital and a full stop, unless it begins with a quotation.
+/// Adds a capital and a full stop. A quotation keeps its beginning.
 fn sentence(text: &str) -> String {
     let mut chars = text.chars();
     let mut out: String = chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default();
@@ -109,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_is_read_and_so_are_sentences() {
+    fn list_and_sentences_are_parsed() {
         let list = "- `NOT_FOUND`: there is\n  none, unlike `CONFLICT`.\n- `CONFLICT`, `TIMEOUT`: \"Twice\"";
         assert_eq!(
             said(list),
@@ -120,8 +123,8 @@ mod tests {
             ]
         );
         assert_eq!(
-            said("`FORBIDDEN`: not his. `NOT_FOUND`: gone;\n`count` says it."),
-            [refusal(Code::Forbidden, "Not his."), refusal(Code::NotFound, "Gone; `count` says it.")]
+            said("`FORBIDDEN`: not theirs. `NOT_FOUND`: gone;\n`count` says it."),
+            [refusal(Code::Forbidden, "Not theirs."), refusal(Code::NotFound, "Gone; `count` says it.")]
         );
         assert_eq!(said("A failure of the store."), []);
         assert_eq!(unread("A failure of the store."), ["A failure of the store."]);
@@ -129,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn what_every_call_has_is_there_once_and_the_functions_own_words_win() {
+    fn docs_of_the_function_replace_the_common_text() {
         let all = of("- `FORBIDDEN`: no host.\n- `CONFLICT`: twice.", Kind::Query);
         let codes: Vec<&str> = all.iter().map(|refusal| refusal.code.as_str()).collect();
         let expected =

@@ -1,40 +1,40 @@
-//! A value that fits a schema: the author's, where the docs of a type show one, else one made up of its bounds.
+//! Example values of schemas: the author's example if the docs of the type contain one, else a generated value.
 //!
-//! An author shows one by a block of ```` ```json ```` in the docs of the type, be it the arguments, a result, or a
-//! single value. It is then the only example of that type: a server accepts what its author shows, while a combination of
-//! members that was made up may break a rule that no schema states. One that does not fit its schema is left out;
-//! [`super::Document::gaps`] tells which.
+//! An author adds an example as a block of ```` ```json ```` to the docs of a type: arguments, a result, or a single
+//! value. It is then the only example of the type, because a generated combination of members may violate a rule that
+//! no
+//! schema states. Invalid examples are omitted and reported by [`super::Document::gaps`].
 //!
-//! A cursor is issued by the server, so that none is made up.
+//! Cursors are issued by the server and never generated.
 
 use serde_json::{Map, Value};
 
 use super::fit;
 use super::schemas::referred;
 
-/// How much of an object is shown.
+/// The members of objects in an example.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shown {
-    /// Every member.
+    /// All members.
     All,
-    /// Those that must be there.
+    /// Required members only.
     Required,
 }
 
-/// A value for `schema`, which stands under `name`.
+/// Returns an example for the `schema` of the member `name`.
 pub(super) fn of(schema: &Value, name: &str, components: &Map<String, Value>, shown: Shown) -> Value {
-    Maker { components, shown }.make(schema, name, 0)
+    Generator { components, shown }.make(schema, name, 0)
 }
 
-/// Types that hold themselves end here.
+/// Depth at which recursive types end.
 const DEPTH_MAX: usize = 12;
 
-struct Maker<'a> {
+struct Generator<'a> {
     components: &'a Map<String, Value>,
     shown: Shown,
 }
 
-impl Maker<'_> {
+impl Generator<'_> {
     fn make(&self, schema: &Value, name: &str, depth: usize) -> Value {
         if let Some(target) = referred(schema, self.components) {
             return self.make(target, name, depth);
@@ -85,7 +85,7 @@ impl Maker<'_> {
     }
 }
 
-/// Whether a schema is that of a cursor, as it stands or as one that may be null.
+/// Returns true if a schema is a cursor or a nullable cursor.
 fn is_cursor(schema: &Value) -> bool {
     let is_named = |schema: &Value| {
         let name = schema.get("$ref").and_then(Value::as_str).and_then(|place| place.rsplit('/').next());
@@ -103,7 +103,7 @@ fn whole(number: f64) -> Value {
     (number as i64).into()
 }
 
-/// Its own name, stretched or cut to what is allowed.
+/// Returns the name, extended or cut to the allowed length.
 fn text(schema: &Value, name: &str) -> Value {
     let least = bound(schema, "minLength").unwrap_or(0.0) as usize;
     let most = bound(schema, "maxLength").map_or(usize::MAX, |most| most as usize);
@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_example_fits_and_shows_what_is_asked_for() {
+    fn example_is_valid_and_has_the_requested_members() {
         let components = json!({
             "Word": { "type": "string", "minLength": 8 },
             "Pair": { "type": "object", "required": ["a"], "example": { "a": "shown", "b": 7 },

@@ -1,13 +1,13 @@
-//! Whether a value fits a schema: as much of it as our own types write.
+//! Validation of values against schemas, for the keywords that the document uses.
 
 use serde_json::{Map, Value};
 
 use super::schemas::referred;
 
-/// Whether `value` fits `schema`.
+/// Validates `value` against `schema`.
 ///
 /// # Errors
-/// Where it does not, and why.
+/// The location and the reason of the first violation.
 pub(super) fn check(schema: &Value, value: &Value, components: &Map<String, Value>) -> Result<(), String> {
     Checker { components }.check(schema, value, "")
 }
@@ -19,7 +19,7 @@ struct Checker<'a> {
 impl Checker<'_> {
     fn check(&self, schema: &Value, value: &Value, at: &str) -> Result<(), String> {
         if schema.get("$ref").is_some() {
-            let target = referred(schema, self.components).ok_or_else(|| format!("{at}: refers to nothing"))?;
+            let target = referred(schema, self.components).ok_or_else(|| format!("{at}: has an unknown reference"))?;
             return self.check(target, value, at);
         }
         if value.is_null() && schema.get("nullable") == Some(&Value::Bool(true)) {
@@ -37,7 +37,7 @@ impl Checker<'_> {
             if let Some(choices) = list(schema, key) {
                 let fitting = choices.iter().filter(|choice| self.check(choice, value, at).is_ok()).count();
                 if fitting == 0 || fitting > most {
-                    return Err(format!("{at}: fits {fitting} of the choices"));
+                    return Err(format!("{at}: matches {fitting} of the choices"));
                 }
             }
         }
@@ -45,7 +45,7 @@ impl Checker<'_> {
     }
 
     fn check_type(&self, schema: &Value, value: &Value, at: &str) -> Result<(), String> {
-        let wrong = || Err(format!("{at}: {value} is no {}", schema["type"]));
+        let wrong = || Err(format!("{at}: {value} is not of type {}", schema["type"]));
         match (schema.get("type").and_then(Value::as_str), value) {
             (None, _) | (Some("boolean"), Value::Bool(_)) => Ok(()),
             (Some("object"), Value::Object(members)) => self.check_object(schema, members, at),
@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_does_not_fit_says_where() {
+    fn violation_has_its_location() {
         let components = json!({ "Id": { "type": "string", "pattern": "^a_[0-9]$" } });
         let schema = json!({
             "type": "object", "required": ["id"], "additionalProperties": false,

@@ -1,7 +1,7 @@
-//! The interface described by itself: the OpenAPI document of a program's functions, and the pages that show it.
+//! The OpenAPI document of a program's functions, and the pages that show it.
 //!
-//! Everything in it comes from the registry (paths, kinds, docs, types) and from what the application says of itself
-//! ([`About`]). How a call is answered is described, not decided, here: that is `http`'s, `gateway`'s and `call`'s.
+//! The document is generated from the registry (paths, kinds, docs, types) and the application's description
+//! ([`About`]). It describes the behaviour that `http`, `gateway` and `call` implement.
 
 pub mod document;
 pub mod pages;

@@ -1,4 +1,4 @@
-//! One function as an operation: `POST /api/run/{path}`.
+//! The operation of a function: `POST /api/run/{path}`.
 
 use std::fmt::Write as _;
 
@@ -13,10 +13,10 @@ use convoke_calls::function::{Kind, Visibility};
 use convoke_calls::registry::Registered;
 use convoke_core::error::Code;
 
-/// A summary is one line of a list.
+/// Longest summary, because lists show it on one line.
 const SUMMARY_CHARS_MAX: usize = 120;
 
-/// What an operation is made of.
+/// The inputs of an operation.
 pub(super) struct Parts<'a> {
     pub(super) function: &'a Registered,
     pub(super) tag: &'a str,
@@ -26,12 +26,12 @@ pub(super) struct Parts<'a> {
     pub(super) components: &'a Map<String, Value>,
 }
 
-/// The operation's name for generated clients: the path, since a function's name alone need not be the only one.
+/// Returns the operation's id for generated clients. It is the path, because function names are not unique.
 pub(super) fn id(path: &str) -> String {
     path.replace('/', "_")
 }
 
-/// The operation.
+/// Returns the operation.
 pub(super) fn describe(parts: &Parts<'_>) -> Value {
     let Parts { function, tag, prose, .. } = parts;
     let refusals = errors::of(&prose.errors, function.kind());
@@ -57,19 +57,19 @@ pub(super) fn describe(parts: &Parts<'_>) -> Value {
     operation
 }
 
-/// What an operation lacks that its function's author could give.
+/// Returns the parts that the function's author should add.
 pub(super) fn missing(operation: &Value) -> impl Iterator<Item = &'static str> {
     let summary = operation["summary"].as_str().unwrap_or_default();
     let has = |examples: &Value, name: &str| examples.get(name).is_some();
     let examples = |content: &Value| content["content"]["application/json"]["examples"].clone();
     let arguments = examples(&operation["requestBody"]);
     [
-        (summary.is_empty(), "it has no doc comment"),
+        (summary.is_empty(), "the function has no doc comment"),
         (summary.chars().count() > SUMMARY_CHARS_MAX, "the first sentence of its docs is too long for a list"),
-        (arguments.as_object().is_none_or(Map::is_empty), "no example of its arguments can be made up; show one"),
+        (arguments.as_object().is_none_or(Map::is_empty), "no example of its arguments can be generated; add one"),
         (
             !has(&examples(&operation["responses"]["200"]), "success"),
-            "no example of its result can be made up; show one",
+            "no example of its result can be generated; add one",
         ),
     ]
     .into_iter()
@@ -85,7 +85,7 @@ fn description(function: &Registered, prose: &Prose, refusals: &[Rejection]) -> 
     let _ = writeln!(text, "{}\n", kind(function.kind()));
     if function.def.visibility == Visibility::Admin {
         let who = if function.is_migration() {
-            "For a deploy key. No user may call a migration, whatever their roles."
+            "For a deploy key. Users cannot call migrations, whatever their roles."
         } else {
             "For a deploy key, or a user with the role `admin`."
         };
@@ -100,10 +100,10 @@ fn description(function: &Registered, prose: &Prose, refusals: &[Rejection]) -> 
 
 fn kind(kind: Kind) -> &'static str {
     match kind {
-        Kind::Query => "A **query**: it reads one snapshot and changes nothing.",
-        Kind::Mutation => "A **mutation**: one transaction, which is kept whole or not at all.",
+        Kind::Query => "A **query**: reads one snapshot and changes nothing.",
+        Kind::Mutation => "A **mutation**: one transaction, committed as a whole or not at all.",
         Kind::Action => {
-            "An **action**: it works outside the database, for up to some minutes, and reaches it in transactions of \
+            "An **action**: works outside the database, for up to several minutes, and accesses it in transactions of \
              their own."
         }
     }
@@ -112,7 +112,7 @@ fn kind(kind: Kind) -> &'static str {
 fn request(parts: &Parts<'_>) -> Value {
     let example = |shown| json!({ "args": examples::of(&parts.args, "args", parts.components, shown) });
     let (all, required) = (example(Shown::All), example(Shown::Required));
-    let shown = [("everything", "With every argument", all), ("required", "With what is required", required)];
+    let shown = [("everything", "All arguments", all), ("required", "Required arguments", required)];
     let mut fitting = Map::new();
     for (name, summary, value) in shown {
         let fits = fit::check(&parts.args, &value["args"], parts.components).is_ok();
@@ -134,19 +134,19 @@ fn answer(parts: &Parts<'_>, refusals: &[Rejection]) -> Value {
     let mut shown = Map::new();
     if fit::check(&parts.result, &value, parts.components).is_ok() {
         let success = json!({ "status": "success", "value": value, "errorMessage": "", "errorData": {} });
-        shown.insert("success".to_owned(), json!({ "summary": "It succeeded", "value": success }));
+        shown.insert("success".to_owned(), json!({ "summary": "A success", "value": success }));
     }
-    // The function's own refusals say more than those that every call can have.
+    // The function's own errors are more informative than the common ones.
     let telling = refusals.iter().find_map(|refusal| Some((refusal.code, quoted(&refusal.when)?)));
     let (code, message) = telling.unwrap_or((Code::Unauthenticated, "Authentication required"));
     let refusal = common::refused_example(code, message);
-    shown.insert("refusal".to_owned(), json!({ "summary": "The function refused", "value": refusal }));
+    shown.insert("refusal".to_owned(), json!({ "summary": "A rejection", "value": refusal }));
     let mut headers = json!({ "X-Request-Id": common::header("RequestId") });
     if parts.function.kind() == Kind::Mutation {
         headers["Idempotency-Replayed"] = common::header("Replayed");
     }
     json!({
-        "description": "The function was called: its result, or its refusal.",
+        "description": "The function was called: its result or its error.",
         "headers": headers,
         "content": {
             "application/json": {
@@ -157,7 +157,7 @@ fn answer(parts: &Parts<'_>, refusals: &[Rejection]) -> Value {
     })
 }
 
-/// The first sentence that is quoted in a text.
+/// Returns the first quotation in a text.
 fn quoted(text: &str) -> Option<&str> {
     text.split_once('"')?.1.split_once('"').map(|(quoted, _)| quoted)
 }

@@ -1,4 +1,4 @@
-//! What `/openapi.json` and `/docs` answer.
+//! The responses of `/openapi.json` and `/docs`.
 
 use std::sync::OnceLock;
 
@@ -10,7 +10,7 @@ use convoke_calls::interface::About;
 use convoke_calls::registry::Registry;
 use convoke_http::{Incoming, Reply};
 
-/// The documents of one server. Each is made when it is first asked for.
+/// The documents of a server. Each is built at the first request.
 #[derive(Default)]
 pub struct Pages {
     description: OnceLock<Page>,
@@ -45,18 +45,17 @@ const FILES: [File; 5] = [
     },
 ];
 
-/// What the page of the reference may do: run its own files and call this server. Its icons are `data:` images, and
-/// some of its elements carry their style themselves.
+/// The policy of the reference page: it may load its own files and call this server. Its icons are `data:` images.
 const PAGE_POLICY: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \
      base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
 );
 
 impl Pages {
-    /// `/openapi.json`: the description of the public functions.
+    /// Serves `/openapi.json`: the document of the public functions.
     pub fn description<E>(&self, registry: &Registry, request: &Incoming<E>) -> Reply {
         let make = || {
-            // The start looked at it, where a mistake stops it.
+            // The start of the server has checked it and reported mistakes.
             let about = About::collect().unwrap_or(&About::NONE);
             let text = Document::of(registry, about, &Options::default()).to_json();
             Page::of("application/json", text.into())
@@ -64,7 +63,7 @@ impl Pages {
         self.description.get_or_init(make).reply(request)
     }
 
-    /// `/docs` and what is below it.
+    /// Serves `/docs` and its files.
     pub fn reference<E>(&self, name: &str, request: &Incoming<E>) -> Reply {
         let Some(place) = FILES.iter().position(|file| file.name == name) else {
             return page::none();

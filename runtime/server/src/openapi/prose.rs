@@ -1,20 +1,21 @@
-//! From doc comments to Markdown that means something to people who never saw the code.
+//! From doc comments to Markdown for readers who do not know the code.
 
 use std::collections::BTreeSet;
 
 use heck::ToLowerCamelCase as _;
 
-/// A doc comment, taken apart.
+/// A parsed doc comment.
 pub(super) struct Prose {
-    /// Its paragraphs, without code and without `# Errors`.
+    /// The paragraphs, without code and without `# Errors`.
     pub(super) text: String,
-    /// What stands under `# Errors`.
+    /// The section `# Errors`.
     pub(super) errors: String,
 }
 
 impl Prose {
-    /// Reads a doc comment. `functions` are the names of all functions in snake_case: a link to one becomes the name
-    /// that clients call it by.
+    /// Parses a doc comment. `functions` are the names of all functions in snake_case; a link to a function becomes the
+    /// name
+    /// that clients use.
     pub(super) fn of(doc: &str, functions: &BTreeSet<&str>) -> Self {
         let (mut text, mut errors) = (String::new(), String::new());
         let (mut section, mut is_code) = (Section::Text, false);
@@ -32,14 +33,14 @@ impl Prose {
         Self { text: without_links(text.trim(), functions), errors: without_links(errors.trim(), functions) }
     }
 
-    /// The first sentence, on one line, without its full stop.
+    /// Returns the first sentence, on one line and without its full stop.
     pub(super) fn summary(&self) -> String {
         let paragraph = self.text.split("\n\n").next().unwrap_or_default().replace('\n', " ");
         let end = paragraph.find(". ").unwrap_or(paragraph.len());
         paragraph[..end].trim_end_matches(['.', ':']).to_owned()
     }
 
-    /// What follows the first sentence.
+    /// Returns the text after the first sentence.
     pub(super) fn rest(&self) -> &str {
         let paragraph_end = self.text.find("\n\n").unwrap_or(self.text.len());
         let end = [". ", ".\n"].iter().filter_map(|stop| self.text[..paragraph_end].find(stop)).min();
@@ -47,7 +48,7 @@ impl Prose {
     }
 }
 
-/// Under which heading a line stands.
+/// The section of a line.
 #[derive(Clone, Copy)]
 enum Section {
     Text,
@@ -55,7 +56,7 @@ enum Section {
     Other,
 }
 
-/// Adds a line; blank ones in a row are one.
+/// Adds a line. Joins consecutive blank lines.
 fn push_line(text: &mut String, line: &str) {
     if line.trim().is_empty() && (text.is_empty() || text.ends_with("\n\n")) {
         return;
@@ -64,7 +65,8 @@ fn push_line(text: &mut String, line: &str) {
     text.push('\n');
 }
 
-/// `` [`leave_meeting`] `` is `` `leaveMeeting` ``, `` [`Limits`](crate::Limits) `` is `` `Limits` ``.
+/// Replaces links: `` [`leave_meeting`] `` by `` `leaveMeeting` ``, and `` [`Limits`](crate::Limits) `` by `` `Limits`
+/// ``.
 fn without_links(text: &str, functions: &BTreeSet<&str>) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -99,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn a_comment_is_taken_apart() {
+    fn doc_comment_is_parsed() {
         let doc = "What [`leave_meeting`]\ntakes. And [`Id`](convoke_core::id::Id).\n\n```json\n{\"a\":\n 1}\n```\n\nMore.\n\n# Errors\n- `NOT_FOUND`: gone.";
         let prose = read(doc);
         assert_eq!(prose.text, "What `leaveMeeting`\ntakes. And `Id`.\n\nMore.");

@@ -1,7 +1,7 @@
 //! From Rust types to the components of the document.
 //!
-//! A type is described once, unless what it takes is not what it gives (a member that may be null when it comes in is
-//! absent when it goes out): then it has two names ([`convoke_core::wire::forms`]).
+//! A type has one component, unless its input and output forms differ: a member that may be null in input is absent in
+//! output. Then it has two components with two names ([`convoke_core::wire::forms`]).
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,20 +16,20 @@ use convoke_core::wire::forms::Forms;
 
 const PLACE: &str = "#/components/schemas/";
 
-/// The types of all functions, while they are collected.
+/// Collects the types of all functions.
 pub(super) struct Schemas<'a> {
     incoming: SchemaGenerator,
     outgoing: SchemaGenerator,
-    /// The types of arguments as they would be in results.
+    /// The output forms of the types of arguments.
     mirrored: SchemaGenerator,
-    /// The types that are the arguments of a function.
+    /// The names of the argument types.
     arguments: BTreeSet<String>,
     functions: &'a BTreeSet<&'static str>,
 }
 
-/// The collected types under their names.
+/// The collected types by name.
 pub(super) struct Named {
-    /// What goes under `components.schemas`.
+    /// The content of `components.schemas`.
     pub(super) components: Map<String, Value>,
     forms: Forms,
 }
@@ -45,7 +45,7 @@ impl<'a> Schemas<'a> {
         }
     }
 
-    /// The schema of what a function takes. Its references hold after [`Named::arguments`].
+    /// Adds a function's arguments and returns their schema. [`Named::arguments`] resolves its references.
     pub(super) fn arguments(&mut self, function: &FunctionDef) -> Value {
         (function.args_schema)(&mut self.mirrored);
         let schema = (function.args_schema)(&mut self.incoming);
@@ -55,13 +55,13 @@ impl<'a> Schemas<'a> {
         schema
     }
 
-    /// The schema of what a function returns. Its references hold after [`Named::result`].
+    /// Adds a function's result and returns its schema. [`Named::result`] resolves its references.
     pub(super) fn result(&mut self, function: &FunctionDef) -> Value {
         let schema = (function.output_schema)(&mut self.outgoing);
         finished(&mut self.outgoing, schema, self.functions)
     }
 
-    /// Every type that was referred to.
+    /// Returns all collected types.
     pub(super) fn finish(mut self) -> Named {
         let definitions = |generator: &mut SchemaGenerator| {
             let mut definitions: BTreeMap<String, Value> = generator.take_definitions(true).into_iter().collect();
@@ -85,25 +85,25 @@ impl<'a> Schemas<'a> {
 }
 
 impl Named {
-    /// Makes the references of an arguments' schema hold.
+    /// Resolves the references of a schema of arguments.
     pub(super) fn arguments(&self, mut schema: Value) -> Value {
         rename(&mut schema, &|name| self.forms.sent(name));
         schema
     }
 
-    /// Makes the references of a result's schema hold.
+    /// Resolves the references of a schema of a result.
     pub(super) fn result(&self, mut schema: Value) -> Value {
         rename(&mut schema, &|name| self.forms.returned(name));
         schema
     }
 }
 
-/// A reference to a component.
+/// Returns a reference to a component.
 pub(super) fn reference(name: &str) -> Value {
     json!({ "$ref": format!("{PLACE}{name}") })
 }
 
-/// The component that a schema refers to.
+/// Returns the component that a schema refers to.
 pub(super) fn referred<'a>(schema: &Value, components: &'a Map<String, Value>) -> Option<&'a Value> {
     components.get(schema.get("$ref")?.as_str()?.strip_prefix(PLACE)?)
 }
@@ -117,7 +117,7 @@ fn finished(generator: &mut SchemaGenerator, mut schema: schemars::Schema, funct
     schema
 }
 
-/// Gives every type that a schema refers to its name in one direction.
+/// Renames every type that a schema refers to.
 fn rename(schema: &mut Value, named: &dyn Fn(&str) -> Cow<'_, str>) {
     match schema {
         Value::String(target) => {
@@ -127,7 +127,7 @@ fn rename(schema: &mut Value, named: &dyn Fn(&str) -> Cow<'_, str>) {
         }
         Value::Object(members) => {
             for (key, value) in members {
-                // References are texts of these members alone.
+                // Only these members contain references.
                 match value {
                     Value::String(_) if key != "$ref" => {}
                     Value::Object(mapping) if key == "mapping" => {
@@ -142,7 +142,7 @@ fn rename(schema: &mut Value, named: &dyn Fn(&str) -> Cow<'_, str>) {
     }
 }
 
-/// What OpenAPI 3.0 and its readers ask for beyond what the generator writes, at every depth.
+/// Adapts a generated schema to OpenAPI 3.0, at every depth.
 fn tidy(schema: &mut Value, functions: &BTreeSet<&str>) {
     let Some(members) = schema.as_object_mut() else { return };
     describe(members, functions);
@@ -162,14 +162,14 @@ fn tidy(schema: &mut Value, functions: &BTreeSet<&str>) {
     }
 }
 
-/// A doc comment becomes Markdown.
+/// Converts the doc comment to Markdown.
 fn describe(members: &mut Map<String, Value>, functions: &BTreeSet<&str>) {
     let Some(Value::String(doc)) = members.get("description") else { return };
     let text = Prose::of(doc, functions).text;
     members.insert("description".to_owned(), text.into());
 }
 
-/// Where null is allowed beside a list of words, it is one of them: `nullable` alone would not let it through.
+/// Adds null to the values of a nullable enum: `nullable` alone does not allow it.
 fn allow_null(members: &mut Map<String, Value>) {
     if members.get("nullable") == Some(&Value::Bool(true))
         && let Some(Value::Array(words)) = members.get_mut("enum")
@@ -179,7 +179,7 @@ fn allow_null(members: &mut Map<String, Value>) {
     }
 }
 
-/// In 3.0 an array has one schema for all of its items: those of a tuple become a choice.
+/// Replaces the item schemas of a tuple by a choice: in 3.0, all items of an array have one schema.
 fn unite_places(members: &mut Map<String, Value>) {
     let Some(Value::Array(places)) = members.get("items") else { return };
     let mut choices: Vec<Value> = Vec::new();
@@ -192,7 +192,7 @@ fn unite_places(members: &mut Map<String, Value>) {
     members.insert("items".to_owned(), items);
 }
 
-/// In 3.0 a schema has one type; several are a choice.
+/// Replaces several types by a choice: in 3.0, a schema has one type.
 fn split_types(members: &mut Map<String, Value>) {
     if let Some(Value::Array(types)) = members.get("type") {
         let choices = types.iter().map(|one| json!({ "type": one })).collect();
@@ -201,7 +201,8 @@ fn split_types(members: &mut Map<String, Value>) {
     }
 }
 
-/// JSON carries integers up to 2^53 − 1 without loss, whatever their type in Rust; OpenAPI knows two formats of them.
+/// Sets the format and the bounds of an integer. JSON carries integers without loss only up to 2^53 − 1, and OpenAPI
+/// has two integer formats.
 fn bound_integers(members: &mut Map<String, Value>) {
     if members.get("type").and_then(Value::as_str) != Some("integer") {
         return;
@@ -243,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn renamed_types_are_renamed_where_a_discriminator_names_them_and_nowhere_else() {
+    fn rename_includes_discriminators_only() {
         let schema = |name: &str| {
             let target = format!("{PLACE}{name}");
             json!({

@@ -1,4 +1,4 @@
-//! The routes that every server has beside one a function.
+//! The routes of every server, besides the routes of functions.
 
 use serde_json::{Map, Value, json};
 
@@ -6,12 +6,12 @@ use super::common;
 use convoke_calls::function::Kind;
 use convoke_core::error::Code;
 
-/// The group of these routes.
+/// The tag of these routes.
 pub(super) const TAG: &str = "Server";
-/// What the group is about.
+/// The description of the tag.
 pub(super) const TAG_DESCRIPTION: &str = "Calls that name their function in the body, and the server's own health.";
 
-/// The routes with their operations. `paths` has the functions of each kind, as `module/path:function`.
+/// Returns the routes with their operations. `of_kind` returns the functions of a kind, as `module/path:function`.
 pub(super) fn paths(of_kind: impl Fn(Kind) -> Vec<String>) -> Map<String, Value> {
     let mut paths = Map::new();
     for kind in [Kind::Query, Kind::Mutation, Kind::Action] {
@@ -33,25 +33,25 @@ pub(super) fn paths(of_kind: impl Fn(Kind) -> Vec<String>) -> Map<String, Value>
     paths
 }
 
-/// A call as the body names it: the function, its arguments, and what else `members` has.
+/// Returns the schema of a body that names a function and its arguments, with the additional `members`.
 fn named_call(functions: &[String], mut members: Map<String, Value>) -> Value {
     let object = json!({ "type": "object", "additionalProperties": true });
     let args = json!({
-        "description": "The arguments of the function that `path` names: an object, or an array that holds it.",
+        "description": "The arguments of the function: an object, or an array that contains one object.",
         "oneOf": [object, { "type": "array", "items": object, "minItems": 1, "maxItems": 1 }],
     });
     members.insert("path".to_owned(), path_of(functions));
     common::call(args, members)
 }
 
-/// The route that runs one query on the state that `ts` names.
+/// Returns the operation that runs a query at an earlier timestamp.
 fn at_ts(functions: &[String]) -> Value {
     let mut operation = of_body(Kind::Query, functions);
     let ts = json!({ "type": "string", "description": "The text that `POST /api/query_ts` returned." });
     operation["operationId"] = "server_queryAtTs".into();
-    operation["summary"] = "Runs a query on an earlier state".into();
-    operation["description"] = "As `POST /api/query`, on the state that `ts` names: all queries with the same `ts` see \
-                                one state. `FAILED_PRECONDITION`: a commit after `ts` has touched what the query reads, \
+    operation["summary"] = "Runs a query at an earlier timestamp".into();
+    operation["description"] = "Like `POST /api/query`, at the timestamp `ts`: all queries with the same `ts` read one \
+                                state. `FAILED_PRECONDITION`: a commit after `ts` has changed rows that the query reads, \
                                 `ts` is too old, or several nodes may serve the database. Then get a new `ts`, or use \
                                 `POST /api/query_batch`."
         .into();
@@ -61,47 +61,47 @@ fn at_ts(functions: &[String]) -> Value {
     operation
 }
 
-/// The route that names the newest state.
+/// Returns the operation that returns the latest timestamp.
 fn newest_ts() -> Value {
     let schema = json!({
         "type": "object", "required": ["ts"],
-        "properties": { "ts": { "type": "string", "description": "Names the newest state. Opaque." } },
+        "properties": { "ts": { "type": "string", "description": "The timestamp of the latest commit. Opaque." } },
     });
     let mut responses = Map::new();
-    responses.insert("200".to_owned(), answered("The newest state.", schema, &json!({ "ts": "AAAAAAAAAAA=" })));
+    responses.insert("200".to_owned(), answered("The latest timestamp.", schema, &json!({ "ts": "AAAAAAAAAAA=" })));
     common::add_refusals(&mut responses);
     json!({
         "tags": [TAG],
         "operationId": "server_queryTs",
-        "summary": "Names the newest state of the database",
+        "summary": "Returns the timestamp of the latest commit",
         "description": "Returns the `ts` for `POST /api/query_at_ts`. It needs no body and no credentials.",
         "security": [],
         "responses": responses,
     })
 }
 
-/// The route that runs several queries on one snapshot.
+/// Returns the operation that runs several queries on one snapshot.
 fn batch(functions: &[String]) -> Value {
-    let anything = json!({ "nullable": true, "description": "What the function returns." });
+    let anything = json!({ "nullable": true, "description": "The result of the function." });
     let success = json!({
         "type": "object", "title": "Success", "required": ["status", "value"],
         "properties": {
-            "status": { "type": "string", "enum": ["success"], "description": "Says that it succeeded." },
+            "status": { "type": "string", "enum": ["success"], "description": "Always `success`." },
             "value": anything,
         },
     });
     let results = json!({
         "type": "array", "items": { "oneOf": [success, common::refused(Code::ALL)] },
-        "description": "The result of each query, or its refusal, in the order of the queries.",
+        "description": "The result or error of each query, in the order of the queries.",
     });
     let schema = json!({ "type": "object", "required": ["results"], "properties": { "results": results } });
     let answer = json!({ "results": [{ "status": "success", "value": null }] });
     let mut responses = Map::new();
-    responses.insert("200".to_owned(), answered("A result for each query, in their order.", schema, &answer));
+    responses.insert("200".to_owned(), answered("The results of the queries.", schema, &answer));
     common::add_refusals(&mut responses);
     let queries = json!({
         "type": "array", "minItems": 1, "items": named_call(functions, Map::new()),
-        "description": "The queries. A setting bounds how many one request may have (`live_queries_per_request_max`).",
+        "description": "The queries. The setting `live_queries_per_request_max` limits their number.",
     });
     let schema = json!({ "type": "object", "required": ["queries"], "properties": { "queries": queries } });
     let example = json!({ "queries": [{ "path": functions.first(), "args": {} }] });
@@ -109,7 +109,7 @@ fn batch(functions: &[String]) -> Value {
         "tags": [TAG],
         "operationId": "server_queryBatch",
         "summary": "Runs several queries on one snapshot",
-        "description": "The results are of one commit. Each query has an error of its own; one that fails does not fail the \
+        "description": "All results are of one commit. Each query has its own error; a failed query does not fail the \
                         others.",
         "security": common::security(),
         "requestBody": { "required": true, "content": { "application/json": { "schema": schema, "example": example } } },
@@ -117,7 +117,7 @@ fn batch(functions: &[String]) -> Value {
     })
 }
 
-/// An answer with this body.
+/// Returns a response with this body.
 fn answered(meaning: &str, schema: Value, example: &Value) -> Value {
     json!({
         "description": meaning,
@@ -129,13 +129,13 @@ fn answered(meaning: &str, schema: Value, example: &Value) -> Value {
 fn of_body(kind: Kind, functions: &[String]) -> Value {
     let name = kind.as_str();
     let codes: Vec<Code> = Code::ALL.iter().copied().filter(|code| code.status() == 200).collect();
-    let anything = json!({ "nullable": true, "description": "What the function returns." });
+    let anything = json!({ "nullable": true, "description": "The result of the function." });
     let mut responses = Map::new();
     let content = json!({ "schema": { "oneOf": [common::success(anything), common::refused(&codes)] } });
     responses.insert(
         "200".to_owned(),
         json!({
-            "description": "The function was called: its result, or its refusal.",
+            "description": "The function was called: its result or its error.",
             "headers": { "X-Request-Id": common::header("RequestId") },
             "content": { "application/json": content },
         }),
@@ -145,8 +145,8 @@ fn of_body(kind: Kind, functions: &[String]) -> Value {
     json!({
         "tags": [TAG],
         "operationId": format!("server_{name}"),
-        "summary": format!("Runs the {name} that the body names"),
-        "description": format!("As `POST /api/run/…` of that function, which must be of the kind {name}."),
+        "summary": format!("Runs a {name}"),
+        "description": format!("Like `POST /api/run/…` of the function that `path` names, which must be a {name}."),
         "x-convoke-kind": name,
         "security": common::security(),
         "requestBody": {
@@ -157,7 +157,7 @@ fn of_body(kind: Kind, functions: &[String]) -> Value {
     })
 }
 
-/// Live queries as server-sent events: several queries in a body.
+/// Returns the operation for several live queries in a body.
 fn live_all(functions: &[String]) -> Value {
     let query = json!({
         "type": "object", "required": ["path", "args"], "additionalProperties": true,
@@ -183,7 +183,7 @@ fn live_all(functions: &[String]) -> Value {
     operation
 }
 
-/// The same with one query in the address, for `curl -N` and `EventSource`.
+/// Returns the operation for one live query in the URL, for `curl -N` and `EventSource`.
 fn live_one(functions: &[String]) -> Value {
     let mut path = path_of(functions);
     let description = std::mem::take(&mut path["description"]);
@@ -242,25 +242,25 @@ fn alive() -> Value {
     json!({
         "tags": [TAG],
         "operationId": "server_healthz",
-        "summary": "Whether the process lives",
+        "summary": "Returns 200 while the process is alive",
         "security": [],
-        "responses": { "200": state("It lives.", "ok") },
+        "responses": { "200": state("The process is alive.", "ok") },
     })
 }
 
 fn ready() -> Value {
-    let mut not = state("Starting, stopping, or the store takes no writes.", "not ready");
+    let mut not = state("The server is starting or stopping, or the store rejects writes.", "not ready");
     let schema = &mut not["content"]["application/json"]["schema"];
-    schema["properties"]["reason"] = json!({ "type": "string", "description": "Why, in one sentence." });
+    schema["properties"]["reason"] = json!({ "type": "string", "description": "The reason, in one sentence." });
     schema["required"] = json!(["status", "reason"]);
     not["content"]["application/json"]["example"]["reason"] = "The server is shutting down.".into();
     not["headers"]["Retry-After"] = common::header("RetryAfter");
     json!({
         "tags": [TAG],
         "operationId": "server_readyz",
-        "summary": "Whether a call would be served now",
+        "summary": "Returns 200 if the server accepts calls",
         "security": [],
-        "responses": { "200": state("It would.", "ready"), "503": not },
+        "responses": { "200": state("The server accepts calls.", "ready"), "503": not },
     })
 }
 

@@ -1,8 +1,8 @@
-//! Holding a file against the description: what it names must exist.
+//! The check of a settings file for unknown names.
 
 use super::describe::Table;
 
-/// What `file` sets that is no setting, each in a sentence that names the nearest one.
+/// Returns an error for each unknown name in `file`, with the nearest known name.
 pub fn unknown(file: &toml::Table, described: &Table) -> Vec<String> {
     let mut found = Vec::new();
     look(file, described, described, &mut found);
@@ -21,7 +21,7 @@ fn look(file: &toml::Table, described: &Table, root: &Table, found: &mut Vec<Str
                     look(table, inner, root, found);
                 }
             }
-            // The wrong type is for the code that reads the values.
+            // The deserialization of the file reports a wrong type.
             (Some(_), _) => {}
             (None, _) => found.push(sentence(name, described, root)),
         }
@@ -31,17 +31,17 @@ fn look(file: &toml::Table, described: &Table, root: &Table, found: &mut Vec<Str
 fn sentence(name: &str, described: &Table, root: &Table) -> String {
     let path = described.path_of(name);
     if let Some(nearest) = nearest(name, described) {
-        return format!("`{path}` is no setting; did you mean `{}`?", described.path_of(nearest));
+        return format!("`{path}` is not a setting; did you mean `{}`?", described.path_of(nearest));
     }
     if let Some(home) = home(name, root) {
         let place = if home.is_empty() { "before the first table".to_owned() } else { format!("in [{home}]") };
-        return format!("`{path}` is no setting; `{name}` stands {place}");
+        return format!("`{path}` is not a setting; `{name}` belongs {place}");
     }
     let mut known: Vec<&str> = names(described).collect();
     known.sort_unstable();
     match known.len() {
-        0..=16 => format!("`{path}` is no setting; there are {}", known.join(", ")),
-        _ => format!("`{path}` is no setting; `convoke config example` shows them all"),
+        0..=16 => format!("`{path}` is not a setting; the settings are {}", known.join(", ")),
+        _ => format!("`{path}` is not a setting; `convoke config example` lists all settings"),
     }
 }
 
@@ -59,7 +59,7 @@ fn nearest<'a>(name: &str, described: &'a Table) -> Option<&'a str> {
         .map(|(_, known)| known)
 }
 
-/// The path of the table that has a setting of this very name.
+/// Returns the path of the table with a setting of this name.
 fn home<'a>(name: &str, table: &'a Table) -> Option<&'a str> {
     if table.settings.iter().any(|setting| setting.name == name) {
         return Some(&table.path);
@@ -73,28 +73,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_setting_is_named_with_the_nearest_or_its_place() {
+    fn unknown_name_is_reported_with_a_suggestion() {
         for (file, sentence) in [
-            ("listn = 'x'", "`listn` is no setting; did you mean `listen`?"),
-            ("[limit]\nreaders = 4", "`limit` is no setting; did you mean `limits`?"),
-            ("[limits]\nreeders = 4", "`limits.reeders` is no setting; did you mean `limits.readers`?"),
-            ("readers = 4", "`readers` is no setting; `readers` stands in [limits]"),
-            ("[tls]\nlisten = 'x'", "`tls.listen` is no setting; `listen` stands before the first table"),
+            ("listn = 'x'", "`listn` is not a setting; did you mean `listen`?"),
+            ("[limit]\nreaders = 4", "`limit` is not a setting; did you mean `limits`?"),
+            ("[limits]\nreeders = 4", "`limits.reeders` is not a setting; did you mean `limits.readers`?"),
+            ("readers = 4", "`readers` is not a setting; `readers` belongs in [limits]"),
+            ("[tls]\nlisten = 'x'", "`tls.listen` is not a setting; `listen` belongs before the first table"),
             (
                 "[auth]\ndeploy_key_scheme = ['x']",
-                "`auth.deploy_key_scheme` is no setting; did you mean `auth.deploy_key_schemes`?",
+                "`auth.deploy_key_scheme` is not a setting; did you mean `auth.deploy_key_schemes`?",
             ),
             (
                 "[[auth.providers]]\nissuer = 'i'\naudience = ['a']",
-                "`auth.providers.audience` is no setting; did you mean `auth.providers.audiences`?",
+                "`auth.providers.audience` is not a setting; did you mean `auth.providers.audiences`?",
             ),
             (
                 "[auth.providers]\nclaims = { organisation = 'o' }",
-                "`auth.providers.claims.organisation` is no setting; there are email, email_verified, name, org_id, \
+                "`auth.providers.claims.organisation` is not a setting; the settings are email, email_verified, name, org_id, \
                  picture, roles, subject",
             ),
-            ("[rates]\nreed = 5", "`rates.reed` is no setting; did you mean `rates.read`?"),
-            ("colour = 'red'", "`colour` is no setting; `convoke config example` shows them all"),
+            ("[rates]\nreed = 5", "`rates.reed` is not a setting; did you mean `rates.read`?"),
+            ("colour = 'red'", "`colour` is not a setting; `convoke config example` lists all settings"),
         ] {
             let found = unknown(&toml::from_str(file).unwrap(), &describe());
             assert_eq!(found.len(), 1, "{file}: {found:?}");
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn all_of_them_are_named_and_what_is_one_is_not() {
+    fn all_unknown_names_are_reported() {
         let file =
             toml::from_str("a1 = 1\ncors_origin = []\nenv = 'staging'\n[tls]\nb1 = 2\n[limits]\nc1 = 3").unwrap();
         assert_eq!(unknown(&file, &describe()).len(), 3);

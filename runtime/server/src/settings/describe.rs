@@ -1,7 +1,6 @@
-//! Every setting of the program in one tree: its name, what it means, and what holds unless it is set.
+//! A tree of all settings of the program, with their names, descriptions and defaults.
 //!
-//! Nothing is described here a second time. What a flag means stands at the flag, what a section's field means at the
-//! field, what bounds a limit at the limit.
+//! The descriptions are those of the flags, of the fields of sections, and of the limits. They are not repeated here.
 
 use clap::Args as _;
 use serde_json::Value as Json;
@@ -14,46 +13,46 @@ use convoke_core::section::{SubmittedSection, schema_of};
 /// A table of `convoke.toml`.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
-    /// Where it stands, e.g. `auth.providers`; empty for the file's beginning.
+    /// Its path, for example `auth.providers`; empty for the root.
     pub path: String,
-    /// What it is about.
+    /// Its description.
     pub doc: String,
-    /// Whether there may be several: `[[auth.providers]]`.
+    /// True for an array of tables, such as `[[auth.providers]]`.
     pub many: bool,
-    /// Whether it must hold something if it is there at all.
-    pub needs_something: bool,
+    /// True if the table has required settings.
+    pub has_required: bool,
     /// Its settings.
     pub settings: Vec<Setting>,
-    /// The tables within it.
+    /// Its tables.
     pub tables: Vec<Table>,
 }
 
-/// One setting.
+/// A setting.
 #[derive(Clone, Debug, Default)]
 pub struct Setting {
-    /// Its name within its table.
+    /// Its name in the table.
     pub name: String,
-    /// Another spelling that is read.
+    /// An alternative name.
     pub alias: Option<&'static str>,
-    /// What it means, with its unit.
+    /// Its description, with the unit.
     pub doc: String,
-    /// What holds unless it is set; nothing, if it is off then.
+    /// Its default; `None` if it is off by default.
     pub default: Option<toml::Value>,
-    /// A value that could be set.
+    /// An example value.
     pub example: Option<toml::Value>,
-    /// All values there are, if they can be counted.
+    /// All possible values, if they form a closed set.
     pub choices: Vec<String>,
-    /// The flag that sets it, e.g. `--listen`.
+    /// Its flag, for example `--listen`.
     pub flag: Option<String>,
-    /// The environment variable that sets it, e.g. `CONVOKE_LISTEN`.
+    /// Its environment variable, for example `CONVOKE_LISTEN`.
     pub variable: Option<String>,
 }
 
-/// All settings of this program: the runtime's, and those of the application that is linked with it.
+/// Returns all settings of this program: those of the runtime and those of the linked application.
 pub fn describe() -> Table {
     let mut root = from_schema("", &schema_of::<File>(), None);
     let flags = flags();
-    // In the order of the flags, which is from what is decided first to what is decided last.
+    // The order of the flags puts the most important settings first.
     root.settings.sort_by_key(|setting| {
         let flag = flag_of(setting, None);
         flags.get_arguments().position(|argument| argument.get_id() == flag.as_str())
@@ -76,17 +75,17 @@ pub fn describe() -> Table {
 }
 
 impl Table {
-    /// The path of what stands in it under `name`.
+    /// Returns the path of the member `name`.
     pub fn path_of(&self, name: &str) -> String {
         if self.path.is_empty() { name.to_owned() } else { format!("{}.{name}", self.path) }
     }
 
-    /// The setting of this name.
+    /// Returns the setting of this name or alias.
     pub fn setting(&self, name: &str) -> Option<&Setting> {
         self.settings.iter().find(|setting| setting.name == name || setting.alias == Some(name))
     }
 
-    /// The table of this name directly within it.
+    /// Returns the direct subtable of this name.
     pub fn table(&self, name: &str) -> Option<&Table> {
         self.tables.iter().find(|table| table.path.rsplit('.').next() == Some(name))
     }
@@ -101,7 +100,7 @@ fn limits() -> Table {
     };
     Table {
         path: "limits".to_owned(),
-        doc: "The bounds within which the runtime works.".to_owned(),
+        doc: "Limits of the runtime.".to_owned(),
         settings: Limits::reference().into_iter().map(setting).collect(),
         ..Table::default()
     }
@@ -116,15 +115,13 @@ fn rates() -> Table {
     };
     Table {
         path: "rates".to_owned(),
-        doc: "Calls that one user may make, by class; 0 = no limit. Who has used them up is answered RATE_LIMITED."
-            .to_owned(),
+        doc: "Calls per user, by class; 0 = no limit. Further calls are rejected with RATE_LIMITED.".to_owned(),
         settings: RateClass::all().iter().map(setting).collect(),
         ..Table::default()
     }
 }
 
-/// The description of a table whose values are read by a type with this schema. `defaults` are those that the table
-/// has as a whole.
+/// Returns the table of a type with this schema. `defaults` are the defaults of the table as a whole.
 fn from_schema(path: &str, schema: &Json, defaults: Option<&Json>) -> Table {
     let text = |value: &Json| value.get("description").and_then(Json::as_str).map(one_line).unwrap_or_default();
     let required = |name: &str| {
@@ -135,7 +132,7 @@ fn from_schema(path: &str, schema: &Json, defaults: Option<&Json>) -> Table {
     properties.sort_by_key(|(name, _)| !required(name));
     for (name, property) in properties {
         let default = property.get("default").or_else(|| defaults?.get(name)).filter(|default| !default.is_null());
-        table.needs_something |= required(name);
+        table.has_required |= required(name);
         if let Some((inner, many)) = as_table(property) {
             let mut inner = Table { many, ..from_schema(&table.path_of(name), inner, default) };
             if !text(property).is_empty() {
@@ -156,7 +153,7 @@ fn from_schema(path: &str, schema: &Json, defaults: Option<&Json>) -> Table {
     table
 }
 
-/// The schema of the table that a property is, and whether there may be several.
+/// Returns the schema of a property that is a table, and true if it is an array of tables.
 fn as_table(property: &Json) -> Option<(&Json, bool)> {
     let has_fields = |schema: &Json| schema.get("properties").is_some_and(Json::is_object);
     if has_fields(property) {
@@ -174,7 +171,7 @@ fn choices(property: &Json) -> Vec<String> {
     let listed = property.get("enum").and_then(Json::as_array).into_iter().flatten();
     let each = property.get("oneOf").and_then(Json::as_array).into_iter().flatten();
     let values = listed.map(Json::as_str).chain(each.map(|one| one.get("const")?.as_str()));
-    // One alternative that is not a word, and they cannot be counted.
+    // If any alternative is not a constant, the values do not form a closed set.
     values.map(|value| value.map(str::to_owned)).collect::<Option<_>>().unwrap_or_default()
 }
 
@@ -182,7 +179,7 @@ fn flags() -> clap::Command {
     Flags::augment_args(EnvironmentFlag::augment_args(clap::Command::new("")))
 }
 
-/// Settings of the file whose flag has another name; the file reads that name too.
+/// Settings whose flag has another name. The file accepts both names.
 const OTHER_NAMES: [(&str, &str); 4] = [
     ("environment", "env"),
     ("cors_origins", "cors_origin"),
@@ -190,7 +187,7 @@ const OTHER_NAMES: [(&str, &str); 4] = [
     ("console_hosts", "console_host"),
 ];
 
-/// The name, with underscores, of the flag that sets the same.
+/// Returns the name, with underscores, of the flag of a setting.
 fn flag_of(setting: &Setting, table: Option<&str>) -> String {
     match table {
         Some(table) => format!("{table}_{}", setting.name),
@@ -201,7 +198,7 @@ fn flag_of(setting: &Setting, table: Option<&str>) -> String {
     }
 }
 
-/// What a setting of the file means is said by its flag: `log_lines` by `--log-lines`, `tls.cert` by `--tls-cert`.
+/// Copies the description of a flag to its setting: of `--log-lines` to `log_lines`, of `--tls-cert` to `tls.cert`.
 fn take_from_flag(setting: &mut Setting, flags: &clap::Command, table: Option<&str>) {
     let name = flag_of(setting, table);
     if table.is_none() && name != setting.name {
@@ -214,7 +211,7 @@ fn take_from_flag(setting: &mut Setting, flags: &clap::Command, table: Option<&s
         None => (help.as_str(), None),
     };
     setting.doc = doc.to_owned();
-    // A truth is one in the file too.
+    // A boolean default of a flag is also a boolean in the file.
     let read = |text: &str| text.parse::<bool>().map_or_else(|_| text.into(), toml::Value::from);
     setting.default = setting.default.take().or_else(|| default.map(read));
     setting.flag = flag.get_long().map(|long| format!("--{long}"));
@@ -222,7 +219,7 @@ fn take_from_flag(setting: &mut Setting, flags: &clap::Command, table: Option<&s
     setting.choices = flag.get_possible_values().iter().map(|value| value.get_name().to_owned()).collect();
 }
 
-/// A doc comment's first paragraphs as running text; its examples in code are for readers of the source.
+/// Joins a doc comment into one line and removes its code blocks.
 fn one_line(doc: &str) -> String {
     let prose = doc.split("```").step_by(2).collect::<String>();
     prose.split_whitespace().collect::<Vec<_>>().join(" ")
@@ -243,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn a_setting_says_what_its_flag_says() {
+    fn setting_has_the_description_of_its_flag() {
         let root = describe();
         let listen = find(&root, "listen");
         assert_eq!(listen.doc, "Address to serve calls on; port 0 picks a free one");
@@ -256,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn every_flag_but_those_of_the_provider_and_the_file_itself_is_a_setting_of_the_file() {
+    fn flags_are_settings_of_the_file() {
         let root = describe();
         let all = root.settings.iter().chain(root.tables.iter().flat_map(|table| &table.settings));
         let known: Vec<String> = all.filter_map(|setting| setting.flag.clone()).collect();
@@ -268,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn every_setting_says_what_it_means() {
+    fn every_setting_has_a_description() {
         fn look(table: &Table) {
             assert!(table.path.is_empty() || table.doc.len() > 10, "[{}]", table.path);
             for setting in &table.settings {
@@ -282,10 +279,10 @@ mod tests {
     }
 
     #[test]
-    fn a_provider_needs_something_and_its_claims_have_defaults() {
+    fn provider_has_required_settings_and_default_claims() {
         let root = describe();
         let providers = root.table("auth").unwrap().table("providers").unwrap();
-        assert!(providers.many && providers.needs_something);
+        assert!(providers.many && providers.has_required);
         assert_eq!(find(&root, "auth.providers.claims.org_id").default, Some("org_id".into()));
         assert_eq!(find(&root, "auth.providers.keys").default, Some("discovery".into()));
         assert!(root.table("auth").unwrap().setting("environment").is_none());

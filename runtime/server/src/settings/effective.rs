@@ -1,30 +1,30 @@
-//! What is in force: each setting's value, and where it comes from.
+//! The effective value of each setting and its source.
 
 use std::fmt;
 
 use super::describe::{Setting, Table};
 
-/// One setting as it holds now.
+/// The effective value of a setting.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// Its path, e.g. `auth.providers[0].issuer`.
+    /// Its path, for example `auth.providers[0].issuer`.
     pub name: String,
-    /// Its value; none if it is off.
+    /// Its value; `None` if it is off.
     pub value: Option<toml::Value>,
-    /// Who says so.
+    /// The source of the value.
     pub origin: Origin,
 }
 
-/// Where a value comes from, the strongest first.
+/// The source of a value, in order of precedence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// This flag.
+    /// A flag.
     Flag(String),
-    /// This environment variable.
+    /// An environment variable.
     Variable(String),
-    /// The file of settings.
+    /// The settings file.
     File,
-    /// Nobody set it.
+    /// The default.
     Default,
 }
 
@@ -38,22 +38,22 @@ impl fmt::Display for Origin {
     }
 }
 
-/// What the command line or the environment says of a flag.
+/// The value of a flag from the command line or the environment.
 pub struct Given {
-    /// The texts it was given.
+    /// The values.
     pub values: Vec<String>,
-    /// On the command line; else by its variable.
+    /// True if the command line sets the flag, false if its variable does.
     pub by_flag: bool,
 }
 
-/// All settings as they hold: `given` over `file` over the defaults. `given` is asked for a flag by its name with
-/// underscores, such as `ops_listen`.
+/// Returns the effective values of all settings. In order of precedence: `given`, `file`, defaults. `given` returns the
+/// value of a flag by its name with underscores, such as `ops_listen`.
 pub fn rows(root: &Table, file: &toml::Table, given: &dyn Fn(&str) -> Option<Given>) -> Vec<Row> {
     let mut rows = Vec::new();
     let providers = provider(given);
     table(&mut rows, root, "", Some(file), given);
     if !providers.is_empty() {
-        // A provider that is named by flags stands in the place of those of the file.
+        // A provider from flags replaces the providers of the file.
         let at = rows.iter().position(|row| row.name.starts_with("auth.providers"));
         rows.retain(|row| !row.name.starts_with("auth.providers"));
         let at = at.or_else(|| rows.iter().position(|row| row.name.starts_with("auth."))).unwrap_or(rows.len());
@@ -118,7 +118,7 @@ fn value(given: &Given, is_list: bool) -> toml::Value {
     }
 }
 
-/// The provider that `--auth-issuer` and its companions name.
+/// Returns the settings of the provider that the flags `--auth-…` define.
 fn provider(given: &dyn Fn(&str) -> Option<Given>) -> Vec<Row> {
     let parts = [("auth_issuer", "issuer", false), ("auth_audience", "audiences", true), ("auth_jwks", "keys", false)];
     let row = |(id, name, is_list): (&str, &str, bool)| {
@@ -132,7 +132,7 @@ fn provider(given: &dyn Fn(&str) -> Option<Given>) -> Vec<Row> {
     parts.into_iter().filter_map(row).collect()
 }
 
-/// An address may carry a password: `https://user:password@host`.
+/// Hides the credentials in a URL: `https://user:password@host`.
 fn hidden(value: &toml::Value) -> toml::Value {
     let Some((scheme, rest)) = value.as_str().and_then(|text| text.split_once("://")) else { return value.clone() };
     let authority = rest.split('/').next().unwrap_or_default();
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_is_the_flags_before_the_environments_before_the_files() {
+    fn flag_precedes_environment_precedes_file() {
         let file = "listen = '127.0.0.1:1'\ndata = 'd'\nenv = 'staging'\n[limits]\nreaders = 3\n\
                     [[auth.providers]]\nissuer = 'https://id.example'\naudiences = ['api']";
         let given = |id: &str| match id {
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_provider_of_flags_stands_in_the_place_of_the_files() {
+    fn provider_of_flags_replaces_those_of_the_file() {
         let file = "[[auth.providers]]\nissuer = 'https://id.example'\naudiences = ['api']";
         let given = |id: &str| {
             (id == "auth_issuer").then(|| Given { values: vec!["https://other.example".into()], by_flag: false })

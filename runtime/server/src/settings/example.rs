@@ -1,49 +1,49 @@
-//! A complete `convoke.toml`, commented: every setting with what it means and what holds unless it is set.
+//! A complete `convoke.toml` with the description and the default of every setting.
 //!
-//! A line that begins with `#` and a name is a setting at its default; without its `#` nothing changes. What is off
-//! unless it is set stands four spaces deeper, as an example.
+//! A line that begins with `#` and a name is a setting at its default; removing the `#` changes nothing. A setting that
+//! is off by default is indented and has an example value.
 
 use std::fmt::Write as _;
 
 use super::describe::{Setting, Table};
 
-/// Characters of a line of comment.
+/// Longest line of a comment, in characters.
 const WIDTH: usize = 100;
 
-/// The file's text.
+/// Writes the file.
 pub fn write(root: &Table) -> String {
     let mut out = String::from(
-        "# Settings of Convoke, all of them. Flags come before the environment, that before this file.\n\
+        "# All settings of Convoke. Flags take precedence over environment variables, and those over this file.\n\
          #\n\
-         # A line such as `#listen = …` is a setting at its default: take its `#` away to change it.\n\
-         # What is off unless it is set stands deeper, as an example.\n\
-         # `convoke config check FILE` holds a file against this; `convoke config show` says what is in force.\n\
-         # Secrets never stand here: they are CONVOKE_SECRET_<NAME> in the environment, or files in <data>/secrets.\n",
+         # A line such as `#listen = …` is a setting at its default: remove the `#` to change it.\n\
+         # A setting that is off by default is indented and has an example value.\n\
+         # `convoke config check FILE` checks a file; `convoke config show` prints the effective settings.\n\
+         # Secrets are not settings: they are CONVOKE_SECRET_<NAME> in the environment, or files in <data>/secrets.\n",
     );
     table(&mut out, root, Style::Settings);
     out
 }
 
-/// How a table is written.
+/// The style of a table.
 #[derive(Clone, Copy, PartialEq)]
 enum Style {
-    /// To be changed.
+    /// Settings at their defaults.
     Settings,
-    /// As what could be added.
+    /// An example to add.
     Example,
 }
 
 fn table(out: &mut String, described: &Table, style: Style) {
     let has_defaults = described.settings.iter().all(|setting| setting.default.is_some());
-    // What needs something and has it by default can be written down as it is; else it is an example.
-    let style = if described.many || described.needs_something && !has_defaults { Style::Example } else { style };
+    // A table with required settings is written with its defaults if it has them all, else as an example.
+    let style = if described.many || described.has_required && !has_defaults { Style::Example } else { style };
     if !described.path.is_empty() {
         out.push('\n');
         comment(out, &described.doc);
         let (open, close) = if described.many { ("[[", "]]") } else { ("[", "]") };
         let before = match style {
             Style::Example => "#     ",
-            Style::Settings if described.needs_something => "#",
+            Style::Settings if described.has_required => "#",
             Style::Settings => "",
         };
         let _ = writeln!(out, "{before}{open}{}{close}", described.path);
@@ -76,7 +76,7 @@ fn setting(out: &mut String, setting: &Setting, style: Style) {
     comment(out, &doc);
     let Some(value) = setting.default.as_ref().or(setting.example.as_ref()) else { return };
     let before = if setting.default.is_some() && style == Style::Settings { "#" } else { "#     " };
-    // A provider's example names somebody, whatever the default would be.
+    // An example table shows example values rather than defaults.
     let value = if style == Style::Example { setting.example.as_ref().unwrap_or(value) } else { value };
     let _ = writeln!(out, "{before}{} = {value}", setting.name);
 }
@@ -96,7 +96,7 @@ fn comment(out: &mut String, text: &str) {
     let _ = writeln!(out, "# {line}");
 }
 
-/// Takes the comment from every setting that stands at its default: what results means the same.
+/// Uncomments every setting at its default. The result has the same meaning.
 pub fn uncommented(text: &str) -> String {
     lines(text, |line| {
         let bare = line.strip_prefix('#')?;
@@ -104,42 +104,11 @@ pub fn uncommented(text: &str) -> String {
     })
 }
 
-/// Takes the comment from the examples as well.
+/// Uncomments the examples too.
 pub fn with_examples(text: &str) -> String {
     lines(&uncommented(text), |line| line.strip_prefix("#     "))
 }
 
 fn lines(text: &str, bare: impl Fn(&str) -> Option<&str>) -> String {
     text.lines().map(|line| bare(line).unwrap_or(line)).flat_map(|line| [line, "\n"]).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::describe::describe;
-    use super::*;
-    use crate::config::Config;
-
-    fn resolve(text: &str) -> Config {
-        Config::of_text(text).unwrap_or_else(|error| panic!("{error}\n{text}"))
-    }
-
-    #[test]
-    fn the_example_holds_the_defaults_commented_and_uncommented() {
-        let text = write(&describe());
-        let bare = uncommented(&text);
-        let nothing = format!("{:?}", Config { sections: toml::Table::new(), ..resolve("") });
-        for file in [&text, &bare] {
-            let config = Config { sections: toml::Table::new(), ..resolve(file) };
-            assert_eq!(format!("{config:?}"), nothing);
-        }
-        assert!(bare.lines().filter(|line| line.starts_with("mutation_timeout = \"1s\"")).count() == 1, "{bare}");
-    }
-
-    #[test]
-    fn the_examples_in_it_could_be_taken() {
-        let config = resolve(&with_examples(&write(&describe())));
-        assert_eq!(config.auth.providers.len(), 1);
-        config.auth.check().unwrap();
-        assert!(config.http.tls.is_some() && config.http.ops_listen.is_some());
-    }
 }

@@ -1,26 +1,26 @@
-//! The settings that are in force: where each comes from, what it means and what holds without it.
+//! The effective settings with their sources, descriptions and defaults, for the console and the command line.
 
 use serde::Serialize;
 
 use super::describe::Table;
 use super::effective::{Origin, Row};
 
-/// One setting, as the server was started with it.
+/// An effective setting of the server.
 #[derive(Clone, Debug, Serialize)]
 pub struct SettingInForce {
-    /// Its path, e.g. `limits.readers`.
+    /// Its path, for example `limits.readers`.
     pub name: String,
-    /// Its value as it stands in the file of settings; none if it is off.
+    /// Its value in TOML; `None` if it is off.
     pub value: Option<String>,
-    /// What holds unless it is set.
+    /// Its default in TOML; `None` if it is off by default.
     pub default: Option<String>,
-    /// `default`, `file`, or the flag or variable that says so.
+    /// The source: `default`, `file`, or the name of the flag or variable.
     pub from: String,
-    /// What it means, with its unit.
+    /// Its description, with the unit.
     pub doc: String,
 }
 
-/// These rows with what is said of them.
+/// Adds defaults and descriptions to effective values.
 pub fn in_force(root: &Table, rows: &[Row]) -> Vec<SettingInForce> {
     let shown = |row: &Row| {
         let described = described(root, &row.name);
@@ -39,7 +39,7 @@ pub fn in_force(root: &Table, rows: &[Row]) -> Vec<SettingInForce> {
     rows.iter().map(shown).collect()
 }
 
-/// The default and the meaning of a setting by its path, whose tables may be numbered.
+/// Returns the default and the description of a setting by its path, whose tables may have an index.
 fn described<'a>(root: &'a Table, path: &str) -> Option<(Option<&'a toml::Value>, &'a str)> {
     let mut table = root;
     let mut parts = path.split('.').peekable();
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_setting_is_shown_with_what_it_means_and_where_it_comes_from() {
+    fn every_setting_has_a_description_and_a_source() {
         let file = toml::from_str("listen = '127.0.0.1:1'\n[[auth.providers]]\nissuer = 'https://id.example'").unwrap();
         let shown = in_force(&describe(), &rows(&describe(), &file, &|_| None));
         let of = |name: &str| shown.iter().find(|one| one.name == name).unwrap_or_else(|| panic!("no {name}"));

@@ -1,9 +1,9 @@
-//! What an installation decides, described once.
+//! The settings of an installation.
 //!
-//! `sources` are the command line's flags and the file. `describe` puts all settings of the program into one tree, from
-//! those two, the application's sections and the limits; `example` writes that tree as a `convoke.toml`, `check` holds a
-//! file against it, `effective` says what is in force and why, `in_force` adds the meaning of each. Laying the sources
-//! over each other is `config`'s.
+//! `sources` defines the flags and the file. `describe` builds one tree of all settings, from flags, file, the
+//! application's sections and the limits. `example` writes the tree as a `convoke.toml`, and `check` checks a file
+//! against it. `effective` computes the effective values and their sources, and `in_force` adds descriptions. `config` merges
+//! the sources.
 
 pub mod check;
 pub mod describe;

@@ -1,4 +1,4 @@
-//! Where settings come from: the flags and their environment variables, and the file.
+//! The sources of settings: flags, their environment variables, and the file.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use crate::auth::Environment;
 use crate::auth::provider::AuthConfig;
 use convoke_calls::call::envelope::LogLinesOn;
 
-/// The words of [`LogLinesOn`], with what `--help` says of each.
+/// Returns a parser of [`LogLinesOn`] with help texts.
 fn log_lines() -> impl TypedValueParser<Value = LogLinesOn> {
     let words = [PossibleValue::new("error").help("Errors only"), PossibleValue::new("always").help("Successes too")];
     PossibleValuesParser::new(words).map(|word| match &*word {
@@ -20,83 +20,83 @@ fn log_lines() -> impl TypedValueParser<Value = LogLinesOn> {
     })
 }
 
-/// The flags that `serve` and `dev` share. Each may also come from the environment (`CONVOKE_…`) or the file.
+/// The flags that `serve` and `dev` share. The environment (`CONVOKE_…`) and the file can set each of them too.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct Flags {
-    /// File of settings [default: convoke.toml, if it is there]
+    /// Settings file [default: convoke.toml, if it exists]
     #[arg(long, value_name = "FILE", env = "CONVOKE_CONFIG", global = true)]
     pub config: Option<PathBuf>,
     /// Folder of the database, keys and secrets [default: ./data]
     #[arg(long, value_name = "DIR", env = "CONVOKE_DATA", global = true)]
     pub data: Option<PathBuf>,
-    /// Address of the database, for several nodes on one: postgres://user@host/database. Its password is the secret
-    /// STORE_PASSWORD. Without it the database is a file in the data folder
+    /// Address of an external database, for several nodes: postgres://user@host/database. Its password is the secret
+    /// STORE_PASSWORD. Without it, the database is a file in the data folder
     #[arg(long, value_name = "URL", env = "CONVOKE_STORE", global = true)]
     pub store: Option<String>,
     /// Address to serve calls on; port 0 picks a free one [default: 127.0.0.1:3210]
     #[arg(long, value_name = "ADDR", env = "CONVOKE_LISTEN")]
     pub listen: Option<SocketAddr>,
-    /// Address to serve /metrics, /healthz and /readyz on, apart from the calls
+    /// Separate address to serve /metrics, /healthz and /readyz on
     #[arg(long, value_name = "ADDR", env = "CONVOKE_OPS_LISTEN")]
     pub ops_listen: Option<SocketAddr>,
-    /// Serve the console also where calls are served, not only on the ops listener [default: false; dev: true]
+    /// Serve the console on the main listener too, not only on the ops listener [default: false; dev: true]
     #[arg(long, value_name = "BOOL", env = "CONVOKE_CONSOLE", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub console: Option<bool>,
-    /// Host by which browsers ask for the console beside the server's own addresses; may be given more than once
+    /// Additional host name of the console in browsers, besides the server's own addresses; may be repeated
     #[arg(long, value_name = "HOST", env = "CONVOKE_CONSOLE_HOST", value_delimiter = ',')]
     pub console_host: Vec<String>,
-    /// When a success carries the log lines of its call [default: error; dev: always]
+    /// Calls whose response includes their log lines [default: error; dev: always]
     #[arg(long, value_name = "WHEN", env = "CONVOKE_LOG_LINES", value_parser = log_lines())]
     pub log_lines: Option<LogLinesOn>,
-    /// Issuer of the tokens to accept, exactly as they name it
+    /// Issuer of the accepted tokens, exactly as in the tokens
     #[arg(long, value_name = "URL", env = "CONVOKE_AUTH_ISSUER")]
     pub auth_issuer: Option<String>,
-    /// Audience that tokens must name; may be given more than once
+    /// Audience of the accepted tokens; may be repeated
     #[arg(long, value_name = "TEXT", env = "CONVOKE_AUTH_AUDIENCE", value_delimiter = ',')]
     pub auth_audience: Vec<String>,
     /// Keys of the issuer [default: found by OpenID Connect discovery]
     #[arg(long, value_name = "URL|FILE", env = "CONVOKE_AUTH_JWKS")]
     pub auth_jwks: Option<String>,
-    /// Origin whose pages may call; may be given more than once
+    /// Origin whose pages may call functions; may be repeated
     #[arg(long, value_name = "ORIGIN", env = "CONVOKE_CORS_ORIGIN", value_delimiter = ',')]
     pub cors_origin: Vec<String>,
-    /// Network whose X-Forwarded-For is believed; may be given more than once
+    /// Network of trusted proxies, whose X-Forwarded-For is used; may be repeated
     #[arg(long, value_name = "CIDR", env = "CONVOKE_TRUSTED_PROXY", value_delimiter = ',')]
     pub trusted_proxy: Vec<ipnet::IpNet>,
-    /// Certificate chain (PEM); with --tls-key the listener speaks TLS
+    /// Certificate chain (PEM); enables TLS together with --tls-key
     #[arg(long, value_name = "FILE", env = "CONVOKE_TLS_CERT", requires = "tls_key")]
     pub tls_cert: Option<PathBuf>,
     /// Private key of the certificate (PEM)
     #[arg(long, value_name = "FILE", env = "CONVOKE_TLS_KEY", requires = "tls_cert")]
     pub tls_key: Option<PathBuf>,
-    /// What is logged: `info` has a line a call; by default `info` of a server, `warn` of other commands
+    /// Filter of the log: `info` logs one line per call. By default `info` for a server and `warn` for other commands
     #[arg(long, value_name = "FILTER", env = "CONVOKE_LOG")]
     pub log: Option<String>,
-    /// How the log is written [default: text]
+    /// Format of the log [default: text]
     #[arg(long, value_name = "FORMAT", env = "CONVOKE_LOG_FORMAT")]
     pub log_format: Option<LogFormat>,
 }
 
-/// How the operator's log is written.
+/// The format of the operator's log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LogFormat {
-    /// For people.
+    /// Text for people.
     #[default]
     Text,
-    /// One JSON object a line.
+    /// One JSON object per line.
     Json,
 }
 
-/// The flag that says which deployment this is.
+/// The flag of the deployment.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct EnvironmentFlag {
-    /// Which deployment this is; deploy keys belong to one of them [default: production]
+    /// Deployment; a deploy key is valid in only one [default: production]
     #[arg(long, value_name = "NAME", env = "CONVOKE_ENV")]
     pub env: Option<Environment>,
 }
 
-/// `convoke.toml`. What its settings mean is said by the flags of the same names, with underscores.
+/// `convoke.toml`. The flags of the same names have the descriptions of its settings.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(crate) struct File {
@@ -135,7 +135,7 @@ pub(crate) struct File {
     pub(crate) rest: toml::Table,
 }
 
-/// TLS: with both files the listener speaks nothing else. They are read again when they change.
+/// TLS. If both files are set, the listener accepts only TLS. The files are read again when they change.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Tls {

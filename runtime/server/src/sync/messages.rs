@@ -1,7 +1,7 @@
-//! The messages of the protocol, as JSON.
+//! The JSON messages of the protocol.
 
 use convoke_calls::call::timestamp;
-use convoke_calls::live::Told;
+use convoke_calls::live::QueryResult;
 use convoke_calls::logs::LogLines;
 use convoke_core::error::Error;
 use convoke_store::Commit;
@@ -9,30 +9,30 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-/// Bytes of a transition beyond which it is sent in parts, to clients that take them.
+/// Largest transition that is sent as one message. Clients that support parts receive longer transitions in parts.
 pub(super) const TRANSITION_BYTES_MAX: usize = 5 * 1024 * 1024;
 
-/// What kind of client it is, as far as the protocol differs.
+/// The kinds of clients that the protocol distinguishes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ClientKind {
-    /// It takes a long transition in parts.
-    TakesParts,
-    /// It does not.
+    /// The client supports transitions in parts.
+    SupportsParts,
+    /// The client does not support parts.
     Plain,
 }
 
 impl ClientKind {
-    /// By the version in the path, which only npm's clients have, or the `Convex-Client` field.
+    /// Detects the kind by the version in the path, which only the npm client sends, or by the `Convex-Client` field.
     pub(crate) fn of(version: &str, client: Option<&str>) -> Self {
         let npm =
             if version.is_empty() { client.and_then(|client| client.strip_prefix("npm-")) } else { Some(version) };
         let mut parts = npm.unwrap_or_default().split(['.', '-']).map(|part| part.parse::<u32>().unwrap_or(0));
         let (major, minor) = (parts.next().unwrap_or(0), parts.next().unwrap_or(0));
-        if (major, minor) >= (1, 28) { Self::TakesParts } else { Self::Plain }
+        if (major, minor) >= (1, 28) { Self::SupportsParts } else { Self::Plain }
     }
 }
 
-/// What a client sends.
+/// A message of the client.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum FromClient {
     Connect { session_id: String },
@@ -42,7 +42,7 @@ pub(super) enum FromClient {
     Event,
 }
 
-/// Who a client says it is.
+/// The credentials of a client.
 #[derive(PartialEq, Eq)]
 pub(super) enum Token {
     User(String),
@@ -60,7 +60,7 @@ impl std::fmt::Debug for Token {
     }
 }
 
-/// A change of what a client watches.
+/// A change of the client's set of queries.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Modification {
     Add { query: u32, path: String, args: String, journal: Option<String> },
@@ -107,12 +107,12 @@ struct WireModification<'a> {
 }
 
 impl FromClient {
-    /// Reads a message whose JSON was checked strictly.
+    /// Parses a message. The caller has validated the JSON strictly.
     ///
     /// # Errors
-    /// What of it is none.
+    /// The reason why the text is not a message.
     pub(super) fn read(text: &str) -> Result<Self, String> {
-        let wire: Wire<'_> = serde_json::from_str(text).map_err(|error| format!("Not a message: {error}"))?;
+        let wire: Wire<'_> = serde_json::from_str(text).map_err(|error| format!("Invalid message: {error}"))?;
         let kind = &*wire.r#type;
         let lacks = |member: &str| format!("{kind} lacks {member}");
         Ok(match kind {
@@ -150,7 +150,7 @@ impl FromClient {
                 args: args(wire.args)?,
             }),
             "Event" => Self::Event,
-            _ => return Err(format!("No message {:?}", kind.chars().take(40).collect::<String>())),
+            _ => return Err(format!("Unknown message {:?}", kind.chars().take(40).collect::<String>())),
         })
     }
 }
@@ -168,7 +168,7 @@ impl WireModification<'_> {
     }
 }
 
-/// Arguments stand in an array: one object, or none.
+/// Returns the arguments from their array, which contains one object or nothing.
 fn args(raw: Option<&RawValue>) -> Result<String, String> {
     let all: Vec<&RawValue> = match raw {
         None => Vec::new(),
@@ -177,11 +177,11 @@ fn args(raw: Option<&RawValue>) -> Result<String, String> {
     match &*all {
         [] => Ok("{}".to_owned()),
         [one] => Ok(one.get().to_owned()),
-        _ => Err("args must hold one object".to_owned()),
+        _ => Err("args must contain one object".to_owned()),
     }
 }
 
-/// Where a client is.
+/// The version of a client's state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Version {
@@ -199,7 +199,7 @@ fn encoded(ts: u64) -> String {
     timestamp::write(Commit(ts))
 }
 
-/// From one version to the next; `modifications` are whole objects.
+/// Writes the transition from one version to another. Each modification is a JSON object.
 pub(super) fn transition(from: Version, to: Version, modifications: &[String]) -> String {
     let version = |version| serde_json::to_string(&version).unwrap_or_default();
     format!(
@@ -210,7 +210,7 @@ pub(super) fn transition(from: Version, to: Version, modifications: &[String]) -
     )
 }
 
-/// A transition that is too long for one message, in parts.
+/// Splits a transition that is too long for one message.
 pub(super) fn parts(transition: &str, id: u64) -> Vec<String> {
     let (mut rest, mut pieces) = (transition, Vec::new());
     while !rest.is_empty() {
@@ -228,8 +228,8 @@ pub(super) fn parts(transition: &str, id: u64) -> Vec<String> {
     pieces.into_iter().enumerate().map(part).collect()
 }
 
-/// A query's result, of what a live query tells of it: the members of an object behind its brace.
-pub(super) fn result_of(told: &Told) -> String {
+/// Converts the result of a live query to a modification. Its JSON begins after the opening brace.
+pub(super) fn result_of(told: &QueryResult) -> String {
     let (query, journal) = (told.query, Value::from(told.journal.as_deref()));
     let told = String::from_utf8_lossy(&told.json);
     let success = told.strip_prefix(r#""status":"success","value":"#).and_then(|rest| rest.strip_suffix('}'));
@@ -248,7 +248,7 @@ pub(super) fn removed(query: u32) -> String {
     format!(r#"{{"type":"QueryRemoved","queryId":{query}}}"#)
 }
 
-/// The answer of a call. `ts` is the commit as of which a mutation's writes are there.
+/// Writes the response to a call. `ts` is the commit at which the writes of a mutation are visible.
 pub(super) fn response(call: Answered, result: Result<&str, &Error>, lines: &LogLines) -> String {
     let Answered { request, ts } = call;
     let kind = if ts.is_some() { "MutationResponse" } else { "ActionResponse" };
@@ -270,11 +270,11 @@ pub(super) fn response(call: Answered, result: Result<&str, &Error>, lines: &Log
     }
 }
 
-/// Which call was answered.
+/// The call of a response.
 #[derive(Clone, Copy)]
 pub(super) struct Answered {
     pub request: u32,
-    /// Of a mutation.
+    /// The commit of a mutation; `None` for an action.
     pub ts: Option<u64>,
 }
 
@@ -298,7 +298,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_clients_send_is_read() {
+    fn messages_of_clients_are_parsed() {
         let read = |text: &str| FromClient::read(text).unwrap();
         assert_eq!(
             read(r#"{"type":"Connect","sessionId":"s","connectionCount":0,"lastCloseReason":null,"clientTs":1.5}"#),
@@ -334,10 +334,10 @@ mod tests {
     }
 
     #[test]
-    fn what_clients_are_sent_is_json_of_the_protocol() {
+    fn messages_to_clients_are_json_of_the_protocol() {
         let (from, to) = (Version::default(), Version { query_set: 1, identity: 2, ts: 258 });
         let told = |query, json: &'static [u8], journal: Option<&str>| {
-            result_of(&Told { query, json: json.into(), journal: journal.map(Into::into) })
+            result_of(&QueryResult { query, json: json.into(), journal: journal.map(Into::into) })
         };
         let results = [told(1, br#""status":"success","value":[1]}"#, Some("[\"x\"]")), removed(2)];
         let written: Value = serde_json::from_str(&transition(from, to, &results)).unwrap();
@@ -362,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_transition_in_parts_is_the_same_one() {
+    fn parts_join_to_the_transition() {
         let long = "ü".repeat(TRANSITION_BYTES_MAX);
         let parts = parts(&long, 7);
         assert_eq!(parts.len(), 2, "each character has two bytes");
@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn only_npms_later_clients_take_parts() {
+    fn only_recent_npm_clients_support_parts() {
         for (version, client, takes) in [
             ("1.48.0", None, true),
             ("1.28.0", None, true),
@@ -385,7 +385,7 @@ mod tests {
             ("", Some("python-1.50.0"), false),
             ("", None, false),
         ] {
-            assert_eq!(ClientKind::of(version, client) == ClientKind::TakesParts, takes, "{version} {client:?}");
+            assert_eq!(ClientKind::of(version, client) == ClientKind::SupportsParts, takes, "{version} {client:?}");
         }
     }
 }

@@ -1,7 +1,8 @@
 //! The sync protocol of the widespread clients: live queries, mutations and actions on one WebSocket.
 //!
-//! `messages` is how it is written, `session` what may follow what and at which version a client is, and `socket` brings
-//! a session, its live queries and its calls together.
+//! `messages` parses and writes messages, `session` is the state machine of the protocol, and `socket` connects a
+//! session
+//! with its live queries and calls.
 
 mod messages;
 mod session;

@@ -1,9 +1,9 @@
-//! What may follow what in a session, and the version that its client is at. Pure: it knows no socket and runs nothing.
+//! The state machine of the protocol: the order of messages and the client's version. It is pure and performs no I/O.
 
 use std::collections::BTreeSet;
 
 use super::messages::{Call, FromClient, Modification, Token, Version, result_of, transition};
-use convoke_calls::live::Told;
+use convoke_calls::live::QueryResult;
 
 /// A client's session on one connection.
 #[derive(Debug, Default)]
@@ -13,28 +13,28 @@ pub(super) struct Session {
     queries: BTreeSet<u32>,
 }
 
-/// What a message asks for.
+/// The effect of a message.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Step {
     Nothing,
-    /// Become somebody; the version that the message was made at.
+    /// Change the identity. `base_version` is the version of the identity that the client knows.
     Authenticate {
         base_version: u32,
         token: Token,
     },
-    /// Watch these, and stop watching those; a transition follows.
+    /// Subscribe and unsubscribe queries, then send a transition.
     Modify(Vec<Modification>),
     Call(Call),
 }
 
 impl Session {
-    /// Takes in a message.
+    /// Processes a message.
     ///
     /// # Errors
-    /// How it violates the protocol: the client is told, and the session is over.
+    /// The violated rule of the protocol. The caller reports it to the client and ends the session.
     pub(super) fn receive(&mut self, message: FromClient) -> Result<Step, String> {
         if self.id.is_none() != matches!(message, FromClient::Connect { .. }) {
-            return Err("The first message of a connection is Connect, and no other one".to_owned());
+            return Err("Connect must be the first message of a connection and must not be repeated".to_owned());
         }
         Ok(match message {
             FromClient::Connect { session_id } => {
@@ -46,7 +46,7 @@ impl Session {
             FromClient::Authenticate { base_version, token } => {
                 if base_version != self.version.identity {
                     let at = self.version.identity;
-                    return Err(format!("Authenticate at version {base_version} of the identity, which is at {at}"));
+                    return Err(format!("Authenticate has base version {base_version}, but the identity is at {at}"));
                 }
                 Step::Authenticate { base_version, token }
             }
@@ -54,7 +54,7 @@ impl Session {
                 let at = self.version.query_set;
                 if base_version != at || new_version <= base_version {
                     return Err(format!(
-                        "ModifyQuerySet from {base_version} to {new_version}; the query set is at {at}"
+                        "ModifyQuerySet is from {base_version} to {new_version}, but the query set is at {at}"
                     ));
                 }
                 for modification in &modifications {
@@ -63,7 +63,7 @@ impl Session {
                         Modification::Remove { query } => self.queries.remove(query),
                     };
                     if !is_fit {
-                        return Err("A query is added once, and removed where it was added".to_owned());
+                        return Err("A query must be added once, and only an added query can be removed".to_owned());
                     }
                 }
                 self.version.query_set = new_version;
@@ -72,27 +72,33 @@ impl Session {
         })
     }
 
-    /// The client's id of the session; none before its first message.
+    /// Returns the client's session id; `None` before the first message.
     pub(super) fn id(&self) -> Option<&str> {
         self.id.as_deref()
     }
 
-    /// The version of the identity.
+    /// Returns the version of the identity.
     pub(super) fn identity(&self) -> u32 {
         self.version.identity
     }
 
-    /// The identity has changed.
+    /// Increments the version of the identity after a change.
     pub(super) fn authenticated(&mut self) {
         self.version.identity += 1;
     }
 
-    /// Takes the client from the version that it was told last to this session's own, at a commit.
-    pub(super) fn transition(&mut self, told_last: &mut Version, ts: u64, told: &[Told], removed: &[String]) -> String {
+    /// Writes the transition from the client's last version to the session's version at the commit `ts`.
+    pub(super) fn transition(
+        &mut self,
+        client_version: &mut Version,
+        ts: u64,
+        told: &[QueryResult],
+        removed: &[String],
+    ) -> String {
         self.version.ts = self.version.ts.max(ts);
         let results = told.iter().map(result_of);
         let modifications: Vec<String> = removed.iter().cloned().chain(results).collect();
-        let from = std::mem::replace(told_last, self.version);
+        let from = std::mem::replace(client_version, self.version);
         transition(from, self.version, &modifications)
     }
 }
@@ -118,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_message_is_connect_and_no_other() {
+    fn connect_is_the_first_message_only() {
         assert!(Session::default().receive(FromClient::Event).is_err());
         let mut session = connected();
         assert_eq!(session.receive(FromClient::Event), Ok(Step::Nothing));
@@ -126,11 +132,11 @@ mod tests {
     }
 
     #[test]
-    fn versions_follow_each_other_exactly() {
+    fn message_must_name_the_current_version() {
         let mut session = connected();
         assert!(session.receive(modify(0, 1, vec![add(1)])).is_ok());
-        assert!(session.receive(modify(0, 2, vec![])).is_err(), "it is at 1");
-        assert!(session.receive(modify(1, 1, vec![])).is_err(), "it does not move");
+        assert!(session.receive(modify(0, 2, vec![])).is_err(), "the query set is at 1");
+        assert!(session.receive(modify(1, 1, vec![])).is_err(), "the version must increase");
         assert!(connected().receive(modify(0, 1, vec![add(1), add(1)])).is_err());
         assert!(connected().receive(modify(0, 1, vec![Modification::Remove { query: 1 }])).is_err());
         let token = || Token::None;
@@ -139,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn each_transition_begins_where_the_last_one_ended_and_time_never_goes_back() {
+    fn transitions_are_contiguous_and_time_never_decreases() {
         let (mut session, mut last) = (connected(), Version::default());
         session.receive(modify(0, 1, vec![add(1)])).unwrap();
         let mut former = serde_json::json!({ "querySet": 0, "identity": 0, "ts": "AAAAAAAAAAA=" });

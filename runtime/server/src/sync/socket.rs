@@ -1,8 +1,8 @@
-//! A session on its socket: messages in their order, calls beside each other, and one transition after the other.
+//! A session on its socket: processes messages in order, runs calls concurrently, and sends one transition at a time.
 //!
-//! Everything of one client happens in one task. It waits for the next thing to do, does that to its end, and sends what
-//! comes of it before it looks for another: so one message at most is under way to the client, and what changes meanwhile
-//! is told by the next one.
+//! One task serves each client. It waits for an event, handles it completely, and sends the result before it waits for
+//! the
+//! next. So at most one message per client is being sent, and the next transition includes the changes in the meantime.
 
 use std::collections::VecDeque;
 use std::net::IpAddr;
@@ -33,7 +33,7 @@ use convoke_calls::call::flow::flow_of;
 use convoke_calls::call::idempotency::Repeatable;
 use convoke_calls::codec::decode;
 use convoke_calls::function::Kind;
-use convoke_calls::live::{AskedQuery, Bound, LiveConnection, Owner, Told};
+use convoke_calls::live::{AskedQuery, Bound, LiveConnection, Owner, QueryResult};
 use convoke_calls::logs::LogLines;
 use convoke_calls::observe::UsedKey;
 use convoke_core::error::{Code, Error, Result};
@@ -44,13 +44,13 @@ use convoke_http::{Received, WebSocket};
 pub(crate) struct Peer {
     pub admin: Admin,
     pub authenticator: Authenticator,
-    /// As it is told in records.
+    /// The client's address, for records.
     pub peer: IpAddr,
-    /// As limits count it.
+    /// The client's address, for limits.
     pub address: IpAddr,
-    /// Whether its connections are counted.
+    /// True if its connections count toward the limits of an owner.
     pub is_counted: bool,
-    /// Whether it is a page.
+    /// True if the client is a web page.
     pub has_origin: bool,
     pub kind: ClientKind,
     pub log_lines: LogLinesOn,
@@ -64,13 +64,13 @@ impl Peer {
     }
 }
 
-/// Why a session is over.
+/// The reason for the end of a session.
 enum End {
-    /// There is nobody to tell.
+    /// The client has disconnected.
     Lost,
-    /// With a close code and its reason.
+    /// The server closes with this code and reason.
     Close(u16, String),
-    /// After a last message.
+    /// The server closes after this last message.
     Say(String),
 }
 
@@ -80,24 +80,24 @@ impl From<convoke_http::Lost> for End {
     }
 }
 
-/// By these words clients know to come again soon, and not to give up.
+/// Converts an error to a close code. Clients recognize these prefixes as temporary and reconnect soon.
 fn ended(error: &Error) -> End {
     match error.code() {
         Code::Overloaded => End::Close(1013, format!("TooManyConcurrentRequests: {}", error.message())),
-        _ => unwell(error.message()),
+        _ => internal_error(error.message()),
     }
 }
 
-fn unwell(why: &str) -> End {
+fn internal_error(why: &str) -> End {
     End::Close(1011, format!("InternalServerError: {why}"))
 }
 
-/// The close code of a message beyond its bound.
+/// The close code for a message that exceeds the limit.
 const TOO_LONG: u16 = 1009;
 
-const GOING: (u16, &str) = (1012, "InternalServerError: the server is shutting down");
+const SHUTTING_DOWN: (u16, &str) = (1012, "InternalServerError: the server is shutting down");
 
-/// Serves a client until one of both sides ends it.
+/// Serves a client until either side ends the connection.
 pub(crate) async fn serve(peer: Peer, socket: WebSocket) {
     let caller = Caller::Nobody;
     let flow = flow_of(&caller, Some(peer.address));
@@ -117,7 +117,7 @@ pub(crate) async fn serve(peer: Peer, socket: WebSocket) {
         socket,
         live,
         session: Session::default(),
-        told: Version::default(),
+        client_version: Version::default(),
         caller,
         ping,
         connect_by,
@@ -127,7 +127,7 @@ pub(crate) async fn serve(peer: Peer, socket: WebSocket) {
         has_written: Arc::default(),
         actions: FuturesUnordered::new(),
         had_room: true,
-        held: None,
+        deferred: None,
         transitions: 0,
     };
     let end = loop {
@@ -138,7 +138,7 @@ pub(crate) async fn serve(peer: Peer, socket: WebSocket) {
     if let End::Lost = end {
         client.finish_mutations().await;
     }
-    // However long the client takes to go, its place is free.
+    // The connection no longer counts, even if the close takes long.
     let Client { mut socket, live, .. } = client;
     drop(live);
     match end {
@@ -152,41 +152,41 @@ pub(crate) async fn serve(peer: Peer, socket: WebSocket) {
     }
 }
 
-/// An answer that is on its way, and to which call.
-type Running = BoxFuture<'static, (u32, Outcome)>;
+/// A running call with its request number.
+type RunningCall = BoxFuture<'static, (u32, Outcome)>;
 
 struct Client {
     peer: Peer,
     socket: WebSocket,
     live: LiveConnection,
     session: Session,
-    /// The version of the last transition.
-    told: Version,
+    /// The client's version: that of the last transition.
+    client_version: Version,
     caller: Caller,
     ping: Interval,
-    /// Until when the first message has to be there.
+    /// Deadline of the first message.
     connect_by: Instant,
-    /// Ends when the credentials are no longer accepted.
+    /// Resolves when the credentials are no longer accepted.
     refused: Fuse<BoxFuture<'static, Error>>,
-    /// Mutations that wait for the one before.
+    /// Mutations that wait for the running one.
     queued: VecDeque<Call>,
-    mutation: Fuse<Running>,
-    /// Whether the mutation that runs has written: its effects may be seen any moment.
+    mutation: Fuse<RunningCall>,
+    /// True if the running mutation has written: live queries may see its effects at any time.
     has_written: Arc<AtomicBool>,
-    actions: FuturesUnordered<Running>,
-    /// Whether fewer calls were under way than may be, when that was looked at last.
+    actions: FuturesUnordered<RunningCall>,
+    /// True if the limits of calls allowed another call at the last check.
     had_room: bool,
-    /// A message that waits for the mutations before it, and others behind it.
-    held: Option<Step>,
+    /// A message that waits for earlier mutations. Later messages wait for it.
+    deferred: Option<Step>,
     transitions: u64,
 }
 
 impl Client {
-    /// Does the next thing that there is to do.
+    /// Waits for the next event and handles it.
     async fn next(&mut self) -> Result<(), End> {
         self.begin_mutation();
         if self.mutation.is_terminated()
-            && let Some(step) = self.held.take()
+            && let Some(step) = self.deferred.take()
         {
             return self.step(step).await;
         }
@@ -197,7 +197,7 @@ impl Client {
             self.peer.admin.runtime.live().stats().meet(Bound::Calls);
         }
         self.had_room = has_room;
-        let reads = self.held.is_none() && has_room;
+        let reads = self.deferred.is_none() && has_room;
         let is_connected = self.session.id().is_some();
         let draining = self.socket.draining();
         tokio::select! {
@@ -213,21 +213,21 @@ impl Client {
                 Err(End::Say(messages::auth_error(error.message(), self.session.identity(), false)))
             }
             () = draining => {
-                // What runs is answered; what waits is sent again by the client, elsewhere or later.
+                // The running mutation is completed. The client sends the queued mutations again after it reconnects.
                 if !self.mutation.is_terminated() {
                     let (request, outcome) = (&mut self.mutation).await;
                     self.mutated(request, outcome).await?;
                 }
-                Err(End::Close(GOING.0, GOING.1.to_owned()))
+                Err(End::Close(SHUTTING_DOWN.0, SHUTTING_DOWN.1.to_owned()))
             }
             () = tokio::time::sleep_until(self.connect_by), if !is_connected => {
                 self.peer.admin.runtime.live().stats().meet(Bound::Connect);
-                Err(End::Close(1008, "No Connect came in time".to_owned()))
+                Err(End::Close(1008, "Connect did not arrive in time".to_owned()))
             }
         }
     }
 
-    /// Begins the mutation that waits longest, if none runs.
+    /// Starts the oldest queued mutation, if none runs.
     fn begin_mutation(&mut self) {
         if self.mutation.is_terminated()
             && let Some(call) = self.queued.pop_front()
@@ -237,8 +237,9 @@ impl Client {
         }
     }
 
-    /// Does what the client sent before it went, and tells nobody: a page says its last words as it closes. Meanwhile
-    /// the connection keeps its place.
+    /// Runs the queued mutations of a client that disconnected, because a page may send mutations as it closes. Until
+    /// then,
+    /// the connection counts toward the limits.
     async fn finish_mutations(&mut self) {
         loop {
             self.begin_mutation();
@@ -272,7 +273,7 @@ impl Client {
         match step {
             Step::Nothing => Ok(()),
             Step::Authenticate { .. } if !self.mutation.is_terminated() || !self.queued.is_empty() => {
-                self.held = Some(step);
+                self.deferred = Some(step);
                 Ok(())
             }
             Step::Authenticate { base_version, token } => self.authenticate(base_version, token).await,
@@ -320,14 +321,14 @@ impl Client {
             }
         };
         if let Err(why) = self.peer.admin.runtime.ready() {
-            return Err(unwell(&why));
+            return Err(internal_error(&why));
         }
         let caller = match self.peer.authenticator.authenticate(header.as_ref().map(|header| &***header)).await {
             Ok(caller) => caller,
             Err(error) => {
                 let error = Error::from(error);
                 return Err(match error.code().status() {
-                    503 => unwell(error.message()),
+                    503 => internal_error(error.message()),
                     _ => refuse(error.message()),
                 });
             }
@@ -349,8 +350,8 @@ impl Client {
         self.transition(0, Vec::new()).await
     }
 
-    /// Begins a call.
-    fn start(&self, call: Call) -> Running {
+    /// Starts a call.
+    fn start(&self, call: Call) -> RunningCall {
         let runtime = self.peer.admin.runtime.clone();
         let (caller, peer) = (self.caller.clone(), self.peer.peer);
         let flow = flow_of(&caller, Some(self.peer.address));
@@ -372,17 +373,17 @@ impl Client {
         .boxed()
     }
 
-    /// A mutation has ended: its answer, and the transition that has what it wrote.
+    /// Sends the response of a mutation, then a transition that includes its writes.
     async fn mutated(&mut self, request: u32, outcome: Outcome) -> Result<(), End> {
-        let ts = self.tell_mutated(request, outcome).await?;
+        let ts = self.respond_to_mutation(request, outcome).await?;
         self.transition(ts, Vec::new()).await
     }
 
-    /// Answers a mutation; the commit that the next transition has to reach.
-    async fn tell_mutated(&mut self, request: u32, outcome: Outcome) -> Result<u64, End> {
-        // Whoever comes again is told what became of it.
+    /// Sends the response of a mutation. Returns the commit that the next transition must reach.
+    async fn respond_to_mutation(&mut self, request: u32, outcome: Outcome) -> Result<u64, End> {
+        // The client reconnects, repeats the mutation, and then receives its result.
         if outcome.result.as_ref().is_err_and(|error| error.code() == Code::CommitUnknown) {
-            return Err(unwell("whether the mutation was committed is not known yet"));
+            return Err(internal_error("whether the mutation was committed is not known yet"));
         }
         let ts = self.peer.admin.runtime.store().commits().newest().0;
         let text = self.answer(Answered { request, ts: Some(ts) }, outcome)?;
@@ -399,14 +400,14 @@ impl Client {
                     LogLinesOn::Error => LogLines::default(),
                 };
                 let value = value.joined();
-                let value = std::str::from_utf8(&value).map_err(|_| unwell("a result is no text"))?;
+                let value = std::str::from_utf8(&value).map_err(|_| internal_error("a result is not UTF-8"))?;
                 Ok(messages::response(call, Ok(value), &shown))
             }
             Err(error) => Ok(messages::response(call, Err(&encoded_error(error)), &log_lines)),
         }
     }
 
-    /// Something that is watched may have changed.
+    /// Sends changed results, if any.
     async fn changed(&mut self) -> Result<(), End> {
         match self.live.catch_up().await.map_err(|error| ended(&error))? {
             None => Ok(()),
@@ -414,14 +415,14 @@ impl Client {
         }
     }
 
-    /// Takes the client to the newest commit, `at_least` or later, whatever has changed.
+    /// Sends a transition to the latest commit, at least `at_least`, even if no result changed.
     async fn transition(&mut self, at_least: u64, removed: Vec<String>) -> Result<(), End> {
         let mut told = Vec::new();
         self.gather(&mut told, at_least).await?;
         self.send_results(told, at_least, &removed).await
     }
 
-    async fn gather(&mut self, told: &mut Vec<Told>, at_least: u64) -> Result<(), End> {
+    async fn gather(&mut self, told: &mut Vec<QueryResult>, at_least: u64) -> Result<(), End> {
         while let Some(update) = self.live.catch_up().await.map_err(|error| ended(&error))? {
             told.retain(|one| update.results.iter().all(|newer| newer.query != one.query));
             told.extend(update.results);
@@ -432,19 +433,24 @@ impl Client {
         Ok(())
     }
 
-    /// Results may have what the mutation wrote that runs now. Its answer goes first, so that a client never lays its
-    /// guess of what will be written over what was.
-    async fn send_results(&mut self, mut told: Vec<Told>, mut at_least: u64, removed: &[String]) -> Result<(), End> {
+    /// Sends results. They may include writes of the running mutation. Its response is sent first, so that the client
+    /// never applies its optimistic update to results that already include the writes.
+    async fn send_results(
+        &mut self,
+        mut told: Vec<QueryResult>,
+        mut at_least: u64,
+        removed: &[String],
+    ) -> Result<(), End> {
         if !self.mutation.is_terminated() && self.has_written.load(Acquire) {
             let (request, outcome) = (&mut self.mutation).await;
-            at_least = self.tell_mutated(request, outcome).await?;
+            at_least = self.respond_to_mutation(request, outcome).await?;
             self.gather(&mut told, at_least).await?;
         }
         self.send_transition(self.live.reached().0.max(at_least), &told, removed).await
     }
 
-    async fn send_transition(&mut self, ts: u64, told: &[Told], removed: &[String]) -> Result<(), End> {
-        let text = self.session.transition(&mut self.told, ts, told, removed);
+    async fn send_transition(&mut self, ts: u64, told: &[QueryResult], removed: &[String]) -> Result<(), End> {
+        let text = self.session.transition(&mut self.client_version, ts, told, removed);
         if text.len() <= TRANSITION_BYTES_MAX || self.peer.kind == ClientKind::Plain {
             return self.send(text).await;
         }
@@ -459,7 +465,7 @@ impl Client {
         let charge = self.peer.admin.runtime.answers().charge_made(text.len());
         let sent = tokio::select! {
             sent = self.socket.send(text) => sent.map_err(End::from),
-            // Whoever may no longer have it does not get what waits either.
+            // A client that lost access does not receive the waiting message either.
             _ = &mut self.refused => Err(End::Lost),
         };
         drop(charge);

@@ -18,7 +18,7 @@ use super::handle::Connection;
 use super::interrupt::Interrupt;
 use super::profile::{Common, Purpose};
 use convoke_core::limits::Limits;
-use convoke_core::priority::{Behind, stand_back};
+use convoke_core::priority::{Niceness, lower_priority};
 use convoke_store::engine::Read;
 use convoke_store::fair_queue::{FairQueue, Rejection, Service};
 use convoke_store::{Flow, OpenError, Ran, ReadJob, StoreError};
@@ -60,7 +60,7 @@ impl Readers {
             thread::Builder::new()
                 .name(format!("convoke-reader-{number}"))
                 .spawn(move || {
-                    stand_back(Behind::Calls);
+                    lower_priority(Niceness::BelowCalls);
                     line.work();
                 })
                 .map_err(|error| OpenError::Engine(format!("no thread for a reader: {error}")))?;

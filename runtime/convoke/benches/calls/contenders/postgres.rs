@@ -21,7 +21,7 @@ use tokio_postgres::error::SqlState;
 use super::{Server, Started, announce, convoke};
 use crate::bank::{BALANCE, LISTED, OPENED_AT_ONCE};
 
-/// Which server, as `runtime/postgres/tests/postgres.sh` says it.
+/// Which server, as `e2e/postgres.sh` says it.
 const ADDRESS: &str = "CONVOKE_TEST_POSTGRES";
 /// Where it keeps its data, and so says which process it is.
 const DATA: &str = "CONVOKE_TEST_POSTGRES_DATA";

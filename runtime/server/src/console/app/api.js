@@ -2,11 +2,11 @@
 
 const BASE = "/console/api";
 const KEPT = "convoke-console";
-/** Longest wait for an answer of the other tabs. */
+/** Longest wait for a response of the other tabs. */
 const ANSWERED_MS = 80;
 const channel = new BroadcastChannel(KEPT);
 
-/** The session: name, scopes, environment, version; null if nobody is logged in. */
+/** The session: name, scopes, environment, version; null if logged out. */
 export let session = null;
 const watchers = new Set();
 
@@ -70,7 +70,7 @@ async function envelope(response) {
   return body;
 }
 
-/** An admin request without its `/api/admin/`; the value that it is answered with. */
+/** Sends an admin request, whose path is without `/api/admin/`, and returns the value of the response. */
 export async function admin(path, options) {
   return (await envelope(await send(`/admin/${path}`, options))).value;
 }
@@ -86,7 +86,7 @@ const named = (user, creates) => {
   return { "x-convoke-act-as": btoa(String.fromCharCode(...bytes)) };
 };
 
-/** Runs a function, as a user if one is named. `creates`: an unknown user is created. */
+/** Runs a function, optionally as a user. `creates`: an unknown user is created. */
 export async function run(path, args, user, { creates = false } = {}) {
   const begun = performance.now();
   const response = await send(`/run/${path}`, { method: "POST", body: { args }, headers: named(user, creates) });
@@ -122,7 +122,7 @@ async function* split(response, end) {
   if (held) yield held;
 }
 
-/** The lines of a streamed answer, each a JSON value. */
+/** The lines of a streamed response, each a JSON value. */
 export async function* lines(path, options) {
   const response = await send(`/admin/${path}`, options);
   const type = response.headers.get("content-type") ?? "";
@@ -132,7 +132,7 @@ export async function* lines(path, options) {
   }
 }
 
-/** The results of a query as they change. */
+/** The results of a live query. */
 export async function* live(path, args, user, signal) {
   const body = { queries: [{ path, args }] };
   const response = await send("/live", { method: "POST", body, headers: named(user), signal });
@@ -149,7 +149,7 @@ export async function* live(path, args, user, signal) {
   }
 }
 
-/** Downloads the answer of an admin request as a file. */
+/** Downloads the response of an admin request as a file. */
 export async function download(path) {
   const { value } = await envelope(await send("/downloads", { method: "POST", body: { path } }));
   const link = Object.assign(document.createElement("a"), { href: value.url, download: "" });
@@ -164,16 +164,16 @@ async function enter(options) {
   keep(who, secret);
 }
 
-/** Logs in with the code of a link, once. */
+/** Logs in with the one-time code of a link. */
 export const enterByCode = (code) => enter({ body: { code } });
 
-/** Logs in with a deploy key as it was shown, with or without the word before it. */
+/** Logs in with a deploy key, with or without its scheme. */
 export function enterByKey(text) {
   const key = text.trim().replace(/^\S+\s+/, "");
   return enter({ headers: { authorization: `Convoke ${key}` } });
 }
 
-/** Takes up the session of this tab, or of another tab of the same console. */
+/** Resumes the session of this tab, or of another tab of the same console. */
 export async function resume() {
   if (!sessionStorage.getItem(KEPT)) await asked();
   if (!sessionStorage.getItem(KEPT)) return;
@@ -188,13 +188,13 @@ export async function resume() {
 
 export async function leave() {
   const response = await send("/session", { method: "DELETE" });
-  // A session that has ended otherwise needs no logout.
+  // A session that has already ended needs no logout.
   if (!response.ok && response.status !== 401) throw await refusal(response);
   channel.postMessage({ left: true });
   keep(null);
 }
 
-// A new tab has the cookie and lacks the secret, so it asks the open tabs. The channel belongs to this origin with its
+// A new tab has the cookie but lacks the secret, so it requests the secret from the open tabs. The channel belongs to this origin with its
 // port.
 let told;
 
@@ -215,7 +215,7 @@ channel.addEventListener("message", ({ data }) => {
   if (data.left && session) keep(null, undefined, "The session was logged out in another tab.");
   if (data.secret && !secret) {
     sessionStorage.setItem(KEPT, data.secret);
-    // A busy tab may answer when this one shows the login already.
+    // A busy tab may respond when this one already shows the login.
     if (told) told();
     else resume().catch(() => {});
   }

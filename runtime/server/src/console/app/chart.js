@@ -4,7 +4,7 @@ import { useEffect, useRef } from "./vendor/hooks.js";
 import { time } from "./text.js";
 import { html } from "./ui.js";
 
-/** The largest file of all is fetched when there is something to plot. */
+/** Fetches the library, the largest file, at the first plot. */
 const library = () => import("./vendor/uPlot.js").then((library) => library.default);
 
 const HEIGHT = 168;
@@ -13,13 +13,13 @@ const SMALL = 96;
 const hour = (at) => time(at * 1000).slice(11, 16);
 const day = (at) => time(at * 1000).slice(5, 10);
 
-/** The values that no line shows: those without one beside them. */
+/** The values without a neighbour, which no line connects. */
 function alone(values) {
   const is = (place) => values[place] != null;
   return [...values.keys()].filter((place) => is(place) && !is(place - 1) && !is(place + 1));
 }
 
-/** The colours of the page as it is now, dark or light. */
+/** The colours of the current theme. */
 function palette() {
   const style = getComputedStyle(document.documentElement);
   const of = (name) => style.getPropertyValue(name).trim();
@@ -27,8 +27,7 @@ function palette() {
 }
 
 /**
- * A plot of `series` ([name, values, bad?]) at `times` (milliseconds). Beside it stands a sentence for those who cannot see
- * it.
+ * A plot of `series` ([name, values, bad?]) at `times` (milliseconds), with a text for screen readers.
  */
 export function Plot({ label, summary, times, series, unit, small }) {
   const place = useRef();

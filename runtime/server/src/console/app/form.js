@@ -12,7 +12,7 @@ function plain(schema) {
   if (some) {
     const others = some.filter((one) => one.type !== "null");
     if (others.length === 1) return { schema: { ...others[0], description: schema.description ?? others[0].description }, nullable: others.length < some.length };
-    // An enumeration whose values are described one by one.
+    // An enumeration whose values have descriptions.
     if (others.length && others.every((one) => "const" in one || one.enum)) {
       return { schema: { ...schema, type: "string", enum: others.flatMap((one) => one.enum ?? [one.const]) }, nullable: others.length < some.length };
     }
@@ -42,7 +42,7 @@ function help(schema) {
   if (schema.maxLength != null) bounds.push(schema.minLength ? `${number(schema.minLength)} to ${number(schema.maxLength)} characters` : `at most ${number(schema.maxLength)} characters`);
   else if (schema.minLength) bounds.push(`at least ${plural(schema.minLength, "character", "characters")}`);
   if (schema.minimum != null) bounds.push(`at least ${number(schema.minimum)}`);
-  // Greater bounds are those of the number type itself.
+  // Larger bounds are those of the number type itself.
   if (schema.maximum < 1e15) bounds.push(`at most ${number(schema.maximum)}`);
   const text = schema.description?.split(/\n\s*\n/)[0].replace(/\s+/g, " ");
   return [text, bounds.length > 0 && `(${bounds.join(", ")})`].filter(Boolean).join(" ");
@@ -81,7 +81,7 @@ function Choices({ of, common, value, set, isOptional, nullable }) {
 /** A field for a value of this schema. */
 export function Input({ name, schema: given, value, set, required, error: refusal }) {
   const { schema, nullable } = plain(given);
-  // Decided once: a field that changed its kind while its text changes would lose the keyboard.
+  // Decided once: a field that changes its kind during input would lose the keyboard focus.
   const [isShown] = useState(() => canShow(schema, value));
   const isOptional = !required || nullable;
   const error = value instanceof Unreadable ? value.problem : refusal;
@@ -168,7 +168,7 @@ function Items({ label, name, text, schema, items, set, isOptional }) {
 /** A value as JSON text. A field without text has the value `empty`. */
 export function Json({ label, help: text, value, set, rows = 3, error, empty, isObject }) {
   const own = useRef({});
-  // The text belongs to the value: another value, as of a reset, has another text.
+  // The text belongs to the value: a new value, for example after a reset, has a new text.
   if (!("text" in own.current) || own.current.value !== value) {
     const written = value instanceof Unreadable ? value.text : value === empty ? "" : JSON.stringify(value, null, 2);
     own.current = { value, text: written };
@@ -184,13 +184,13 @@ export function Json({ label, help: text, value, set, rows = 3, error, empty, is
   <//>`;
 }
 
-/** The members of an object, those first that are required. */
+/** The members of an object, the required ones first. */
 export function properties(schema) {
   const isRequired = ([name]) => schema.required?.includes(name) ?? false;
   return Object.entries(schema.properties ?? {}).sort((one, other) => isRequired(other) - isRequired(one));
 }
 
-/** Fields for all members of an object, also for those that the schema does not have. */
+/** Fields for all members of an object, including those that the schema does not have. */
 export function Fields({ schema, value, set, wrong }) {
   const members = properties(schema);
   const unknown = Object.keys(value ?? {}).filter((name) => !Object.hasOwn(schema.properties ?? {}, name));

@@ -1,4 +1,4 @@
-// A list of everything that has an address, found by typing: Ctrl and K, or the button beside the pages.
+// A searchable list of all pages, tables and functions. Ctrl and K or a button opens it.
 
 import { useEffect, useRef, useState } from "./vendor/hooks.js";
 import { admin, can } from "./api.js";
@@ -6,10 +6,10 @@ import { go, to } from "./router.js";
 import { visible } from "./text.js";
 import { Dialog, html } from "./ui.js";
 
-/** Entries that are shown. */
+/** Largest number of shown entries. */
 const SHOWN = 12;
 
-/** How well an entry fits: an entry that begins so, one with a word that begins so, one that has it, one with the letters. */
+/** The rank of a match, the best first: the entry begins with the text, a word of it does, it contains the text, or the letters. */
 function rank(text, wanted) {
   const place = text.indexOf(wanted);
   if (place === 0) return 0;
@@ -25,7 +25,7 @@ function rank(text, wanted) {
 function found(entries, wanted) {
   const low = wanted.trim().toLowerCase();
   const ranked = entries.map((entry) => [rank(entry.name.toLowerCase(), low), entry]).filter(([own]) => own !== undefined);
-  // Entries of one rank stay in their order: pages, tables, functions.
+  // Entries of the same rank keep their order: pages, tables, functions.
   return ranked.sort(([one], [other]) => one - other).slice(0, SHOWN).map(([, entry]) => entry);
 }
 
@@ -47,7 +47,7 @@ export function Palette({ pages }) {
     const pressed = (event) => {
       if (event.key.toLowerCase() !== "k" || !(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey) return;
       event.preventDefault();
-      // Another dialog asks something first.
+      // Another dialog is open.
       if (!document.querySelector("dialog[open]")) open(true);
     };
     addEventListener("keydown", pressed);

@@ -1,4 +1,4 @@
-// The page that is shown and its state. Both are in the address, so that a link to them can be sent.
+// The current page and its state. Both are in the address, so that they can be linked.
 
 import { useEffect, useLayoutEffect, useState } from "./vendor/hooks.js";
 
@@ -48,7 +48,7 @@ addEventListener("beforeunload", (event) => {
   if (unsaved.size > 0) event.preventDefault();
 });
 
-/** The place of this page among those of the tab: it tells how far the back button went. */
+/** The position of this page in the history of the tab, to detect how far the back button went. */
 let index = history.state?.index ?? 0;
 let isReturning = false;
 
@@ -107,7 +107,7 @@ addEventListener("popstate", (event) => {
 });
 if (history.state?.place) seek(history.state.place);
 
-/** The address with other members of its query, of which one may have several values; those that are empty are left out. */
+/** The address with changed query parameters, which may have several values. Empty ones are omitted. */
 export function withQuery(changes) {
   const { query } = read();
   for (const [name, value] of Object.entries(changes)) {

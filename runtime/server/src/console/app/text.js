@@ -34,7 +34,7 @@ export function bytes(value) {
   return `${unit === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${units[unit]}`;
 }
 
-/** Milliseconds as a length of time. */
+/** Milliseconds as a duration. */
 export function span(ms) {
   if (ms == null) return "–";
   if (ms === 0) return "0 ms";

@@ -1,4 +1,4 @@
-// The parts of all pages.
+// Components that all pages share.
 
 import { h } from "./vendor/preact.js";
 import { useEffect, useLayoutEffect, useRef, useState } from "./vendor/hooks.js";
@@ -8,10 +8,10 @@ import { ago, time, visible } from "./text.js";
 
 export const html = htm.bind(h);
 
-/** The first pause before a busy server is asked again; each further pause is twice as long. */
+/** The first pause before a request to a busy server is retried; each further pause is twice as long. */
 const BUSY_MS = 1_000;
 
-/** Asks now and, while the page is visible, every `every` ms. A request that a busy server rejects is repeated. */
+/** Requests data now and, while the page is visible, every `every` ms. Retries a request that a busy server rejects. */
 export function useAsked(ask, inputs, every) {
   const [state, set] = useState({});
   const [turn, again] = useState(0);
@@ -37,7 +37,7 @@ export function useAsked(ask, inputs, every) {
     set((before) => ({ value: before.value, isOld: true }));
     look();
     const timer = every && setInterval(look, every);
-    // A page in the background asks when it becomes visible.
+    // A page in the background sends its request when it becomes visible.
     const shown = () => isMissed && look();
     document.addEventListener("visibilitychange", shown);
     return () => {
@@ -70,7 +70,7 @@ export function Failed({ error }) {
   return html`<p class="failed" role="alert"><strong>${code}</strong> ${visible(error.message)}</p>`;
 }
 
-/** The children with the value when it has arrived, else the error. */
+/** The children with the value after it has arrived, else the error. */
 export function Waiting({ asked, children }) {
   if (asked.value !== undefined) return html`<${Failed} error=${asked.error} />${children(asked.value)}`;
   return asked.error ? html`<${Failed} error=${asked.error} />` : html`<p class="wait" role="status">Loading…</p>`;
@@ -89,7 +89,7 @@ export function Badge({ kind, children }) {
   return html`<span class="badge ${kind ?? ""}">${children}</span>`;
 }
 
-/** The properties of a button that does nothing for now. It keeps the keyboard focus, which `disabled` would drop. */
+/** The properties of a temporarily disabled button. It keeps the keyboard focus, which `disabled` would drop. */
 export const resting = (isResting) => ({ "aria-disabled": isResting ? "true" : undefined });
 
 /** A button that shows its progress and its error. */
@@ -105,7 +105,7 @@ export function Act({ does, children, kind = "", title, disabled }) {
     } catch (error) {
       set({ error });
     }
-    // The action may have removed the row of its button: the keyboard continues on the same page.
+    // The action may have removed the row of its button: the keyboard focus stays on the page.
     setTimeout(() => {
       if (!own.current?.isConnected && document.activeElement === document.body) document.querySelector("main")?.focus({ preventScroll: true });
     });
@@ -122,7 +122,7 @@ export function Copy({ text, children = "Copy", label }) {
     try {
       await navigator.clipboard.writeText(text);
     } catch {
-      // Over plain HTTP from another host a page has no clipboard.
+      // Over plain HTTP from another host, a page has no clipboard.
       const area = Object.assign(document.createElement("textarea"), { value: text, className: "off" });
       document.body.append(area);
       area.select();

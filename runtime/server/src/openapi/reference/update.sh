@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Fetches Swagger UI from npm and writes the files beside this script anew, or compares them with what npm has.
+# Fetches Swagger UI from npm and replaces the files beside this script, or compares them with those of npm.
 # Usage: update.sh VERSION | --check
 set -euo pipefail
 cd "$(dirname "$0")"

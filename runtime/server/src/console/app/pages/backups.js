@@ -59,7 +59,7 @@ function Schedule({ schedule, folder }) {
     <p class="help">The server makes a backup every ${visible(schedule.every)} and keeps the last ${number(schedule.keep)}. ${place}</p>`;
 }
 
-/** Verifies a backup and shows the command that restores it: open calls, live queries and jobs rest on the present database. */
+/** Verifies a backup and shows the command that restores it. A running server cannot restore: calls, live queries and jobs use its database. */
 function Restore({ name, disabled }) {
   const [isOpen, open] = useState(false);
   return html`<button type="button" onClick=${() => open(true)} disabled=${disabled}>Restore</button>

@@ -1,4 +1,4 @@
-// Finished calls, and those that end from now on.
+// Finished calls, and new ones as they finish.
 
 import { useEffect, useRef, useState } from "../vendor/hooks.js";
 import { admin, can, lines, query as members } from "../api.js";
@@ -7,11 +7,11 @@ import { go, to, withQuery } from "../router.js";
 import { bytes, clock, number, plural, span, time, visible } from "../text.js";
 import { Act, Badge, Choice, Code, Copy, Failed, Field, Header, html, useAsked } from "../ui.js";
 
-/** Calls that stay on the page, of those that end while it is open. */
+/** Largest number of new calls on the page. */
 const KEPT = 500;
-/** Calls of one part of the list. */
+/** Number of calls per part of the list. */
 const PART = 100;
-/** Before a stream that broke is begun again. */
+/** Pause before a broken stream is restarted. */
 const AGAIN_MS = 2_000;
 const ENDINGS = [["", "All"], ["ok", "Succeeded"], ["refused", "Refused"], ["failed", "Failed"]];
 const MINUTE = 60_000;
@@ -41,7 +41,7 @@ export function Calls({ query }) {
     held.current = [];
     const take = (call) => {
       held.current = [call, ...held.current].slice(0, KEPT);
-      // Some hundred a second are shown some times a second.
+      // Hundreds of calls per second are shown in several updates per second.
       timer ??= setTimeout(() => {
         timer = undefined;
         if (!paused.current) set(held.current);
@@ -79,7 +79,7 @@ export function Calls({ query }) {
     const from = since && Date.now() - since;
     const known = new Set(all.map(name));
     const found = [];
-    // Calls of one millisecond may stand on both sides.
+    // Calls of the same millisecond may be in both parts.
     for await (const line of lines(`logs?${filter}&${members({ last: PART + 10, before: last.time + 1, since: from })}`)) {
       if (!known.has(name(line))) found.unshift(line);
     }

@@ -1,15 +1,15 @@
-// Conditions on the rows of a table, and a count of the rows for which they hold.
+// Conditions on the rows of a table, and the number of matching rows.
 
 import { useEffect, useRef, useState } from "../vendor/hooks.js";
 import { admin, query as members } from "../api.js";
 import { number, plural } from "../text.js";
 import { Failed, Field, html } from "../ui.js";
 
-/** The comparisons: how the server reads each, and how it is shown. */
+/** The comparisons, each with its sign in requests and on the page. */
 const SIGNS = [["=", "="], ["!=", "≠"], ["<", "<"], ["<=", "≤"], [">", ">"], [">=", "≥"], ["~", "contains"]];
 const CREATED = { name: "_creationTime", type: "integer", time: true };
 
-/** A condition as it stands in the address, apart. */
+/** Parses a condition in the address. */
 function apart(text) {
   const [, field = "", sign = "=", value = ""] = text.match(/^(\w*)\s*(!=|<=|>=|=|<|>|~)?([^]*)$/) ?? [];
   return { field, sign, value };
@@ -17,18 +17,18 @@ function apart(text) {
 
 const joined = ({ field, sign, value }) => `${field}${sign}${value}`;
 
-/** A time of the server as the browser's field has it, and back. */
+/** Converts a time between the server's form and that of the browser's field. */
 const local = (ms) => {
   const at = new Date(Number(ms));
   return Number.isNaN(at.getTime()) || ms === "" ? "" : new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 19);
 };
 const remote = (text) => (text === "" ? "" : String(new Date(text).getTime()));
 
-/** Conditions that all hold, one line each. They hold once they are applied. */
+/** A form of conditions, one per line. It takes effect when it is applied. */
 export function Conditions({ columns, wheres, apply }) {
   const [lines, set] = useState(() => wheres.map(apart));
   const place = useRef();
-  // The address has changed otherwise, as by the back button.
+  // The address has changed by other means, for example the back button.
   const given = wheres.join("\n");
   useEffect(() => {
     set((lines) => (lines.filter(({ value }) => value !== "").map(joined).join("\n") === given ? lines : wheres.map(apart)));

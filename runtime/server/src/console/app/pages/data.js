@@ -143,14 +143,14 @@ function begun(columns, row, isNew) {
 function Form({ table, links, columns, row, isNew, isSaved, saved, again }) {
   const before = begun(columns, row, isNew);
   const [values, set] = useState(before);
-  // Fields are made again for a reset: the browser keeps a text that is not a number.
+  // A reset recreates the fields, because the browser keeps a text that is not a number.
   const [edition, renew] = useState(0);
   const [error, fail] = useState();
   const reset = () => {
     set(before);
     renew(edition + 1);
   };
-  // The row that was saved, as the server has it now.
+  // The saved row in the server's form.
   const stored = useRef(row);
   useEffect(() => {
     if (JSON.stringify(stored.current) !== JSON.stringify(row)) set(before);
@@ -231,7 +231,7 @@ function Entry({ column, value, set, links, isReadOnly, error: refusal }) {
     const shown = chosen ?? { bool: truth, integer: amount, float: typeof value === "string" ? words : amount }[type] ?? words;
     input = html`<${Field} label=${label} help=${help} error=${error}>${shown}<//>`;
   }
-  // The button is gone once the value is null: the keyboard continues in the field.
+  // The button disappears when the value is null: the keyboard focus moves to the field.
   const clear = (event) => {
     event.currentTarget.closest(".entry").querySelector("input, select, textarea").focus();
     set(null);

@@ -10,7 +10,7 @@ import { Badge, Choice, Code, Copy, Failed, Field, Header, html, inline, Prose, 
 import { unreadable } from "../value.js";
 
 const RANGES = [["hour", "Hour"], ["day", "Day"], ["week", "Week"]];
-/** Results of a live query that stay on the page. */
+/** Largest number of results of a live query on the page. */
 const KEPT = 20;
 /** The arguments of an empty field. */
 const NONE = {};
@@ -54,10 +54,10 @@ function Folder({ name, folder, figures }) {
   return name == null ? inside : html`<details class="folder" open><summary>${name}/</summary>${inside}</details>`;
 }
 
-/** How functions are listed: by their paths, or those first that have the most of something. */
+/** The orders of the list: by path, or by a metric in descending order. */
 const ORDERS = [["", "Path"], ["calls", "Calls"], ["errors", "Errors"], ["p95", "p95"]];
 
-/** The functions that were called, in an order, as a table. */
+/** A table of the called functions, in an order. */
 function Ranked({ functions, figures, order }) {
   const called = functions.filter((one) => figures.has(one.path)).map((one) => ({ ...one, ...figures.get(one.path) }));
   called.sort((one, other) => other[order] - one[order] || other.calls - one.calls);

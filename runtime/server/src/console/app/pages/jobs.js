@@ -22,7 +22,7 @@ function Actions({ job, again }) {
   };
   if (job.state === "failed") return html`<${Act} does=${retry}>Run again<//>`;
   if (job.state !== "pending") return null;
-  // A job in back-off has failed before. One that was planned for a later time needs a confirmation.
+  // A job in back-off has failed before. A job that is scheduled for later needs a confirmation.
   const now = job.attempts > 0
     ? html`<${Act} does=${retry}>Run now<//>`
     : html`<${Sure} kind="" title="Run the job now" question=${`The job of ${job.path} is planned for ${time(job.runAt)}. It will run now instead.`} does=${retry} yes="Run it now">Run now<//>`;

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Fetches the libraries of the table in README.md from npm and writes the files beside this script anew, or compares them
-# with what npm has. Usage: update.sh [--check]
+# Fetches the libraries of the table in README.md from npm and replaces the files beside this script, or compares them
+# with those of npm. Usage: update.sh [--check]
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -20,7 +20,7 @@ fetch() {
   echo "$1 $version $(sha256sum "$work/$1"/*.tgz | cut -d' ' -f1)"
   cp "$work/$1/package/LICENSE" "$into/LICENSE.$1"
 }
-# A page has no map of names, and no use for a map of sources.
+# The page has no import map and needs no source maps.
 module() { sed -e 's#from *"preact"#from"./preact.js"#' -e 's#//\# sourceMappingURL=.*##' "$1"; }
 
 for package in preact htm uplot; do fetch "$package"; done

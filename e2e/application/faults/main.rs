@@ -1,0 +1,141 @@
+//! The real binary on a failing disk: failing reads, and files that cannot grow.
+//!
+//! A preloaded library (`shim`) or a limit of the shell injects real errors of the operating system.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+#[allow(dead_code, reason = "shared by two test programs")]
+mod process;
+#[allow(dead_code, reason = "shared by two test programs")]
+mod shim;
+
+use std::path::Path;
+
+use serde_json::json;
+use tempfile::TempDir;
+
+use process::{Server, convoke, limited, minted};
+use shim::{Calls, EIO, ENOSPC, Faults};
+
+const CREATE: &str = "meetings/lifecycle/createMeeting";
+const LIST: &str = "meetings/queries/listUserMeetings";
+const EDIT: &str = "notes/index/applyNoteOperation";
+
+/// Returns a folder with a token, and a database with one meeting.
+fn installation() -> (TempDir, String, String) {
+    let folder = TempDir::new().unwrap();
+    let token = minted(folder.path());
+    let server = Server::start(&mut convoke(folder.path()));
+    let reply = server.call(&token, CREATE, &json!({ "title": "Room" }));
+    let meeting = reply.value()["meetingId"].as_str().unwrap().to_owned();
+    server.stop();
+    (folder, token, meeting)
+}
+
+fn database(folder: &Path) -> std::path::PathBuf {
+    folder.join("data/convoke.db")
+}
+
+#[test]
+fn reads_that_the_disk_fails_are_unavailable_and_all_goes_on_once_it_works() {
+    let (folder, token, _) = installation();
+    let faults = Faults::new();
+    let mut command = convoke(folder.path());
+    faults.preload(&mut command, &database(folder.path()));
+    let server = Server::start(&mut command);
+    assert_eq!(server.get("/readyz").0, 200);
+
+    // The caches of this process hold no row of a meeting yet.
+    faults.fail(Calls::Reads, EIO);
+    for _ in 0..20 {
+        let read = server.call(&token, LIST, &json!({}));
+        assert_eq!((read.status, read.code()), (200, "UNAVAILABLE"), "{:?}", read.body);
+        let written = server.call(&token, CREATE, &json!({ "title": "While it fails" }));
+        assert!(matches!(written.code(), "UNAVAILABLE" | "NOT_READY"), "{:?}", written.body);
+    }
+    let (status, said) = server.get("/readyz");
+    assert_eq!(status, 503);
+    assert!(said.contains("the disk does not answer reads") && said.contains("Input/output error"), "{said}");
+
+    faults.mend(Calls::Reads);
+    server.until(|| server.get("/readyz").0 == 200);
+    assert_eq!(server.call(&token, LIST, &json!({})).value()["items"].as_array().unwrap().len(), 1);
+    server.call(&token, CREATE, &json!({ "title": "Afterwards" })).value();
+    assert_eq!(server.call(&token, LIST, &json!({})).value()["items"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn a_commit_that_the_disk_fails_is_unknown_and_writes_go_on_once_it_works() {
+    let (folder, token, _) = installation();
+    let faults = Faults::new();
+    let mut command = convoke(folder.path());
+    faults.preload(&mut command, &database(folder.path()));
+    let server = Server::start(&mut command);
+    let mut made = 1;
+    for (calls, errno, reason) in [(Calls::Writes, ENOSPC, "there is no room"), (Calls::Syncs, EIO, "the disk failed")]
+    {
+        faults.fail(calls, errno);
+        let first = server.call(&token, CREATE, &json!({ "title": "Unknown" }));
+        assert_eq!((first.status, first.code()), (500, "COMMIT_UNKNOWN"), "{:?}", first.body);
+        let next = server.call(&token, CREATE, &json!({ "title": "Refused" }));
+        assert_eq!((next.status, next.code()), (503, "NOT_READY"), "{:?}", next.body);
+        let (status, said) = server.get("/readyz");
+        assert!(status == 503 && said.contains(reason), "{status} {said}");
+        assert!(server.call(&token, LIST, &json!({})).value()["items"].as_array().unwrap().len() >= made);
+        faults.mend(calls);
+        server.until(|| server.get("/readyz").0 == 200);
+        server.call(&token, CREATE, &json!({ "title": "Afterwards" })).value();
+        made = server.call(&token, LIST, &json!({})).value()["items"].as_array().unwrap().len();
+    }
+}
+
+#[test]
+fn a_start_on_a_disk_that_fails_speaks_of_the_disk_and_of_no_damage() {
+    let (folder, _, _) = installation();
+    let faults = Faults::new();
+    faults.fail(Calls::Reads, EIO);
+    for args in [&["serve", "--env", "development"][..], &["doctor", "--env", "development"]] {
+        let mut command = convoke(folder.path());
+        faults.preload(&mut command, &database(folder.path()));
+        let output = command.args(args).output().unwrap();
+        assert_eq!(output.status.code(), Some(1));
+        let said = String::from_utf8([output.stderr, output.stdout].concat()).unwrap();
+        assert!(said.contains("Input/output error") && said.contains("dmesg"), "{args:?}: {said}");
+        assert!(!said.contains("malformed") && !said.contains("database is damaged"), "{args:?}: {said}");
+    }
+}
+
+#[test]
+fn a_file_that_may_not_grow_is_a_full_disk_and_no_end_of_the_process() {
+    let (folder, token, mut meeting) = installation();
+    let bytes = std::fs::metadata(database(folder.path())).unwrap().len();
+    let blocks = (bytes + 1024 * 1024) / 512;
+    let mut server = Server::start(&mut limited(folder.path(), &format!("ulimit -f {blocks}")));
+    let mut refused = 0;
+    for n in 0..1_000 {
+        let operation = json!({ "type": "insert", "position": 0, "content": "0123456789".repeat(5_000) });
+        let args = json!({
+            "meetingId": meeting, "clientSequence": 1_u64 << 40, "operationId": format!("op{n}"), "operation": operation
+        });
+        let created = server.call(&token, CREATE, &json!({ "title": format!("Room {n}") }));
+        if created.code().is_empty() {
+            meeting = created.value()["meetingId"].as_str().unwrap().to_owned();
+        }
+        for reply in [created, server.call(&token, EDIT, &args)] {
+            match reply.code() {
+                "" => refused = 0,
+                "COMMIT_UNKNOWN" | "NOT_READY" => refused += 1,
+                other => panic!("{other}: {:?}", reply.body),
+            }
+        }
+        // While the database file has free pages, a checkpoint frees space in the log.
+        if refused > 20 && server.get("/readyz").0 == 503 {
+            break;
+        }
+    }
+    let (status, said) = server.get("/readyz");
+    assert_eq!(status, 503, "the file never became as large as it may be");
+    assert!(said.contains("there is no room"), "{said}");
+    assert!(!server.call(&token, LIST, &json!({})).value()["items"].as_array().unwrap().is_empty());
+    assert!(server.is_alive());
+}

@@ -1,0 +1,64 @@
+//! `deploy/convoke.toml` and the application's sections in it.
+
+use std::fmt::Debug;
+
+use convoke::config::Config;
+use convoke::settings::describe::describe;
+use convoke::settings::{Section, example};
+use functions::insights::settings::InsightProvider;
+use functions::matching::settings::Matching;
+use functions::meetings::provider::LiveKit;
+use functions::meetings::webrtc::settings::{Rooms, Stun, Turn};
+use schema::limits::{Quotas, Retention};
+
+const FILE: &str = "deploy/convoke.toml";
+/// Environment variable that renews the file.
+const BLESS: &str = "CONVOKE_BLESS";
+
+#[test]
+fn the_example_has_every_setting_of_this_program() {
+    let now = example::write(&describe());
+    if std::env::var_os(BLESS).is_some() {
+        std::fs::write(crate::root().join(FILE), &now).unwrap();
+    }
+    assert_eq!(crate::read(FILE), now, "settings have changed; if they are meant to, `.ci/renew` writes the file anew");
+    let printed =
+        std::process::Command::new(env!("CARGO_BIN_EXE_convoke")).args(["config", "example"]).output().unwrap();
+    assert_eq!(String::from_utf8(printed.stdout).unwrap(), now);
+}
+
+/// Asserts that a section of the example with all settings uncommented equals an absent section.
+fn holds_its_defaults<S: Section + Debug>(config: &Config) {
+    let table = config.sections.get(S::NAME).unwrap_or_else(|| panic!("[{}] is in the example", S::NAME));
+    let read: S = table.clone().try_into().unwrap_or_else(|error| panic!("[{}]: {error}", S::NAME));
+    assert_eq!(format!("{read:?}"), format!("{:?}", S::default()), "[{}]", S::NAME);
+}
+
+#[test]
+fn uncommented_the_example_holds_the_defaults_of_every_section() {
+    let file = crate::read(FILE);
+    for text in [file.clone(), example::uncommented(&file)] {
+        let config = Config::of_text(&text).unwrap_or_else(|error| panic!("{error}"));
+        holds_its_defaults::<Quotas>(&config);
+        holds_its_defaults::<Retention>(&config);
+        holds_its_defaults::<LiveKit>(&config);
+        holds_its_defaults::<InsightProvider>(&config);
+        holds_its_defaults::<Rooms>(&config);
+        holds_its_defaults::<Stun>(&config);
+        holds_its_defaults::<Turn>(&config);
+        if text != file {
+            holds_its_defaults::<Matching>(&config);
+        }
+    }
+    let settings = example::uncommented(&file).lines().filter(|line| line.contains(" = ")).count();
+    assert!(settings > 80, "{settings} settings");
+}
+
+#[test]
+fn the_examples_of_what_is_off_would_be_taken() {
+    let config = Config::of_text(&example::with_examples(&crate::read(FILE))).unwrap();
+    let livekit: LiveKit = config.sections[LiveKit::NAME].clone().try_into().unwrap();
+    assert!(livekit.server().is_some());
+    let insights: InsightProvider = config.sections[InsightProvider::NAME].clone().try_into().unwrap();
+    assert!(insights.model().is_some());
+}

@@ -1,0 +1,131 @@
+//! The real binary under clients that do not read their responses or do not complete their requests: its memory stays
+//! below 512 MiB, and other clients are served.
+//!
+//! ```sh
+//! cargo test --release -p functions --test slow_clients -- --ignored --nocapture --test-threads 1
+//! ```
+//!
+//! The attacks need `--ignored`. Each runs for `TORTURE_MINUTES`, 0.25 by default. A client that the server disconnects
+//! reconnects immediately. `CONVOKE_BIN` names the binary to test; the default is the one that cargo built.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+#[path = "../../../runtime/http/tests/it/frames.rs"]
+#[allow(dead_code, reason = "the listener's own tests need more of it")]
+mod frames;
+#[path = "../faults/binary.rs"]
+mod binary;
+mod other;
+mod served;
+
+use std::time::Duration;
+
+use frames::{DATA, END_STREAM, Frames, INITIAL_WINDOW_SIZE};
+use other::Other;
+use served::Served;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpSocket, TcpStream};
+use tokio::task::JoinSet;
+
+const PEAK_MIB_MAX: usize = 512;
+
+fn lasts() -> Duration {
+    let minutes = std::env::var("TORTURE_MINUTES").ok().and_then(|minutes| minutes.parse::<f64>().ok());
+    Duration::from_secs_f64(minutes.unwrap_or(0.25) * 60.0)
+}
+
+/// Runs the attackers beside another user, and prints the results of both.
+async fn attacked<F>(name: &str, attackers: usize, attack: impl Fn(Served) -> F)
+where
+    F: Future<Output = ()> + Send + 'static,
+{
+    let served = Served::start().await;
+    let before = served.memory("VmRSS");
+    let mut attacking = JoinSet::new();
+    for _ in 0..attackers {
+        attacking.spawn(attack(served.clone()));
+    }
+    let other = Other::works(&served, lasts()).await;
+    attacking.shutdown().await;
+    let (peak, after) = (served.memory("VmHWM"), served.memory("VmRSS"));
+    eprintln!("{name}: {before} MiB before, {peak} MiB at its peak, {after} MiB after; {other}");
+    eprintln!("{}", served.metrics().await);
+    assert!(peak <= PEAK_MIB_MAX, "{peak} MiB");
+    assert_eq!(other.failed, 0, "others are served");
+}
+
+/// A huge page is returned to the system only when no connection needs a part of it.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn memory_is_given_back_in_small_pages() {
+    let served = Served::start().await;
+    assert_eq!(served.status("THP_enabled"), "0");
+}
+
+#[tokio::test]
+#[ignore = "half a minute of load; see the head of this file"]
+async fn answers_that_nobody_takes_over_http_2() {
+    attacked("20 connections of HTTP/2 with 250 calls of a page each and shut windows", 20, async |served: Served| {
+        loop {
+            let mut frames = Frames::with(served.address, &[(INITIAL_WINDOW_SIZE, 0)]).await;
+            let (path, body) = served.page();
+            for call in 0..250 {
+                let stream = 2 * call + 1;
+                let sent = frames.begin(stream, &path, &[("authorization", &served.bearer())]).await
+                    && frames.send(DATA, END_STREAM, stream, body.as_bytes()).await;
+                if !sent {
+                    break;
+                }
+            }
+            frames.answer_pings().await;
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+#[ignore = "half a minute of load; see the head of this file"]
+async fn answers_that_nobody_takes_over_http_1() {
+    attacked("900 connections of HTTP/1.1 that do not read their page", 900, async |served: Served| {
+        loop {
+            let socket = TcpSocket::new_v4().unwrap();
+            // Socket buffers of the system are not the server's memory and would hide it.
+            socket.set_recv_buffer_size(4096).unwrap();
+            let Ok(mut stream) = socket.connect(served.address).await else { continue };
+            let (path, body) = served.page();
+            if stream.write_all(served.request(&path, &body).as_bytes()).await.is_err() {
+                continue;
+            }
+            // The client reads nothing until the server disconnects it. After that it cannot request the rest.
+            while stream.write_all(b"\r\n").await.is_ok() {
+                tokio::time::sleep(Duration::from_millis(500)).await;
+            }
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+#[ignore = "half a minute of load; see the head of this file"]
+async fn bodies_that_do_not_end() {
+    attacked("900 connections of HTTP/1.1 that send all but the end of 1 MiB", 900, async |served: Served| {
+        loop {
+            let Ok(mut stream) = TcpStream::connect(served.address).await else { continue };
+            let (path, _) = served.page();
+            let mut request = served.request(&path, &" ".repeat(1024 * 1024));
+            request.truncate(request.len() - 50 * 1024);
+            let (mut reading, mut writing) = stream.split();
+            let writing = async {
+                let _ = writing.write_all(request.as_bytes()).await;
+                std::future::pending::<()>().await;
+            };
+            let mut answer = Vec::new();
+            // A rejected client retries after one second.
+            tokio::select! {
+                () = writing => {}
+                _ = reading.read_to_end(&mut answer) => tokio::time::sleep(Duration::from_secs(1)).await,
+            }
+        }
+    })
+    .await;
+}

@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# Runs the HTTP clients of the widespread convention, unchanged, against real servers: npm's `convex` and PyPI's.
+# Needs Node.js 20 and Python 3 (installed where apt-get is) and the package indexes.
+# Usage: e2e/clients/convention.sh
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+source e2e/clients/servers.sh
+
+need npm nodejs npm
+need python3 python3 python3-venv
+build_programs
+
+work=$target/clients/convention
+mkdir -p "$work"
+cp e2e/clients/convention/* "$work"
+(cd "$work" && npm ci --silent --no-audit --no-fund --prefer-offline)
+[ -x "$work/venv/bin/pip" ] || python3 -m venv "$work/venv"
+"$work/venv/bin/pip" install --quiet --disable-pip-version-check -r "$work/requirements.txt"
+
+start "$application"
+export APPLICATION=$url APPLICATION_TOKEN
+APPLICATION_TOKEN=$(cd "$data" && "$application" token --subject ada --email ada@example.com)
+start "$probes"
+export PROBES=$url PROBES_TOKEN PROBES_KEY
+PROBES_TOKEN=$(cd "$data" && "$probes" token --subject ada)
+PROBES_KEY=$(cd "$data" && "$probes" deploy-key create clients --scope functions,act-as)
+
+(cd "$work" && node --test --test-reporter=dot client.test.js && venv/bin/python -W error::DeprecationWarning client_test.py)
+echo "convention: npm's and PyPI's clients work unchanged"

@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# Runs the WebSocket clients of the widespread convention, unchanged, against real servers: npm's `convex` in Node.js and,
+# with React, in a browser; PyPI's; and the crate. Wires are cut and servers killed meanwhile.
+# Needs Node.js 20, Python 3 and Chromium (installed where apt-get is) and the package indexes.
+# Usage: e2e/clients/sync.sh
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+source e2e/clients/servers.sh
+
+need npm nodejs npm
+need python3 python3 python3-venv
+need chromium chromium
+build_programs
+
+work=$target/clients/sync
+mkdir -p "$work"
+cp -r e2e/clients/sync/* "$work"
+(cd "$work" && npm ci --silent --no-audit --no-fund --prefer-offline)
+[ -x "$work/venv/bin/pip" ] || python3 -m venv "$work/venv"
+"$work/venv/bin/pip" install --quiet --disable-pip-version-check -r "$work/requirements.txt"
+(cd "$work" && npx esbuild page.jsx --bundle --jsx=automatic --log-level=warning --outfile=page.js)
+CARGO_TARGET_DIR=$work/rust/target cargo build --quiet --locked --manifest-path "$work/rust/Cargo.toml"
+
+start "$probes"
+export PROBES=$url PROBES_TOKEN
+PROBES_TOKEN=$(cd "$data" && "$probes" token --subject ada)
+
+(cd "$work" && PROBES_BINARY=$probes node --test --test-reporter=spec node.test.js browser.test.js others.test.js)
+(cd "$work" && venv/bin/python client_test.py)
+"$work/rust/target/debug/sync-client"
+echo "sync: npm's, PyPI's and crates.io's clients work unchanged"

@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# Holds a real run of the server against LiveKit's own library: the tokens it mints, and what it tells a media server.
+# Needs Python 3 and the package index. Usage: e2e/livekit.sh [BINARY]
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+source e2e/program.sh
+find_program "${1:-}"
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+python3 -m venv "$work/venv"
+"$work/venv/bin/pip" install --quiet --disable-pip-version-check 'livekit-api>=1,<2'
+"$work/venv/bin/python" e2e/livekit_conformance.py "$binary" "$work"

@@ -1,0 +1,82 @@
+#!/usr/bin/env bash
+# Runs a command with a PostgreSQL server of its own, which CONVOKE_TEST_POSTGRES names: the tests of the engine (`engine`), those
+# with standbys, restores and a pooler, which start more servers (`servers`), those of several nodes as processes (`nodes`), those
+# of the application (`application`), all of them (without an argument), or any other.
+# The server runs in a temporary folder as a user without rights, and is stopped at the end. Debian's package is installed where
+# it is missing.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+found() { ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V | tail -1; }
+if [ -z "$(found)" ] || ! command -v openssl >/dev/null || ! command -v pgbouncer >/dev/null; then
+    apt-get update -qq
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends postgresql openssl pgbouncer >/dev/null
+fi
+bin=$(found)
+folder=$(mktemp -d /tmp/convoke-postgres.XXXXXX)
+port=${CONVOKE_TEST_POSTGRES_PORT:-$((20000 + RANDOM % 20000))}
+
+# PostgreSQL refuses to run as root.
+as_user() { if [ "$(id -u)" = 0 ]; then setpriv --reuid=postgres --regid=postgres --clear-groups -- "$@"; else "$@"; fi; }
+if [ "$(id -u)" = 0 ]; then chown postgres "$folder"; fi
+
+stop() { as_user "$bin/pg_ctl" -D "$folder/data" -m immediate -w stop >/dev/null 2>&1 || true; rm -rf "$folder"; }
+trap stop EXIT
+
+as_user "$bin/initdb" -D "$folder/data" -U convoke -A trust -E UTF8 --locale=C.UTF-8 >"$folder/initdb.log"
+
+# A certificate of its own for the name localhost, by an authority that is made up, and another authority.
+tls=$folder/tls
+mkdir "$tls"
+authority() {
+    openssl req -x509 -newkey rsa:2048 -nodes -keyout "$tls/$1.key" -out "$tls/$1.pem" -days 2 -subj "/CN=$1" \
+        -addext basicConstraints=critical,CA:TRUE 2>/dev/null
+}
+authority root
+authority other
+openssl req -newkey rsa:2048 -nodes -keyout "$tls/server.key" -out "$tls/server.csr" -subj /CN=localhost 2>/dev/null
+openssl x509 -req -in "$tls/server.csr" -CA "$tls/root.pem" -CAkey "$tls/root.key" -CAcreateserial -days 2 \
+    -out "$tls/server.pem" -extfile <(printf 'subjectAltName=DNS:localhost') 2>/dev/null
+chmod 600 "$tls/server.key"
+if [ "$(id -u)" = 0 ]; then chown -R postgres "$tls"; fi
+
+cat >>"$folder/data/postgresql.conf" <<CONF
+ssl = on
+ssl_cert_file = '$tls/server.pem'
+ssl_key_file = '$tls/server.key'
+listen_addresses = '127.0.0.1'
+port = $port
+unix_socket_directories = '$folder'
+max_connections = 400
+max_pred_locks_per_transaction = 256
+fsync = on
+deadlock_timeout = 10min
+shared_buffers = 256MB
+max_wal_size = 2GB
+log_min_messages = fatal
+CONF
+if ! as_user "$bin/pg_ctl" -D "$folder/data" -l "$folder/server.log" -w start >/dev/null; then
+    cat "$folder/server.log" >&2
+    exit 1
+fi
+export CONVOKE_TEST_POSTGRES="postgres://convoke@127.0.0.1:$port/postgres"
+export CONVOKE_TEST_POSTGRES_TLS="$tls"
+export CONVOKE_TEST_POSTGRES_DATA="$folder/data" CONVOKE_TEST_POSTGRES_BIN="$bin"
+
+engine() { cargo test --workspace --test engine; }
+# Each test waits for standbys more than it works.
+servers() { RUST_TEST_THREADS=${RUST_TEST_THREADS:-4} cargo test --workspace --test servers; }
+nodes() { cargo test --workspace --test nodes; }
+# The application's own tests, each in a schema of its own. They wait for the server more than they work. Generated code and
+# the rules of who may call what do not depend on the engine. No test here stops the server, so that it need not sync.
+application() {
+    as_user "$bin/psql" -q -h 127.0.0.1 -p "$port" -U convoke postgres -c "ALTER SYSTEM SET fsync = off" \
+        -c "SELECT pg_reload_conf()" >/dev/null
+    CONVOKE_TEST_STORE="$CONVOKE_TEST_POSTGRES" RUST_TEST_THREADS=8 cargo test --workspace --test application -- --skip codegen:: --skip rights::
+}
+
+case "${1:-all}" in
+    all) engine && servers && nodes && application ;;
+    engine | servers | nodes | application) "$1" ;;
+    *) "$@" ;;
+esac

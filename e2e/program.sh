@@ -1,0 +1,18 @@
+# The programs that the scripts start: sourced at the root of the repository.
+
+target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
+
+# Builds the application and the server of the clients' tests with the features of `cargo test --workspace`, so that
+# one build serves the scripts and the tests.
+build_programs() {
+  cargo test --quiet --workspace --no-run --test data --example client_probes
+}
+
+# find_program [BINARY]: sets `binary` to the given program, or builds the application.
+find_program() {
+  binary=${1:-}
+  if [ -z "$binary" ]; then
+    build_programs
+    binary=$target/debug/convoke
+  fi
+}

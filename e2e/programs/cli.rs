@@ -1,0 +1,145 @@
+//! The command line, as users and supervisors use it: real processes, real ports, real signals.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod process;
+
+use process::{Serving, hello, run, text};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+#[test]
+fn serve_refuses_to_start_without_a_provider_and_says_how_to_add_one() {
+    let folder = TempDir::new().unwrap();
+    let output = run(folder.path(), &["serve"]);
+    assert_eq!(output.status.code(), Some(1));
+    let said = text(&output.stderr);
+    for part in ["no identity provider", "--auth-issuer", "--auth-audience", "hello dev"] {
+        assert!(said.contains(part), "{said}");
+    }
+    assert!(!folder.path().join("data").exists(), "a refused start leaves nothing behind");
+}
+
+#[test]
+fn dev_needs_nothing_and_its_token_works_and_sigterm_ends_it_with_success() {
+    let folder = TempDir::new().unwrap();
+    let serving = Serving::start(hello(folder.path()).args(["dev", "--listen", "127.0.0.1:0"]));
+    for part in ["functions   1", "database    ./data/convoke.db", "curl -s http://127.0.0.1:"] {
+        assert!(serving.said.contains(part), "{}", serving.said);
+    }
+    assert!(
+        serving.said.contains(r#"-d '{"args":{"name":"name"}}'"#),
+        "what it prints can be called: {}",
+        serving.said
+    );
+    let token = serving.said.split("Bearer ").nth(1).unwrap().split('\'').next().unwrap().to_owned();
+    let reply = serving.call(Some(&token), &json!({ "name": "Ada" }));
+    assert_eq!(reply["value"], "Hello, Ada!");
+    assert_eq!(reply["logLines"], json!(["[INFO] greeting Ada"]));
+    assert_eq!(serving.signal("TERM"), 0);
+}
+
+#[test]
+fn no_call_waits_for_somebody_to_read_the_log() {
+    let folder = TempDir::new().unwrap();
+    let serving = Serving::start(hello(folder.path()).args(["dev", "--listen", "127.0.0.1:0"]));
+    // The output is larger than the buffer of a pipe.
+    let name = "a".repeat(3_000);
+    for _ in 0..60 {
+        assert_eq!(serving.call(None, &json!({ "name": name }))["status"], "success");
+    }
+    assert_eq!(serving.signal("TERM"), 0);
+}
+
+#[test]
+fn a_token_is_minted_for_dev_and_refused_in_production() {
+    let folder = TempDir::new().unwrap();
+    let serving = Serving::start(hello(folder.path()).args(["dev", "--listen", "127.0.0.1:0"]));
+    let minted = run(folder.path(), &["token", "--subject", "grace", "--email", "grace@example.com"]);
+    assert!(minted.status.success(), "{}", text(&minted.stderr));
+    assert_eq!(serving.call(Some(&text(&minted.stdout)), &json!({ "name": "G" }))["status"], "success");
+    let forged = format!("{}x", text(&minted.stdout).trim());
+    assert_eq!(serving.call(Some(&forged), &json!({}))["errorData"]["code"], "INVALID_CREDENTIALS");
+
+    let refused = run(folder.path(), &["token", "--subject", "grace", "--env", "production"]);
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(refused.stdout.is_empty() && text(&refused.stderr).contains("no development issuer in production"));
+}
+
+#[test]
+fn functions_are_listed_for_people_and_for_tools() {
+    let folder = TempDir::new().unwrap();
+    let table = text(&run(folder.path(), &["functions"]).stdout);
+    assert!(table.lines().any(|line| line.starts_with("greetings/sayHello  query     public    Greets")), "{table}");
+    let list: Value = serde_json::from_slice(&run(folder.path(), &["functions", "--json"]).stdout).unwrap();
+    assert_eq!(
+        list,
+        json!([{ "path": "greetings/sayHello", "kind": "query", "visibility": "public", "doc": "Greets somebody." }])
+    );
+}
+
+#[test]
+fn run_prints_the_value_and_fails_with_the_code_of_the_error() {
+    let folder = TempDir::new().unwrap();
+    let done = run(folder.path(), &["run", "greetings:sayHello", r#"{"name":"Ada"}"#, "--as", "ada"]);
+    assert_eq!((done.status.code(), text(&done.stdout)), (Some(0), "\"Hello, Ada!\"\n".to_owned()));
+    assert!(text(&done.stderr).contains("[INFO] greeting Ada"));
+    let failed = run(folder.path(), &["run", "greetings/sayHello", "{}"]);
+    assert_eq!((failed.status.code(), text(&failed.stdout)), (Some(1), String::new()));
+    assert!(text(&failed.stderr).contains("INVALID_ARGUMENT: Missing required argument: name"));
+}
+
+#[test]
+fn two_processes_do_not_share_a_data_folder() {
+    let folder = TempDir::new().unwrap();
+    let _serving = Serving::start(hello(folder.path()).args(["dev", "--listen", "127.0.0.1:0"]));
+    let second = run(folder.path(), &["dev", "--listen", "127.0.0.1:0"]);
+    assert_eq!(second.status.code(), Some(1));
+    assert!(text(&second.stderr).contains("served by another process"), "{}", text(&second.stderr));
+}
+
+#[test]
+fn flags_come_before_the_environment_and_the_environment_before_the_file() {
+    let folder = TempDir::new().unwrap();
+    let file = "log_lines = \"always\"\nlisten = \"127.0.0.1:1\"\ndata = \"from-file\"\n";
+    std::fs::write(folder.path().join("convoke.toml"), file).unwrap();
+    let mut command = hello(folder.path());
+    command.env("CONVOKE_LISTEN", "127.0.0.1:2").env("CONVOKE_DATA", "from-environment");
+    let serving = Serving::start(command.args(["serve", "--env", "development", "--listen", "127.0.0.1:0"]));
+    assert!(folder.path().join("from-environment/convoke.db").exists());
+    assert_eq!(serving.call(None, &json!({ "name": "x" }))["logLines"], json!(["[INFO] greeting x"]));
+}
+
+#[test]
+fn a_setting_that_does_not_exist_or_does_not_fit_stops_the_start_with_its_name() {
+    for (file, part) in [
+        ("colour = \"red\"", "colour"),
+        ("[limits]\nsize = 1", "limits.size"),
+        ("[limits]\nquery_timeout = 5", "limits.query_timeout"),
+        ("[rates]\nreed = 5", "reed"),
+        ("listen = \"nowhere\"", "listen"),
+    ] {
+        let folder = TempDir::new().unwrap();
+        std::fs::write(folder.path().join("convoke.toml"), file).unwrap();
+        let output = run(folder.path(), &["dev"]);
+        assert_eq!(output.status.code(), Some(1), "{file}");
+        assert!(text(&output.stderr).contains(part), "{file}: {}", text(&output.stderr));
+    }
+}
+
+#[test]
+fn help_teaches_and_a_wrong_command_line_is_exit_code_2() {
+    let folder = TempDir::new().unwrap();
+    let help = text(&run(folder.path(), &["--help"]).stdout);
+    assert!(help.contains("hello dev") && help.contains("Exit codes"), "{help}");
+    let serve = text(&run(folder.path(), &["help", "serve"]).stdout);
+    for flag in ["--listen", "--data", "--env", "--auth-issuer", "--auth-audience", "--auth-jwks", "--log-lines"] {
+        assert!(serve.contains(flag), "{flag}");
+    }
+    for named in ["[[auth.providers]]", "request_body_bytes_max", "1048576", "mutation_timeout"] {
+        assert!(serve.contains(named), "{named}: {serve}");
+    }
+    let run_help = text(&run(folder.path(), &["help", "run"]).stdout);
+    assert!(run_help.contains("--as") && !run_help.contains("--tls-cert"), "{run_help}");
+    assert_eq!(run(folder.path(), &["serv"]).status.code(), Some(2));
+}

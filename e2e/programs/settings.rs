@@ -1,0 +1,134 @@
+//! Settings, health and completions: real processes in an empty environment.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod process;
+
+use process::{Serving, hello, run, text};
+use serde_json::Value;
+use tempfile::TempDir;
+
+fn folder(file: &str) -> TempDir {
+    let folder = TempDir::new().unwrap();
+    std::fs::write(folder.path().join("convoke.toml"), file).unwrap();
+    folder
+}
+
+const PROVIDER: &str = "[[auth.providers]]\nissuer = 'https://id.example.com/'\naudiences = ['api']\n";
+
+#[test]
+fn the_example_changes_nothing_until_it_is_changed() {
+    let folder = folder("");
+    let example = text(&run(folder.path(), &["config", "example"]).stdout);
+    assert!(example.contains("#listen = \"127.0.0.1:3210\"\n"), "{example}");
+    std::fs::write(folder.path().join("convoke.toml"), &example).unwrap();
+    let changed = text(&run(folder.path(), &["config", "show", "--changed"]).stdout);
+    assert_eq!(changed.lines().count(), 1, "only the heading: {changed}");
+
+    let provider = example.replace("#     [[auth.providers]]", "[[auth.providers]]");
+    let provider = provider.replace("#     issuer =", "issuer =").replace("#     audiences =", "audiences =");
+    std::fs::write(folder.path().join("convoke.toml"), provider).unwrap();
+    let checked = run(folder.path(), &["config", "check"]);
+    assert!(checked.status.success(), "{}", text(&checked.stderr));
+}
+
+#[test]
+fn what_is_in_force_is_shown_with_where_it_comes_from_and_secrets_never_are() {
+    let folder = folder(&format!("log_lines = 'always'\n{PROVIDER}[limits]\nreaders = 3\n"));
+    std::fs::create_dir(folder.path().join("elsewhere")).unwrap();
+    let mut command = hello(folder.path());
+    command.env("CONVOKE_DATA", "elsewhere").env("CONVOKE_SECRET_MODEL_KEY", "geheim");
+    let output = command.args(["config", "show", "--json", "--listen", "127.0.0.1:9"]).output().unwrap();
+    assert!(!text(&output.stdout).contains("geheim"));
+    let shown: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let find = |name: &str| {
+        let settings = shown["settings"].as_array().unwrap();
+        let row = settings.iter().find(|row| row["name"] == name).unwrap_or_else(|| panic!("no {name}: {shown}"));
+        (row["value"].clone(), row["from"].as_str().unwrap().to_owned(), row["place"].clone())
+    };
+    for (name, value, from, place) in [
+        ("listen", Value::from("127.0.0.1:9"), "flag", Value::from("--listen")),
+        ("data", "elsewhere".into(), "environment", "CONVOKE_DATA".into()),
+        ("log_lines", "always".into(), "file", "convoke.toml".into()),
+        ("limits.readers", 3.into(), "file", "convoke.toml".into()),
+        ("limits.mutation_timeout", "1s".into(), "default", Value::Null),
+        ("auth.providers[0].issuer", "https://id.example.com/".into(), "file", "convoke.toml".into()),
+    ] {
+        assert_eq!(find(name), (value, from.to_owned(), place), "{name}");
+    }
+    assert_eq!(shown["secrets"][0]["name"], "MODEL_KEY");
+    let table = text(&run(folder.path(), &["config", "show"]).stdout);
+    assert!(table.lines().any(|line| line.starts_with("limits.readers ") && line.ends_with("convoke.toml")), "{table}");
+}
+
+#[test]
+fn a_file_is_checked_for_everything_that_would_stop_a_start() {
+    for (file, parts) in [
+        (
+            "lisen = '127.0.0.1:1'\n[limits]\nreeders = 3",
+            &["did you mean `listen`", "did you mean `limits.readers`"][..],
+        ),
+        ("[auth]\nprovider = []", &["did you mean `auth.providers`"]),
+        ("[tls]\ncert = 'a.pem'", &["tls.cert needs tls.key"]),
+        (
+            "cors_origins = ['app.example.com/']\n[rates]\nread = 'x'",
+            &["no identity provider", "[rates]", "is not an origin"],
+        ),
+        ("listen = 7", &["listen"]),
+        ("[[auth.providers]]\nissuer = 'http://id.example.com'\naudiences = ['a']", &["use https"]),
+    ] {
+        let folder = folder(file);
+        let output = run(folder.path(), &["config", "check", "convoke.toml"]);
+        assert_eq!(output.status.code(), Some(1), "{file}");
+        for part in parts {
+            assert!(text(&output.stderr).contains(part), "{file}: {}", text(&output.stderr));
+        }
+    }
+    let whole = folder(PROVIDER);
+    assert_eq!(text(&run(whole.path(), &["config", "check"]).stdout), "convoke.toml: a server would start with it\n");
+}
+
+#[test]
+fn health_is_asked_where_the_settings_have_the_server_listen() {
+    let folder = folder("");
+    let serving = Serving::start(hello(folder.path()).args(["dev", "--listen", "127.0.0.1:0"]));
+    let address = serving.url.strip_prefix("http://").unwrap();
+    std::fs::write(folder.path().join("convoke.toml"), format!("listen = '{address}'")).unwrap();
+    let healthy = run(folder.path(), &["health"]);
+    assert_eq!((healthy.status.code(), text(&healthy.stdout)), (Some(0), "ready\n".to_owned()));
+    let anywhere = address.replace("127.0.0.1", "0.0.0.0");
+    let by_variable = hello(folder.path()).arg("health").env("CONVOKE_LISTEN", anywhere).output().unwrap();
+    assert!(by_variable.status.success(), "{}", text(&by_variable.stderr));
+    let url = serving.url.clone();
+    assert_eq!(serving.signal("TERM"), 0);
+    let gone = run(folder.path(), &["health", "--url", &url]);
+    assert_eq!((gone.status.code(), text(&gone.stdout)), (Some(1), String::new()));
+}
+
+#[test]
+fn a_shell_completes_commands_flags_and_functions() {
+    let folder = folder("");
+    for shell in ["bash", "zsh", "fish"] {
+        let script = text(&run(folder.path(), &["completions", shell]).stdout);
+        assert!(script.contains("CONVOKE_COMPLETE") && script.contains("hello"), "{shell}: {script}");
+    }
+    // The request of fish's completion script.
+    let ask = |words: &[&str]| {
+        let mut command = hello(folder.path());
+        text(&command.env("CONVOKE_COMPLETE", "fish").arg("--").args(words).output().unwrap().stdout)
+    };
+    assert!(ask(&["hello", "run", "greet"]).contains("greetings/sayHello\tGreets somebody."));
+    assert!(ask(&["hello", "conf"]).contains("config"));
+    assert!(ask(&["hello", "serve", "--auth-i"]).contains("--auth-issuer"));
+}
+
+#[test]
+fn every_command_has_a_manual_page() {
+    let folder = folder("");
+    let written = run(folder.path(), &["man", "man1"]);
+    assert!(written.status.success(), "{}", text(&written.stderr));
+    for page in ["hello.1", "hello-serve.1", "hello-config-check.1"] {
+        let page = std::fs::read_to_string(folder.path().join("man1").join(page)).unwrap();
+        assert!(page.contains(".TH") && page.contains(".SH SYNOPSIS"), "{page}");
+    }
+}

@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# Builds the page and uses it in a real browser, as two people at once would, against a real server.
+# Needs Node.js 20 and Chromium (installed where apt-get is) and the package index. Usage: e2e/react.sh
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+source e2e/program.sh
+need() {
+  command -v "$1" >/dev/null || { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y "${@:2}" >/dev/null; }
+}
+need npm nodejs npm
+need chromium chromium
+build_programs
+
+work=$target/react
+mkdir -p "$work"
+cp -r examples/react/{package.json,package-lock.json,tsconfig.json,public,src,test} "$work"
+"$target/debug/convoke" codegen convex --out "$work/src/api.ts"
+cd "$work"
+npm ci --silent --no-audit --no-fund --prefer-offline
+npm run --silent check
+npm run --silent build -- --log-level=warning
+CONVOKE_BINARY=$target/debug/convoke node --test --test-reporter=spec test/page.test.mjs
+echo "react: the example is built, and two people use it at once"

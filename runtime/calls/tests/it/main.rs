@@ -1,0 +1,9 @@
+//! Functions and how they run: in process, and over a real port where the response itself is tested.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod cache;
+mod call;
+mod outbound;
+mod performance;
+mod scheduler;

@@ -1,0 +1,12 @@
+//! The server from outside: credentials, the administration, live queries, OpenAPI and metrics, over real sockets.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod admin;
+mod auth;
+mod live;
+mod observe;
+mod openapi;
+mod opening;
+mod settings;
+mod work;
