@@ -8,7 +8,7 @@ use std::fs::{read_to_string, write};
 use std::path::PathBuf;
 
 /// The tables, by the names of their files.
-const TABLES: [&str; 3] = ["tellings", "referents", "topics"];
+const TABLES: [&str; 3] = ["acts", "referents", "topics"];
 
 #[allow(clippy::print_stdout, reason = "a build script speaks to Cargo through its standard output")]
 fn main() -> Result<(), Box<dyn Error>> {
@@ -17,7 +17,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let folder = PathBuf::from(std::env::var("OUT_DIR")?);
     for table in TABLES {
         let packed = packing::packed(&read_to_string(format!("src/model/{table}.tsv"))?)?;
-        write(folder.join(format!("{table}.clues")), packed.clues)?;
+        write(folder.join(format!("{table}.features")), packed.features)?;
         write(folder.join(format!("{table}.weights")), packed.weights)?;
     }
     Ok(())

@@ -10,8 +10,8 @@ use crate::commitments::clauses::is_question;
 use crate::languages::classes::Class;
 use crate::languages::meanings::{Found, Meaning};
 use crate::languages::phrases::Phrases;
+use crate::model::acts::Act;
 use crate::model::likelihood::Likelihood;
-use crate::model::tellings::Telling;
 use crate::text::lines::{LINE_CHARS_MAX, clipped};
 use crate::text::sentences::{Sentence, Source, Text, WordClass, normalized};
 
@@ -104,7 +104,7 @@ fn likely(text: &Text, told: &[usize], likelihoods: &[Option<Likelihood>]) -> Ve
     let likely = |(index, likelihood): (usize, &Option<Likelihood>)| {
         // Nothing is learned of notes.
         let unlearned = if is_told(index) { 1.0 } else { 0.0 };
-        let likelihood = likelihood.map_or(unlearned, |likelihood| likelihood.of(Telling::Decision));
+        let likelihood = likelihood.map_or(unlearned, |likelihood| likelihood.of(Act::Decision));
         let can_tell = is_told(index) || !is_question(&text.sentences[index].text);
         (can_tell && likelihood >= LIKELY).then_some((index, likelihood))
     };

@@ -2,8 +2,8 @@
 //!
 //! The order of the steps is written here and only here.
 
-use crate::action_items::hearing::Heard;
 use crate::action_items::item::ActionItem;
+use crate::action_items::tracking::Tracked;
 use crate::decisions::{Decision, decisions, told};
 use crate::languages::classes::Class;
 use crate::languages::token::Break;
@@ -41,9 +41,9 @@ impl Findings {
         let mut text = Text::of(material);
         let names = Names::of(&material.people);
         let told = told(&text);
-        let heard = Heard::of(&text, material, &names, &told.sentences);
-        let likelihoods = likelihoods(&text, material, &names, heard.hints(), &learned.tellings);
-        let items = heard.items(&likelihoods, &learned.referents);
+        let tracked = Tracked::of(&text, material, &names, &told.sentences);
+        let likelihoods = likelihoods(&text, material, &names, tracked.matches(), &learned.acts);
+        let items = tracked.items(&likelihoods, &learned.referents);
         let absent = items.iter().filter_map(|item| item.owner.as_ref()).filter(|owner| owner.id.is_none());
         let named: Vec<u32> = absent.flat_map(|owner| text.terms_of_name(&owner.name)).collect();
         text.names.extend(named);

@@ -8,19 +8,19 @@ use rustc_hash::FxHashSet;
 
 use super::draft::Draft;
 use super::item::{ActionItem, LINE_WORDS_MAX, Owner, TASK_WORDS_MAX};
-use super::listener::Listener;
 use super::owners::owner_of;
 use super::phrasing::uncapitalized;
+use super::tracker::Tracker;
 use crate::languages::classes::Class;
+use crate::model::acts::Act;
 use crate::model::likelihood::Likelihood;
 use crate::model::referents::{Place, Referents};
-use crate::model::tellings::Telling;
 use crate::model::weights::Weights;
 use crate::people::Named;
 use crate::text::sentences::{Sentence, Source, normalized};
 
 /// How likely a sentence has to be to settle something.
-const LIKELY: [(Telling, f64); 3] = [(Telling::Own, 0.38), (Telling::Nobodys, 0.25), (Telling::Others, 0.25)];
+const LIKELY: [(Act, f64); 3] = [(Act::Own, 0.38), (Act::Unassigned, 0.25), (Act::Others, 0.25)];
 /// How many sentences apart two things are that the same person says of the same kind.
 const APART_SENTENCES: usize = 3;
 /// How many sentences from what is settled a draft of it may stand.
@@ -43,7 +43,7 @@ const NOTHING_BEFORE: f64 = 0.7;
 #[derive(Clone, Copy)]
 pub(super) struct Settled {
     pub(super) index: usize,
-    pub(super) telling: Telling,
+    pub(super) act: Act,
     /// How much likelier it is than it has to be.
     margin: f64,
 }
@@ -51,11 +51,11 @@ pub(super) struct Settled {
 /// What is told already: of which sentence, whose, and in which words.
 type Told = FxHashSet<(usize, Option<Owner>, String)>;
 
-impl Listener<'_> {
+impl Tracker<'_> {
     /// The items in order: what is settled in the transcript, and what the notes hold.
     pub(super) fn settled(&self, likelihoods: &[Option<Likelihood>], weights: &Weights<1>) -> Vec<ActionItem> {
         let likely = self.likely(likelihoods);
-        let firm: Vec<Option<Telling>> = self.drafts.iter().map(|draft| self.telling_of(draft, likelihoods)).collect();
+        let firm: Vec<Option<Act>> = self.drafts.iter().map(|draft| self.telling_of(draft, likelihoods)).collect();
         let about = About { referents: Referents::of(self.text), weights, likelihoods };
         let about = |items: usize| (items < ABOUT_ITEMS_MAX).then_some(&about);
         let mut items = Vec::new();
@@ -71,9 +71,9 @@ impl Listener<'_> {
                 items.extend(item.map(|item| (settled.index, item)));
             }
         }
-        for ((draft, telling), is_told) in self.drafts.iter().zip(firm).zip(is_told) {
-            if let Some(telling) = telling.filter(|_| !is_told) {
-                let settled = Settled { index: draft.settled, telling, margin: 0.0 };
+        for ((draft, act), is_told) in self.drafts.iter().zip(firm).zip(is_told) {
+            if let Some(act) = act.filter(|_| !is_told) {
+                let settled = Settled { index: draft.settled, act, margin: 0.0 };
                 let item = self.item(settled, Some(draft), about(items.len()), &mut told);
                 items.extend(item.map(|item| (settled.index, item)));
             }
@@ -85,25 +85,24 @@ impl Listener<'_> {
     }
 
     /// What a draft of the transcript tells, unless it is unlikely that its sentence tells anything.
-    fn telling_of(&self, draft: &Draft, likelihoods: &[Option<Likelihood>]) -> Option<Telling> {
+    fn telling_of(&self, draft: &Draft, likelihoods: &[Option<Likelihood>]) -> Option<Act> {
         let likelihood = likelihoods[draft.settled].filter(|_| draft.is_told())?;
         let first = likelihoods[draft.sentence]?;
-        let telling = self.whose_is(draft, draft.settled);
-        let likeliest =
-            LIKELY.iter().map(|(telling, _)| likelihood.of(*telling).max(first.of(*telling))).fold(0.0, f64::max);
-        (likeliest >= if likelihoods.len() <= FEW_SENTENCES { ANOTHER_OF_FEW } else { ANOTHER }).then_some(telling)
+        let act = self.whose_is(draft, draft.settled);
+        let likeliest = LIKELY.iter().map(|(act, _)| likelihood.of(*act).max(first.of(*act))).fold(0.0, f64::max);
+        (likeliest >= if likelihoods.len() <= FEW_SENTENCES { ANOTHER_OF_FEW } else { ANOTHER }).then_some(act)
     }
 
     /// The sentences that are likely enough, of neighbours that say the same the likeliest, in order.
     fn likely(&self, likelihoods: &[Option<Likelihood>]) -> Vec<Settled> {
         let mut found = Vec::new();
         for (index, likelihood) in likelihoods.iter().enumerate() {
-            let Some(likelihood) = likelihood.filter(|likelihood| likelihood.of(Telling::Nothing) < NOTHING) else {
+            let Some(likelihood) = likelihood.filter(|likelihood| likelihood.of(Act::NoTask) < NOTHING) else {
                 continue;
             };
-            let margins = LIKELY.iter().map(|(telling, least)| (*telling, likelihood.of(*telling) - least));
+            let margins = LIKELY.iter().map(|(act, least)| (*act, likelihood.of(*act) - least));
             let likely = margins.filter(|(_, margin)| *margin >= 0.0).max_by(|one, other| one.1.total_cmp(&other.1));
-            found.extend(likely.map(|(telling, margin)| Settled { index, telling, margin }));
+            found.extend(likely.map(|(act, margin)| Settled { index, act, margin }));
         }
         // Of equals the first.
         found.sort_by(|one: &Settled, other| other.margin.total_cmp(&one.margin));
@@ -112,8 +111,7 @@ impl Listener<'_> {
             let from = settled.index.saturating_sub(APART_SENTENCES);
             let until = kept.len().min(settled.index + APART_SENTENCES + 1);
             let speaker = |index: usize| self.speaker_of(&self.text.sentences[index]);
-            let is_same =
-                |one: &Settled| one.telling == settled.telling && speaker(one.index) == speaker(settled.index);
+            let is_same = |one: &Settled| one.act == settled.act && speaker(one.index) == speaker(settled.index);
             if !kept[from..until].iter().flatten().any(is_same) {
                 kept[settled.index] = Some(settled);
             }
@@ -132,10 +130,10 @@ impl Listener<'_> {
         let is_meant = |draft: &Draft| {
             let owner = draft.item.owner.as_ref();
             let is_own = owner.is_some_and(|owner| owner.id.as_deref() == speaker);
-            match settled.telling {
-                Telling::Own => is_own,
-                Telling::Others => owner.is_some() && !is_own,
-                Telling::Nobodys | Telling::Decision | Telling::Nothing => owner.is_none(),
+            match settled.act {
+                Act::Own => is_own,
+                Act::Others => owner.is_some() && !is_own,
+                Act::Unassigned | Act::Decision | Act::NoTask => owner.is_none(),
             }
         };
         let from = settled.index.saturating_sub(DRAFT_SENTENCES);
@@ -168,13 +166,13 @@ impl Listener<'_> {
         known: &mut Told,
     ) -> Option<ActionItem> {
         let sentence = &self.text.sentences[settled.index];
-        let owner = match settled.telling {
-            Telling::Own => self.owner_who_speaks(sentence),
-            Telling::Others => {
+        let owner = match settled.act {
+            Act::Own => self.owner_who_speaks(sentence),
+            Act::Others => {
                 let known = draft.and_then(|draft| draft.item.owner.clone());
                 Some(known.or_else(|| self.somebody_else(settled.index))?)
             }
-            Telling::Nobodys | Telling::Decision | Telling::Nothing => None,
+            Act::Unassigned | Act::Decision | Act::NoTask => None,
         };
         let due = draft.and_then(|draft| Some((draft.item.due.clone()?, draft.item.due_day)));
         let due = due.or_else(|| self.time_of(sentence));
@@ -281,7 +279,7 @@ impl About<'_> {
     pub(super) fn likely(&self, index: usize) -> Vec<(Place, f64)> {
         let mut likely = self.referents.likely(index, self.weights);
         let is_nothing = |before: usize| {
-            self.likelihoods[before].is_some_and(|likelihood| likelihood.of(Telling::Nothing) >= NOTHING_BEFORE)
+            self.likelihoods[before].is_some_and(|likelihood| likelihood.of(Act::NoTask) >= NOTHING_BEFORE)
         };
         likely.retain(|(place, _)| !is_nothing(place.sentence));
         likely
