@@ -1,8 +1,8 @@
-//! What the meeting decided, in its own sentences.
+//! The decisions of a meeting, in its own words.
 //!
-//! A decision is told ("we decided …"), or a proposal of a moment before is agreed on ("agreed", "that's settled").
-//! Questions, proposals and what others decided are none. What these rules find is kept unless it is unlikely, and what
-//! they miss is found where it is likely; how likely a sentence is, `likelihood` has learned from labelled meetings.
+//! Rules find sentences that state a decision ("we decided …") or agree on an earlier proposal ("agreed", "that's settled").
+//! Questions, proposals and the decisions of others do not count. The match of a rule is a feature of the sentence, and the
+//! learned `likelihood` alone decides.
 
 use std::collections::{HashMap, HashSet};
 
@@ -33,9 +33,9 @@ const CONSENT_MIN: usize = 2;
 /// Words with a meaning that a sentence needs to be a decision by itself.
 const CONTENT_MIN: usize = 1;
 
-/// How likely a sentence must be to tell a decision.
+/// The least likelihood of a sentence that states a decision.
 const LIKELY: f64 = 0.4;
-/// How many sentences from one decision the next can be that only its likelihood tells.
+/// Sentences between a decision and the next one that no rule finds.
 const APART_SENTENCES: usize = 3;
 
 /// A decision.
@@ -46,18 +46,18 @@ pub struct Decision {
     pub text: String,
 }
 
-/// What the rules find.
+/// The decisions that the rules find.
 #[derive(Debug, Default)]
-pub struct Told {
-    /// The indices of the sentences that tell a decision, ascending, each once.
+pub struct RuleDecisions {
+    /// The indices of the sentences that state a decision, ascending, each once.
     pub sentences: Vec<usize>,
-    /// Of those that are questions, the sentence that answers.
+    /// The answer to each of them that is a question.
     answers: HashMap<usize, usize>,
 }
 
-/// What the rules find, before it is weighed.
+/// Finds decisions by rules.
 #[must_use]
-pub fn told(text: &Text) -> Told {
+pub fn by_rules(text: &Text) -> RuleDecisions {
     let mut found: Vec<usize> = Vec::new();
     // "Do we keep the reduced price?" – "Yes, we keep it."
     let mut answers: HashMap<usize, usize> = HashMap::new();
@@ -95,26 +95,26 @@ pub fn told(text: &Text) -> Told {
     }
     found.sort_unstable();
     found.dedup();
-    Told { sentences: found, answers }
+    RuleDecisions { sentences: found, answers }
 }
 
-/// The indices of the sentences that are likely to tell a decision. Of neighbours that no rule finds the likeliest counts.
-fn likely(text: &Text, told: &[usize], likelihoods: &[Option<Likelihood>]) -> Vec<usize> {
-    let is_told = |index: usize| told.binary_search(&index).is_ok();
+/// The indices of the sentences that are likely to state a decision. Of neighbours that no rule finds, the likeliest counts.
+fn likely(text: &Text, by_rules: &[usize], likelihoods: &[Option<Likelihood>]) -> Vec<usize> {
+    let is_by_rule = |index: usize| by_rules.binary_search(&index).is_ok();
     let likely = |(index, likelihood): (usize, &Option<Likelihood>)| {
-        // Nothing is learned of notes.
-        let unlearned = if is_told(index) { 1.0 } else { 0.0 };
+        // The classifier does not read notes.
+        let unlearned = if is_by_rule(index) { 1.0 } else { 0.0 };
         let likelihood = likelihood.map_or(unlearned, |likelihood| likelihood.of(Act::Decision));
-        let can_tell = is_told(index) || !is_question(&text.sentences[index].text);
+        let can_tell = is_by_rule(index) || !is_question(&text.sentences[index].text);
         (can_tell && likelihood >= LIKELY).then_some((index, likelihood))
     };
     let mut likely: Vec<(usize, f64)> = likelihoods.iter().enumerate().filter_map(likely).collect();
     // Of equals the first.
-    likely.sort_by(|one, other| is_told(other.0).cmp(&is_told(one.0)).then(other.1.total_cmp(&one.1)));
+    likely.sort_by(|one, other| is_by_rule(other.0).cmp(&is_by_rule(one.0)).then(other.1.total_cmp(&one.1)));
     let mut is_near = vec![false; text.sentences.len()];
     let mut found = Vec::new();
     for (index, _) in likely {
-        if is_told(index) || !is_near[index] {
+        if is_by_rule(index) || !is_near[index] {
             let end = is_near.len().min(index + APART_SENTENCES);
             is_near[(index + 1).saturating_sub(APART_SENTENCES)..end].fill(true);
             found.push(index);
@@ -123,10 +123,10 @@ fn likely(text: &Text, told: &[usize], likelihoods: &[Option<Likelihood>]) -> Ve
     found
 }
 
-/// The sentences that tell a decision, each once, in order.
+/// The decisions of a meeting, each once, in order.
 #[must_use]
-pub fn decisions(text: &Text, told: &Told, likelihoods: &[Option<Likelihood>]) -> Vec<Decision> {
-    let mut found = likely(text, &told.sentences, likelihoods);
+pub fn decisions(text: &Text, by_rules: &RuleDecisions, likelihoods: &[Option<Likelihood>]) -> Vec<Decision> {
+    let mut found = likely(text, &by_rules.sentences, likelihoods);
     found.sort_unstable();
     let mut seen: Vec<(HashSet<u32>, usize)> = Vec::new();
     let mut texts = HashSet::new();
@@ -148,7 +148,7 @@ pub fn decisions(text: &Text, told: &Told, likelihoods: &[Option<Likelihood>]) -
     }
     let decision = |(_, sentence): (_, usize)| {
         let said = &text.sentences[sentence].text;
-        let answer = told.answers.get(&sentence).map(|answer| format!("{said} {}", text.sentences[*answer].text));
+        let answer = by_rules.answers.get(&sentence).map(|answer| format!("{said} {}", text.sentences[*answer].text));
         Decision { sentence, text: clipped(answer.as_ref().unwrap_or(said), LINE_CHARS_MAX) }
     };
     seen.into_iter().map(decision).collect()
@@ -373,7 +373,7 @@ mod tests {
         let material = Material { notes: notes.to_owned(), ..Material::default() };
         let text = Text::of(&material);
         let found: Vec<String> =
-            decisions(&text, &told(&text), &[None; 3]).into_iter().map(|decision| decision.text).collect();
+            decisions(&text, &by_rules(&text), &[None; 3]).into_iter().map(|decision| decision.text).collect();
         assert_eq!(found, ["We decided to use Postgres."]);
     }
 }

@@ -4,7 +4,7 @@
 
 use crate::action_items::item::ActionItem;
 use crate::action_items::tracking::Tracked;
-use crate::decisions::{Decision, decisions, told};
+use crate::decisions::{Decision, by_rules, decisions};
 use crate::languages::classes::Class;
 use crate::languages::token::Break;
 use crate::material::Material;
@@ -40,8 +40,8 @@ impl Findings {
     pub fn weighed(material: &Material, topics_max: usize, learned: &Learned) -> Findings {
         let mut text = Text::of(material);
         let names = Names::of(&material.people);
-        let told = told(&text);
-        let tracked = Tracked::of(&text, material, &names, &told.sentences);
+        let by_rules = by_rules(&text);
+        let tracked = Tracked::of(&text, material, &names, &by_rules.sentences);
         let likelihoods = likelihoods(&text, material, &names, tracked.matches(), &learned.acts);
         let items = tracked.items(&likelihoods, &learned.referents);
         let absent = items.iter().filter_map(|item| item.owner.as_ref()).filter(|owner| owner.id.is_none());
@@ -50,7 +50,7 @@ impl Findings {
         let titled = titled(&text);
         text.names.extend(titled);
         let topics = topics(&text, topics_max, &learned.topics);
-        let decisions = decisions(&text, &told, &likelihoods);
+        let decisions = decisions(&text, &by_rules, &likelihoods);
         let open_questions = open_questions(&text, material);
         Findings { text, topics, items, decisions, open_questions }
     }

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use reading::action_items::tracking::Tracked;
 use reading::commitments::clauses::is_question;
-use reading::decisions::told;
+use reading::decisions::by_rules;
 use reading::material::{Chunk, Material};
 use reading::model::acts::Act;
 use reading::model::features::Features;
@@ -94,7 +94,7 @@ impl TrainingSet {
         labels: impl Fn(usize) -> [bool; Act::ALL.len()],
     ) {
         let names = Names::of(&material.people);
-        let tracked = Tracked::of(text, material, &names, &told(text).sentences);
+        let tracked = Tracked::of(text, material, &names, &by_rules(text).sentences);
         let features = Features::of(text, material, &names, tracked.matches());
         for index in 0..text.sentences.len() {
             let mut own = BTreeSet::new();
@@ -212,7 +212,7 @@ fn longest_run(words: &[&str], other: &str) -> usize {
 
 /// The sentences that hold a decision's words: of several one that the rules find, or the last that asks nothing.
 fn decided(meeting: &Meeting, text: &Text) -> BTreeSet<usize> {
-    let found = told(text).sentences;
+    let found = by_rules(text).sentences;
     let sentence = |words: &String| {
         let all = 0..text.sentences.len();
         all.filter(|index| holds(&text.sentences[*index].text, words))

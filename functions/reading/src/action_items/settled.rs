@@ -1,7 +1,8 @@
-//! Where it is settled that somebody does something: what is said there becomes an item.
+//! Makes action items of the sentences that settle a task.
 //!
-//! Which sentences these are, their `likelihood` says. What the drafts say of the same sentence tells whose the task is, if
-//! it is not the speaker's, and by when. What the notes hold is told as it is written.
+//! The `likelihood` of a sentence decides that it settles a task. The rules' draft of the same sentence gives the owner, if
+//! the owner is not the speaker, and the due date. In a short talk, drafts become items without the classifier, because
+//! there is too little context for it. Tasks of the notes become items as they are written.
 
 use chrono::NaiveDate;
 use rustc_hash::FxHashSet;
@@ -19,7 +20,7 @@ use crate::model::weights::Weights;
 use crate::people::Named;
 use crate::text::sentences::{Sentence, Source, normalized};
 
-/// How likely a sentence has to be to settle something.
+/// The least likelihood of each act.
 const LIKELY: [(Act, f64); 3] = [(Act::Own, 0.38), (Act::Unassigned, 0.25), (Act::Others, 0.25)];
 /// How many sentences apart two things are that the same person says of the same kind.
 const APART_SENTENCES: usize = 3;
@@ -29,14 +30,11 @@ const DRAFT_SENTENCES: usize = 1;
 const NAMED_SENTENCES: usize = 4;
 /// The items of which it is told what they are about: more than any talk has.
 const ABOUT_ITEMS_MAX: usize = 500;
-/// How likely a sentence has to be to settle another thing just beside one, where the rules find that, too; and in a talk
-/// of so few sentences that there is little around them to judge by.
-const ANOTHER: f64 = 0.9;
-const ANOTHER_OF_FEW: f64 = 0.01;
+/// Up to so many sentences, the drafts of the rules count as well: there is too little context for the classifier.
 const FEW_SENTENCES: usize = 12;
-/// How likely a sentence has to sound like a task and be none, to be none unless the rules find one there.
+/// The least likelihood of [`Act::NoTask`] at which a sentence settles nothing.
 const NOTHING: f64 = 0.35;
-/// How likely it has to be that, to be left out of what an item is about.
+/// The same for an earlier sentence, at which no item refers to it.
 const NOTHING_BEFORE: f64 = 0.7;
 
 /// A sentence that settles something.
@@ -48,18 +46,17 @@ pub(super) struct Settled {
     margin: f64,
 }
 
-/// What is told already: of which sentence, whose, and in which words.
-type Told = FxHashSet<(usize, Option<Owner>, String)>;
+/// Items that exist already: the index of their sentence, their owner and their task.
+type Known = FxHashSet<(usize, Option<Owner>, String)>;
 
 impl Tracker<'_> {
     /// The items in order: what is settled in the transcript, and what the notes hold.
     pub(super) fn settled(&self, likelihoods: &[Option<Likelihood>], weights: &Weights<1>) -> Vec<ActionItem> {
         let likely = self.likely(likelihoods);
-        let firm: Vec<Option<Act>> = self.drafts.iter().map(|draft| self.telling_of(draft, likelihoods)).collect();
         let about = About { referents: Referents::of(self.text), weights, likelihoods };
         let about = |items: usize| (items < ABOUT_ITEMS_MAX).then_some(&about);
         let mut items = Vec::new();
-        let mut told = Told::default();
+        let mut known = Known::default();
         let drafts = self.drafts_by_sentence();
         let mut is_told = vec![false; self.drafts.len()];
         for settled in likely {
@@ -67,14 +64,15 @@ impl Tracker<'_> {
             draft.into_iter().for_each(|at| is_told[at] = true);
             let draft = draft.map(|at| &self.drafts[at]);
             if !draft.is_some_and(|draft| self.is_noted(draft)) {
-                let item = self.item(settled, draft, about(items.len()), &mut told);
+                let item = self.item(settled, draft, about(items.len()), &mut known);
                 items.extend(item.map(|item| (settled.index, item)));
             }
         }
-        for ((draft, act), is_told) in self.drafts.iter().zip(firm).zip(is_told) {
-            if let Some(act) = act.filter(|_| !is_told) {
-                let settled = Settled { index: draft.settled, act, margin: 0.0 };
-                let item = self.item(settled, Some(draft), about(items.len()), &mut told);
+        if likelihoods.len() <= FEW_SENTENCES {
+            let missed = self.drafts.iter().zip(is_told).filter(|(_, is_told)| !is_told).map(|(draft, _)| draft);
+            for draft in missed.filter(|draft| draft.is_told() && !self.is_noted(draft)) {
+                let settled = Settled { index: draft.settled, act: self.whose_is(draft, draft.settled), margin: 0.0 };
+                let item = self.item(settled, Some(draft), about(items.len()), &mut known);
                 items.extend(item.map(|item| (settled.index, item)));
             }
         }
@@ -82,15 +80,6 @@ impl Tracker<'_> {
         items.extend(noted.filter_map(|draft| Some((draft.settled, draft.item.clone().bounded()?))));
         items.sort_by_key(|(index, _)| *index);
         once(items.into_iter().map(|(_, item)| item).collect())
-    }
-
-    /// What a draft of the transcript tells, unless it is unlikely that its sentence tells anything.
-    fn telling_of(&self, draft: &Draft, likelihoods: &[Option<Likelihood>]) -> Option<Act> {
-        let likelihood = likelihoods[draft.settled].filter(|_| draft.is_told())?;
-        let first = likelihoods[draft.sentence]?;
-        let act = self.whose_is(draft, draft.settled);
-        let likeliest = LIKELY.iter().map(|(act, _)| likelihood.of(*act).max(first.of(*act))).fold(0.0, f64::max);
-        (likeliest >= if likelihoods.len() <= FEW_SENTENCES { ANOTHER_OF_FEW } else { ANOTHER }).then_some(act)
     }
 
     /// The sentences that are likely enough, of neighbours that say the same the likeliest, in order.
@@ -163,7 +152,7 @@ impl Tracker<'_> {
         settled: Settled,
         draft: Option<&Draft>,
         about: Option<&About<'_>>,
-        known: &mut Told,
+        known: &mut Known,
     ) -> Option<ActionItem> {
         let sentence = &self.text.sentences[settled.index];
         let owner = match settled.act {

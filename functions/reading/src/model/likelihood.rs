@@ -41,7 +41,7 @@ mod tests {
     use super::super::weights::Learned;
     use super::*;
     use crate::action_items::tracking::Tracked;
-    use crate::decisions::told;
+    use crate::decisions::by_rules;
     use crate::material::Chunk;
 
     fn read(lines: &[(&str, &str)]) -> Vec<Option<Likelihood>> {
@@ -57,7 +57,7 @@ mod tests {
         let material = Material { chunks, notes: "We decided to keep it.".to_owned(), ..Material::default() };
         let text = Text::of(&material);
         let names = Names::of(&material.people);
-        let tracked = Tracked::of(&text, &material, &names, &told(&text).sentences);
+        let tracked = Tracked::of(&text, &material, &names, &by_rules(&text).sentences);
         likelihoods(&text, &material, &names, tracked.matches(), &Learned::known().acts)
     }
 

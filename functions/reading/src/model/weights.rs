@@ -101,22 +101,28 @@ impl Learned {
 mod tests {
     use super::*;
 
+    /// Bytes of all tables in the program.
+    const PACKED_MAX: usize = 1_000_000;
+
     #[test]
-    fn every_line_of_the_files_is_packed() {
+    fn every_line_of_the_files_is_packed_into_a_megabyte() {
         let lines = |file: &str| file.lines().filter(|line| !line.starts_with('#')).count();
         let Learned { acts, referents, topics } = Learned::known();
         assert_eq!(acts.features.len(), lines(include_str!("acts.tsv")));
         assert_eq!(referents.features.len(), lines(include_str!("referents.tsv")));
         assert_eq!(topics.features.len(), lines(include_str!("topics.tsv")));
-        assert!(
-            [&acts.features, &referents.features, &topics.features]
-                .iter()
-                .all(|features| features.contains_key("always"))
-        );
+        assert!(acts.features.contains_key("always") && topics.features.contains_key("always"));
+        let size = |features: &Map<Cow<'_, [u8]>>, weights: &[u8]| features.as_fst().size() + weights.len();
+        let sizes = [
+            size(&acts.features, &acts.weights),
+            size(&referents.features, &referents.weights),
+            size(&topics.features, &topics.weights),
+        ];
+        assert!(sizes.iter().sum::<usize>() <= PACKED_MAX, "{sizes:?}");
     }
 
     #[test]
-    fn repeated_clue_counts_once_and_unknown_clue_never() {
+    fn repeated_feature_counts_once_and_unknown_feature_never() {
         let weights = Weights::<1>::read("# weights\n100\train\n-50\tsun\nx\tbroken\n").unwrap();
         let likelihood =
             |features: &[&str]| weights.likelihood(|emit| features.iter().for_each(|feature| emit(feature)))[0];
@@ -126,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn clue_that_stands_there_twice_is_refused() {
+    fn duplicate_feature_is_rejected() {
         assert!(Weights::<1>::read("1\train\n2\train\n").is_err());
     }
 }
