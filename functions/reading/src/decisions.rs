@@ -1,8 +1,8 @@
-//! What the meeting decided, in its own sentences.
+//! The decisions of a meeting, in its own words.
 //!
-//! A decision is told ("we decided …"), or a proposal of a moment before is agreed on ("agreed", "that's settled").
-//! Questions, proposals and what others decided are none. What these rules find is kept unless it is unlikely, and what
-//! they miss is found where it is likely; how likely a sentence is, `likelihood` has learned from labelled meetings.
+//! Rules find sentences that state a decision ("we decided …") or agree on an earlier proposal ("agreed", "that's settled").
+//! Questions, proposals and the decisions of others do not count. The match of a rule is a feature of the sentence, and the
+//! learned `likelihood` alone decides.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,8 +10,8 @@ use crate::commitments::clauses::is_question;
 use crate::languages::classes::Class;
 use crate::languages::meanings::{Found, Meaning};
 use crate::languages::phrases::Phrases;
+use crate::model::acts::Act;
 use crate::model::likelihood::Likelihood;
-use crate::model::tellings::Telling;
 use crate::text::lines::{LINE_CHARS_MAX, clipped};
 use crate::text::sentences::{Sentence, Source, Text, WordClass, normalized};
 
@@ -33,11 +33,9 @@ const CONSENT_MIN: usize = 2;
 /// Words with a meaning that a sentence needs to be a decision by itself.
 const CONTENT_MIN: usize = 1;
 
-/// A sentence that is less likely tells no decision, whatever the rules say.
-const UNLIKELY: f64 = 0.25;
-/// One that is as likely tells a decision that the rules do not see.
-const LIKELY: f64 = 0.6;
-/// How many sentences from one decision the next can be that only its likelihood tells.
+/// The least likelihood of a sentence that states a decision.
+const LIKELY: f64 = 0.4;
+/// Sentences between a decision and the next one that no rule finds.
 const APART_SENTENCES: usize = 3;
 
 /// A decision.
@@ -48,18 +46,18 @@ pub struct Decision {
     pub text: String,
 }
 
-/// What the rules find.
+/// The decisions that the rules find.
 #[derive(Debug, Default)]
-pub struct Told {
-    /// The indices of the sentences that tell a decision, some of them more than once.
+pub struct RuleDecisions {
+    /// The indices of the sentences that state a decision, ascending, each once.
     pub sentences: Vec<usize>,
-    /// Of those that are questions, the sentence that answers.
+    /// The answer to each of them that is a question.
     answers: HashMap<usize, usize>,
 }
 
-/// What the rules find, before it is weighed.
+/// Finds decisions by rules.
 #[must_use]
-pub fn told(text: &Text) -> Told {
+pub fn by_rules(text: &Text) -> RuleDecisions {
     let mut found: Vec<usize> = Vec::new();
     // "Do we keep the reduced price?" – "Yes, we keep it."
     let mut answers: HashMap<usize, usize> = HashMap::new();
@@ -95,42 +93,40 @@ pub fn told(text: &Text) -> Told {
             found.extend(proposed);
         }
     }
-    Told { sentences: found, answers }
+    found.sort_unstable();
+    found.dedup();
+    RuleDecisions { sentences: found, answers }
 }
 
-/// What the rules find and what is likely, together.
-fn weighed(text: &Text, likelihoods: &[Option<Likelihood>], told: Vec<usize>) -> Vec<usize> {
-    let likelihoods: Vec<Option<f64>> =
-        likelihoods.iter().map(|one| one.map(|likelihood| likelihood.of(Telling::Decision))).collect();
-    let mut found: Vec<usize> =
-        told.into_iter().filter(|index| likelihoods[*index].is_none_or(|likelihood| likelihood >= UNLIKELY)).collect();
-    let likely = |(index, likelihood): (usize, &Option<f64>)| {
-        let likelihood = likelihood.filter(|likelihood| *likelihood >= LIKELY)?;
-        (!is_question(&text.sentences[index].text)).then_some((index, likelihood))
+/// The indices of the sentences that are likely to state a decision. Of neighbours that no rule finds, the likeliest counts.
+fn likely(text: &Text, by_rules: &[usize], likelihoods: &[Option<Likelihood>]) -> Vec<usize> {
+    let is_by_rule = |index: usize| by_rules.binary_search(&index).is_ok();
+    let likely = |(index, likelihood): (usize, &Option<Likelihood>)| {
+        // The classifier does not read notes.
+        let unlearned = if is_by_rule(index) { 1.0 } else { 0.0 };
+        let likelihood = likelihood.map_or(unlearned, |likelihood| likelihood.of(Act::Decision));
+        let can_tell = is_by_rule(index) || !is_question(&text.sentences[index].text);
+        (can_tell && likelihood >= LIKELY).then_some((index, likelihood))
     };
     let mut likely: Vec<(usize, f64)> = likelihoods.iter().enumerate().filter_map(likely).collect();
-    // Of neighbours the likeliest; of equals the first.
-    likely.sort_by(|one, other| other.1.total_cmp(&one.1));
+    // Of equals the first.
+    likely.sort_by(|one, other| is_by_rule(other.0).cmp(&is_by_rule(one.0)).then(other.1.total_cmp(&one.1)));
     let mut is_near = vec![false; text.sentences.len()];
-    let mark = |is_near: &mut [bool], index: usize| {
-        let end = is_near.len().min(index + APART_SENTENCES);
-        is_near[(index + 1).saturating_sub(APART_SENTENCES)..end].fill(true);
-    };
-    found.iter().for_each(|index| mark(&mut is_near, *index));
+    let mut found = Vec::new();
     for (index, _) in likely {
-        if !is_near[index] {
-            mark(&mut is_near, index);
+        if is_by_rule(index) || !is_near[index] {
+            let end = is_near.len().min(index + APART_SENTENCES);
+            is_near[(index + 1).saturating_sub(APART_SENTENCES)..end].fill(true);
             found.push(index);
         }
     }
     found
 }
 
-/// The sentences that tell a decision, each once, in order.
+/// The decisions of a meeting, each once, in order.
 #[must_use]
-pub fn decisions(text: &Text, likelihoods: &[Option<Likelihood>]) -> Vec<Decision> {
-    let Told { sentences, answers } = told(text);
-    let mut found = weighed(text, likelihoods, sentences);
+pub fn decisions(text: &Text, by_rules: &RuleDecisions, likelihoods: &[Option<Likelihood>]) -> Vec<Decision> {
+    let mut found = likely(text, &by_rules.sentences, likelihoods);
     found.sort_unstable();
     let mut seen: Vec<(HashSet<u32>, usize)> = Vec::new();
     let mut texts = HashSet::new();
@@ -152,7 +148,7 @@ pub fn decisions(text: &Text, likelihoods: &[Option<Likelihood>]) -> Vec<Decisio
     }
     let decision = |(_, sentence): (_, usize)| {
         let said = &text.sentences[sentence].text;
-        let answer = answers.get(&sentence).map(|answer| format!("{said} {}", text.sentences[*answer].text));
+        let answer = by_rules.answers.get(&sentence).map(|answer| format!("{said} {}", text.sentences[*answer].text));
         Decision { sentence, text: clipped(answer.as_ref().unwrap_or(said), LINE_CHARS_MAX) }
     };
     seen.into_iter().map(decision).collect()
@@ -375,8 +371,9 @@ mod tests {
     fn a_decision_is_kept_once_and_in_its_own_words() {
         let notes = "We decided to use Postgres. It is fast.\nWe decided to use Postgres!\n- [ ] we decided to test it";
         let material = Material { notes: notes.to_owned(), ..Material::default() };
+        let text = Text::of(&material);
         let found: Vec<String> =
-            decisions(&Text::of(&material), &[None; 3]).into_iter().map(|decision| decision.text).collect();
+            decisions(&text, &by_rules(&text), &[None; 3]).into_iter().map(|decision| decision.text).collect();
         assert_eq!(found, ["We decided to use Postgres."]);
     }
 }

@@ -2,9 +2,9 @@
 //!
 //! The order of the steps is written here and only here.
 
-use crate::action_items::hearing::Heard;
 use crate::action_items::item::ActionItem;
-use crate::decisions::{Decision, decisions};
+use crate::action_items::tracking::Tracked;
+use crate::decisions::{Decision, by_rules, decisions};
 use crate::languages::classes::Class;
 use crate::languages::token::Break;
 use crate::material::Material;
@@ -40,16 +40,17 @@ impl Findings {
     pub fn weighed(material: &Material, topics_max: usize, learned: &Learned) -> Findings {
         let mut text = Text::of(material);
         let names = Names::of(&material.people);
-        let heard = Heard::of(&text, material, &names);
-        let likelihoods = likelihoods(&text, material, &names, heard.hints(), &learned.tellings);
-        let items = heard.items(&likelihoods, &learned.referents);
+        let by_rules = by_rules(&text);
+        let tracked = Tracked::of(&text, material, &names, &by_rules.sentences);
+        let likelihoods = likelihoods(&text, material, &names, tracked.matches(), &learned.acts);
+        let items = tracked.items(&likelihoods, &learned.referents);
         let absent = items.iter().filter_map(|item| item.owner.as_ref()).filter(|owner| owner.id.is_none());
         let named: Vec<u32> = absent.flat_map(|owner| text.terms_of_name(&owner.name)).collect();
         text.names.extend(named);
         let titled = titled(&text);
         text.names.extend(titled);
         let topics = topics(&text, topics_max, &learned.topics);
-        let decisions = decisions(&text, &likelihoods);
+        let decisions = decisions(&text, &by_rules, &likelihoods);
         let open_questions = open_questions(&text, material);
         Findings { text, topics, items, decisions, open_questions }
     }

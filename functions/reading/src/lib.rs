@@ -7,7 +7,7 @@
 //! - [`text`]: turns, sentences, tokens, noun phrases, and lines for display.
 //! - [`people`]: names of participants and of others.
 //! - [`commitments`]: the tasks that the words of one sentence announce.
-//! - [`model`]: clues of a sentence, and the learned weights that tell what it settles.
+//! - [`model`]: features of a sentence, and the learned weights that tell what it settles.
 //! - [`action_items`], [`decisions`], [`questions`], [`topics`], [`ranking`]: the results, each from all sentences.
 //! - [`findings`]: all results of one meeting.
 //!

@@ -3,13 +3,13 @@
 use std::path::Path;
 
 use learn::corpus::taught;
-use learn::lessons::Lessons;
+use learn::training_set::TrainingSet;
 
 /// The files of the weights.
-const FILES: [&str; 3] = ["likelihood.tsv", "referents.tsv", "topics.tsv"];
+const FILES: [&str; 3] = ["acts.tsv", "referents.tsv", "topics.tsv"];
 
 fn main() -> std::io::Result<()> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../src/model");
-    let learned = Lessons::of(&taught()).learned(|_| true);
+    let learned = TrainingSet::of(&taught()).learned(|_| true);
     FILES.iter().zip(learned).try_for_each(|(name, lines)| std::fs::write(folder.join(name), lines))
 }

@@ -1,74 +1,60 @@
-//! A sparse logistic regression: the penalty of a weight is its square and its absolute value (an elastic net), by
-//! coordinate descent over the clues.
+//! A logistic regression with a penalty on the square of each weight, by coordinate descent over the features.
 //!
-//! The absolute value leaves most weights zero, so that the model is small. The step of a clue is bounded by a region of
-//! trust, so that the descent always converges. The same lessons give the same weights.
+//! A trust region bounds the step of each feature, so that the descent always converges. The same examples give the same
+//! weights.
 
-/// Rounds over the clues.
+/// Rounds over the features.
 const ROUNDS: usize = 25;
-/// Every so many rounds visit all clues; the rounds between visit those that still move.
+/// Every so many rounds visit all features; the rounds between visit those that still move.
 const ALL_ROUNDS: usize = 6;
-/// The step from which a clue counts as moving.
+/// The step from which a feature counts as moving.
 const STEP_MIN: f64 = 0.01;
 /// The steepest that the logistic curve bends.
 const BEND_MAX: f64 = 0.25;
 
-/// How a column of weights is learned.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Settings {
-    /// How much a lesson counts against the penalties.
-    pub(crate) trust: f64,
-    /// How much the absolute value of a weight costs; half its square costs one.
-    pub(crate) thrift: f64,
-}
-
-/// How far a clue is learned.
-struct Clue {
+/// The state of a feature during the descent.
+struct Feature {
     weight: f64,
-    /// The longest step of the next round.
-    reach: f64,
+    /// The radius of the trust region: the longest step of the next round.
+    radius: f64,
     /// The last step.
     step: f64,
 }
 
-/// The weight of each clue, by the lessons that have it, and by what the lessons tell.
-pub(crate) fn weights(having: &[Vec<u32>], tells: &[bool], settings: Settings) -> Vec<f64> {
-    let Settings { trust, thrift } = settings;
-    let mut clues: Vec<Clue> = having.iter().map(|_| Clue { weight: 0.0, reach: 1.0, step: 1.0 }).collect();
-    let mut sums = vec![0.0_f64; tells.len()];
-    let mut likelihoods = vec![0.5_f64; tells.len()];
+/// The weight of each feature, by the examples that have it and their labels. `example_weight` is the weight of an example
+/// against the penalty.
+pub(crate) fn weights(examples_of: &[Vec<u32>], labels: &[bool], example_weight: f64) -> Vec<f64> {
+    let mut features: Vec<Feature> =
+        examples_of.iter().map(|_| Feature { weight: 0.0, radius: 1.0, step: 1.0 }).collect();
+    let mut sums = vec![0.0_f64; labels.len()];
+    let mut likelihoods = vec![0.5_f64; labels.len()];
     for round in 0..ROUNDS {
-        for (clue, lessons) in clues.iter_mut().zip(having).filter(|(_, lessons)| !lessons.is_empty()) {
-            if round % ALL_ROUNDS != 0 && clue.step.abs() < STEP_MIN {
+        for (feature, examples) in features.iter_mut().zip(examples_of).filter(|(_, examples)| !examples.is_empty()) {
+            if round % ALL_ROUNDS != 0 && feature.step.abs() < STEP_MIN {
                 continue;
             }
-            let (mut slope, mut bend) = (clue.weight, 1.0);
-            // Within reach the curve bends at most so much more than here.
-            let more = clue.reach.exp();
-            for lesson in lessons {
-                let lesson = *lesson as usize;
-                let likelihood = likelihoods[lesson];
-                slope += trust * (likelihood - f64::from(u8::from(tells[lesson])));
-                bend += trust * (likelihood * (1.0 - likelihood) * more).min(BEND_MAX);
+            let (mut slope, mut bend) = (feature.weight, 1.0);
+            // Within the radius the curve bends at most so much more than here.
+            let more = feature.radius.exp();
+            for example in examples {
+                let example = *example as usize;
+                let likelihood = likelihoods[example];
+                slope += example_weight * (likelihood - f64::from(u8::from(labels[example])));
+                bend += example_weight * (likelihood * (1.0 - likelihood) * more).min(BEND_MAX);
             }
-            let step = clue.weight - thrifty(bend * clue.weight - slope, thrift) / bend;
-            clue.step = step.clamp(-clue.reach, clue.reach);
-            clue.reach = (2.0 * clue.step.abs()).max(clue.reach / 2.0);
-            if clue.step == 0.0 {
+            let step = slope / bend;
+            feature.step = step.clamp(-feature.radius, feature.radius);
+            feature.radius = (2.0 * feature.step.abs()).max(feature.radius / 2.0);
+            if feature.step == 0.0 {
                 continue;
             }
-            clue.weight -= clue.step;
-            for lesson in lessons {
-                let lesson = *lesson as usize;
-                sums[lesson] -= clue.step;
-                likelihoods[lesson] = 1.0 / (1.0 + f64::exp(-sums[lesson]));
+            feature.weight -= feature.step;
+            for example in examples {
+                let example = *example as usize;
+                sums[example] -= feature.step;
+                likelihoods[example] = 1.0 / (1.0 + f64::exp(-sums[example]));
             }
         }
     }
-    clues.into_iter().map(|clue| clue.weight).collect()
-}
-
-/// A value brought so much nearer to zero, and no farther.
-fn thrifty(value: f64, thrift: f64) -> f64 {
-    value.signum() * (value.abs() - thrift).max(0.0)
+    features.into_iter().map(|feature| feature.weight).collect()
 }

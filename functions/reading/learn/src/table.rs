@@ -1,72 +1,93 @@
-//! A table of lessons, and the weights that it teaches.
+//! Examples of one classifier, and the weights that are learned from them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use crate::regression::{Settings, weights};
+use rustc_hash::FxHashMap;
 
-/// Lessons that a clue must stand in.
-const LESSONS_MIN: usize = 4;
-/// The smallest weight that is kept, hundredths.
+use crate::regression::weights;
+
+/// The least examples that a feature must have.
+const EXAMPLES_MIN: usize = 4;
+/// The smallest weight that is written, hundredths.
 const WEIGHT_MIN: f64 = 2.0;
-/// Cost of the absolute value of a weight.
-const THRIFT: f64 = 0.0;
+/// Features with only smaller weights, hundredths, are pruned. The weights of the others are then learned again.
+const PRUNED_BELOW: f64 = 10.0;
 
-/// What is to be told apart, with its clues.
+/// Examples with their features and labels.
 pub(crate) struct Table<const COLUMNS: usize> {
-    /// The number of each clue.
-    clues: BTreeMap<String, u32>,
-    lessons: Vec<Lesson<COLUMNS>>,
-    trust: [f64; COLUMNS],
+    /// The number of each feature.
+    features: FxHashMap<String, u32>,
+    examples: Vec<Example<COLUMNS>>,
+    /// The weight of an example against the penalty, by column.
+    example_weights: [f64; COLUMNS],
 }
 
-struct Lesson<const COLUMNS: usize> {
+struct Example<const COLUMNS: usize> {
     meeting: usize,
-    clues: Vec<u32>,
-    tells: [bool; COLUMNS],
+    features: Vec<u32>,
+    labels: [bool; COLUMNS],
 }
 
 impl<const COLUMNS: usize> Table<COLUMNS> {
-    pub(crate) fn new(trust: [f64; COLUMNS]) -> Table<COLUMNS> {
-        Table { clues: BTreeMap::new(), lessons: Vec::new(), trust }
+    pub(crate) fn new(example_weights: [f64; COLUMNS]) -> Table<COLUMNS> {
+        Table { features: FxHashMap::default(), examples: Vec::new(), example_weights }
     }
 
-    pub(crate) fn number(&mut self, clue: &str) -> u32 {
-        if let Some(known) = self.clues.get(clue) {
+    pub(crate) fn number(&mut self, feature: &str) -> u32 {
+        if let Some(known) = self.features.get(feature) {
             return *known;
         }
-        let next = u32::try_from(self.clues.len()).expect("a corpus has fewer clues");
-        self.clues.insert(clue.to_owned(), next);
+        let next = u32::try_from(self.features.len()).expect("a corpus has fewer features");
+        self.features.insert(feature.to_owned(), next);
         next
     }
 
-    pub(crate) fn add(&mut self, meeting: usize, clues: BTreeSet<u32>, tells: [bool; COLUMNS]) {
-        self.lessons.push(Lesson { meeting, clues: clues.into_iter().collect(), tells });
+    pub(crate) fn add(&mut self, meeting: usize, features: BTreeSet<u32>, labels: [bool; COLUMNS]) {
+        self.examples.push(Example { meeting, features: features.into_iter().collect(), labels });
     }
 
-    /// The weights as the lines of their file, by clue.
+    /// The weights as the lines of their file, by feature.
     pub(crate) fn learned(&self, what: &str, is_taught: impl Fn(usize) -> bool) -> String {
-        let lessons: Vec<&Lesson<COLUMNS>> = self.lessons.iter().filter(|lesson| is_taught(lesson.meeting)).collect();
-        let mut having: Vec<Vec<u32>> = vec![Vec::new(); self.clues.len()];
-        for (index, lesson) in (0..).zip(&lessons) {
-            lesson.clues.iter().for_each(|clue| having[*clue as usize].push(index));
+        let examples: Vec<&Example<COLUMNS>> =
+            self.examples.iter().filter(|example| is_taught(example.meeting)).collect();
+        let mut examples_of: Vec<Vec<u32>> = vec![Vec::new(); self.features.len()];
+        for (index, example) in (0..).zip(&examples) {
+            example.features.iter().for_each(|feature| examples_of[*feature as usize].push(index));
         }
-        having.iter_mut().filter(|of| of.len() < LESSONS_MIN).for_each(Vec::clear);
-        let columns: Vec<Vec<f64>> = (0..COLUMNS)
-            .map(|column| {
-                let tells: Vec<bool> = lessons.iter().map(|one| one.tells[column]).collect();
-                weights(&having, &tells, Settings { trust: self.trust[column], thrift: THRIFT })
-            })
-            .collect();
-        let mut lines = format!("# How much a clue speaks for {what}, in hundredths.\n# Learned; see `weights.rs`.\n");
-        for (clue, number) in &self.clues {
-            let own = columns.iter().map(|column| (column[*number as usize] * 100.0).round());
+        examples_of.iter_mut().filter(|of| of.len() < EXAMPLES_MIN).for_each(Vec::clear);
+        let all = self.columns(&examples, &examples_of);
+        for (feature, of) in examples_of.iter_mut().enumerate() {
+            if all.iter().all(|column| hundredths(column[feature]).abs() < PRUNED_BELOW) {
+                of.clear();
+            }
+        }
+        let columns = self.columns(&examples, &examples_of);
+        let mut features: Vec<(&String, &u32)> = self.features.iter().collect();
+        features.sort_unstable();
+        let mut lines =
+            format!("# How much a feature speaks for {what}, in hundredths.\n# Learned; see `weights.rs`.\n");
+        for (feature, number) in features {
+            let own = columns.iter().map(|column| hundredths(column[*number as usize]));
             let own: Vec<f64> = own.map(|weight| if weight.abs() < WEIGHT_MIN { 0.0 } else { weight }).collect();
             if own.iter().any(|weight| *weight != 0.0) {
                 own.iter().for_each(|weight| _ = write!(lines, "{}\t", *weight as i32));
-                let _ = writeln!(lines, "{clue}");
+                let _ = writeln!(lines, "{feature}");
             }
         }
         lines
     }
+
+    /// The weights of all features, by column; `examples_of` has the examples of each feature.
+    fn columns(&self, examples: &[&Example<COLUMNS>], examples_of: &[Vec<u32>]) -> Vec<Vec<f64>> {
+        let column = |(column, example_weight): (usize, &f64)| {
+            let labels: Vec<bool> = examples.iter().map(|one| one.labels[column]).collect();
+            weights(examples_of, &labels, *example_weight)
+        };
+        self.example_weights.iter().enumerate().map(column).collect()
+    }
+}
+
+fn hundredths(weight: f64) -> f64 {
+    (weight * 100.0).round()
 }

@@ -15,8 +15,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use learn::corpus::{KINDS, LANGUAGES, Meeting, Taught, UNSEEN, meetings, root, taught};
-use learn::lessons::Lessons;
 use learn::scoring::{Score, score};
+use learn::training_set::TrainingSet;
 use reading::model::weights::Learned;
 
 /// Set to accept the totals as they are now.
@@ -48,7 +48,7 @@ fn meetings_are_read_as_the_golden_totals_say() {
         std::fs::write(GOLDEN, &totals).unwrap();
     }
     let golden = std::fs::read_to_string(GOLDEN).unwrap_or_default();
-    assert_eq!(totals, golden, "meetings are read otherwise; if that is meant, `.ci/renew` writes the totals anew");
+    assert_eq!(totals, golden, "the totals have changed; if that is intended, `.ci/renew` updates the golden file");
 }
 
 /// The scores of some meetings of a folder, a line a language, and in all.
@@ -84,10 +84,10 @@ fn show(language: &str, meeting: &Meeting, misses: &[String]) {
 #[ignore = "learns once for each part of the meetings"]
 fn cross_validated() {
     let taught = taught();
-    let lessons = Lessons::of(&taught);
+    let training_set = TrainingSet::of(&taught);
     let scored = |part: usize| {
-        let files = lessons.learned(|number| number % PARTS != part);
-        let weights = Learned::read(files.each_ref().map(String::as_str));
+        let files = training_set.learned(|number| number % PARTS != part);
+        let weights = Learned::read(files.each_ref().map(String::as_str)).unwrap();
         let left_out = taught.iter().enumerate().filter(|(number, _)| number % PARTS == part);
         left_out.map(|(_, one)| (one, score(&one.meeting, one.language, &weights))).collect()
     };

@@ -4,7 +4,7 @@ use rustc_hash::FxHashSet;
 
 use super::draft::{Here, UNKNOWN_VERB, draft, is_same, set_due};
 use super::item::Owner;
-use super::listener::Listener;
+use super::tracker::Tracker;
 use super::wording::words_of;
 use crate::commitments::clauses::is_question;
 use crate::commitments::heads::{AnnouncedBy, Announcement};
@@ -18,7 +18,7 @@ use crate::text::sentences::Sentence;
 /// How many words behind a task a time may stand that nothing else claims.
 pub(super) const BEHIND_WORDS: usize = 8;
 
-impl Listener<'_> {
+impl Tracker<'_> {
     pub(super) fn announced(&mut self, here: Here<'_>, announcement: &Announcement, times: &[Time]) {
         let Announcement { by, task, is_offer, is_asked, .. } = announcement;
         if *by == AnnouncedBy::Label {

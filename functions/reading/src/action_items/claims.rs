@@ -5,13 +5,13 @@ use rustc_hash::FxHashSet;
 use super::context::CONTEXT_WORDS;
 use super::draft::{Draft, Here, draft, set_due};
 use super::item::Owner;
-use super::listener::{Listener, REPLY_TURNS};
+use super::tracker::{REPLY_TURNS, Tracker};
 use super::wording::words_of;
 use crate::commitments::heads::{AnnouncedBy, Announcement};
 use crate::languages::classes::Class;
 use crate::languages::dates::Due as Time;
 
-impl Listener<'_> {
+impl Tracker<'_> {
     /// A task that names nothing: what was spoken of before is meant.
     pub(super) fn claimed(
         &mut self,

@@ -4,7 +4,7 @@ use chrono::NaiveDate;
 use rustc_hash::FxHashSet;
 
 use super::draft::{Here, due_of};
-use super::listener::Listener;
+use super::tracker::Tracker;
 use crate::commitments::clauses::{Grammar, is_question};
 use crate::commitments::heads::Announcement;
 use crate::languages::classes::Class;
@@ -45,7 +45,7 @@ pub(super) fn ending(text: &str) -> String {
     format!("…{words}")
 }
 
-impl Listener<'_> {
+impl Tracker<'_> {
     /// What was said before a task that names nothing: in the same sentence, or in one of those before it.
     pub(super) fn context(&self, here: Here<'_>, announcement: &Announcement) -> Option<Context> {
         let own = announcement.start.saturating_sub(CONTEXT_WORDS)..announcement.start;

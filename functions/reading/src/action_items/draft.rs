@@ -8,7 +8,7 @@ use rustc_hash::FxHashSet;
 use super::item::{ActionItem, Owner};
 use crate::languages::dates::Due as Time;
 use crate::languages::phrases::Phrases;
-use crate::model::tellings::Fate;
+use crate::model::acts::Fate;
 use crate::text::sentences::{Sentence, normalized};
 
 /// What tells the term of a verb from the number of one.

@@ -3,14 +3,14 @@
 //! Owns what goes from one sentence to the next: a request that the next speaker accepts is theirs, with the date they
 //! name; what somebody cannot do after all, another one takes; of several words on one task the last counts. What one
 //! sentence announces is `commitments`'. In reading order: what is found (`item`), the drafts of it (`draft`) and what is
-//! remembered of them (`listener`); what words say (`words`), whose something is (`owners`), what it is about (`context`) and
+//! remembered of them (`tracker`); what words say (`words`), whose something is (`owners`), what it is about (`context`) and
 //! when (`times`); what is said again (`repetition`), answered (`replies`), taken on (`claims`) and announced (`announced`);
 //! how words become a line of a to-do list (`phrasing`) and which words these are (`wording`); where something is settled,
-//! so that it is an item (`settled`); and a meeting from its first sentence to its last (`hearing`).
+//! so that it is an item (`settled`); and all steps over a meeting (`tracking`).
 
 pub mod item;
 mod draft;
-mod listener;
+mod tracker;
 mod words;
 mod owners;
 mod context;
@@ -22,4 +22,4 @@ mod announced;
 mod phrasing;
 mod wording;
 mod settled;
-pub mod hearing;
+pub mod tracking;

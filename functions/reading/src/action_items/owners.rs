@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::draft::Here;
 use super::item::Owner;
-use super::listener::Listener;
+use super::tracker::Tracker;
 use crate::commitments::heads::AnnouncedBy;
 use crate::languages::classes::Class;
 use crate::languages::token::Break;
@@ -17,7 +17,7 @@ pub(super) fn owner_of(person: &Person) -> Owner {
     Owner { id: Some(person.id.clone()), name: person.name.clone() }
 }
 
-impl Listener<'_> {
+impl Tracker<'_> {
     /// Whose a task is; None where it is nobody's that can be told, and no item either.
     pub(super) fn whose(&self, here: Here<'_>, by: &AnnouncedBy) -> Option<(Option<Owner>, Option<usize>)> {
         Some(match by {

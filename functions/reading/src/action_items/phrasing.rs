@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use super::draft::Here;
 use super::item::Owner;
-use super::listener::Listener;
+use super::tracker::Tracker;
 use crate::languages::classes::{Class, Classes};
 use crate::languages::frames::filled;
 use crate::languages::meanings::{Meaning, Pronoun};
@@ -26,7 +26,7 @@ enum Piece {
 
 /// A task that is being said.
 pub(super) struct Phrasing<'l> {
-    listener: &'l Listener<'l>,
+    tracker: &'l Tracker<'l>,
     here: Here<'l>,
     nouns: Vec<Range<usize>>,
     words: Range<usize>,
@@ -53,15 +53,10 @@ const FINITE: [Class; 9] = [
 
 impl<'l> Phrasing<'l> {
     /// The words without fillers, times, names that are called, and what is said behind them.
-    pub(super) fn of(
-        listener: &'l Listener<'l>,
-        here: Here<'l>,
-        words: Range<usize>,
-        due: Option<&str>,
-    ) -> Phrasing<'l> {
+    pub(super) fn of(tracker: &'l Tracker<'l>, here: Here<'l>, words: Range<usize>, due: Option<&str>) -> Phrasing<'l> {
         let is_near = |place: &Range<usize>| place.start < words.start + WORDS_MAX && place.end > words.start;
         let nouns = noun_phrases(here.sentence).into_iter().filter(is_near).collect();
-        let mut phrasing = Phrasing { listener, here, nouns, words, pieces: Vec::new() };
+        let mut phrasing = Phrasing { tracker, here, nouns, words, pieces: Vec::new() };
         phrasing.words.end = phrasing.words.end.min(phrasing.words.start + WORDS_MAX);
         phrasing.words.start = phrasing.start(phrasing.words.clone());
         phrasing.words.end = phrasing.end(phrasing.words.clone());
@@ -85,8 +80,8 @@ impl<'l> Phrasing<'l> {
     }
 
     /// The words that say the task itself.
-    pub(super) fn extent(listener: &'l Listener<'l>, here: Here<'l>, words: Range<usize>) -> Range<usize> {
-        Phrasing::of(listener, here, words, None).words
+    pub(super) fn extent(tracker: &'l Tracker<'l>, here: Here<'l>, words: Range<usize>) -> Range<usize> {
+        Phrasing::of(tracker, here, words, None).words
     }
 
     /// The task within a number of words.
@@ -115,7 +110,7 @@ impl<'l> Phrasing<'l> {
     /// True if nothing is left that says something.
     pub(super) fn is_empty(&self) -> bool {
         self.pieces.iter().all(|piece| {
-            matches!(piece, Piece::Said(at) if !self.is_noun(*at) && self.listener.is_empty(self.here, *at..at + 1))
+            matches!(piece, Piece::Said(at) if !self.is_noun(*at) && self.tracker.is_empty(self.here, *at..at + 1))
         })
     }
 
@@ -156,7 +151,7 @@ impl<'l> Phrasing<'l> {
         let leads = |at: usize| {
             let token = &tokens[at];
             let is_loose = [Class::Interjection, Class::Between, Class::Joint].iter().any(|class| token.has(*class));
-            is_loose || self.listener.names.participant_at(tokens, at, text).is_some()
+            is_loose || self.tracker.names.participant_at(tokens, at, text).is_some()
         };
         let mut start = words.start;
         while let Some(next) = (start + 1..words.end).find(|at| tokens[*at].is_after_break()) {
@@ -272,7 +267,7 @@ impl<'l> Phrasing<'l> {
                 let said = &text[tokens[at].place.clone()];
                 tokens[at].has_capital && owner.name.split_whitespace().any(|part| part == said)
             });
-            let named = self.listener.names.participant_at(tokens, at, text);
+            let named = self.tracker.names.participant_at(tokens, at, text);
             let is_called = named.is_some_and(|(_, end)| {
                 tokens[at].is_after_break() && (end == tokens.len() || tokens[end].is_after_break())
             });
@@ -289,7 +284,7 @@ impl<'l> Phrasing<'l> {
     /// Puts names in the places of "you" and "me"; where pronouns stand before their verb, behind the task.
     fn name_people(&mut self, owner: Option<&Owner>) {
         let first = |name: &str| name.split_whitespace().next().unwrap_or(name).to_owned();
-        let turns = &self.listener.text.turns;
+        let turns = &self.tracker.text.turns;
         let speaker = turns.get(self.here.turn);
         let is_own =
             speaker.is_some_and(|turn| owner.is_some_and(|owner| owner.id.as_deref() == Some(&turn.speaker_id)));
@@ -429,7 +424,7 @@ impl<'l> Phrasing<'l> {
         let first = self.said(0).filter(|at| {
             let token = &tokens[*at];
             let is_pronoun = token.has(Class::ThirdPronoun)
-                || (token.has(Class::Object) && self.listener.stands_for_it(self.here, *at));
+                || (token.has(Class::Object) && self.tracker.stands_for_it(self.here, *at));
             is_pronoun
                 && self.is_finite(1)
                 && self.said(1) == Some(at + 1)
@@ -601,7 +596,7 @@ impl<'l> Phrasing<'l> {
                 Piece::Said(at) => {
                     let word = &said[tokens[*at].place.clone()];
                     let is_plain = tokens[*at].classes != Classes::default() || !self.here.phrases.capital_nouns;
-                    let is_small = *at == 0 && is_plain && !self.listener.is_name(self.here, 0);
+                    let is_small = *at == 0 && is_plain && !self.tracker.is_name(self.here, 0);
                     text.push_str(&if is_small { uncapitalized(word) } else { word.to_owned() });
                 }
                 Piece::Put(words) => text.push_str(words),

@@ -1,9 +1,9 @@
 //! A task that was said before, or that answers a request: it is told once.
 
 use super::draft::{Draft, Here, is_same, overlap};
-use super::listener::{Listener, REPLY_TURNS};
+use super::tracker::{REPLY_TURNS, Tracker};
 
-impl Listener<'_> {
+impl Tracker<'_> {
     /// Adds a draft unless it is there already. Of the same task with and without an owner, the one with them stays.
     /// `points_back` says whether a pronoun of the new one can stand for what was asked for.
     pub(super) fn add(&mut self, here: Here<'_>, new: Draft, points_back: bool) {

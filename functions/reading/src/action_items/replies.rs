@@ -1,7 +1,7 @@
 //! Yes, no, thanks, "I can't after all", "never mind": what an answer makes of what was said before.
 
 use super::draft::{Draft, Here, draft, set_due};
-use super::listener::{Listener, REPLY_TURNS};
+use super::tracker::{REPLY_TURNS, Tracker};
 use crate::languages::classes::Class;
 use crate::languages::dates::Due as Time;
 use crate::languages::meanings::Meaning;
@@ -9,7 +9,7 @@ use crate::languages::meanings::Meaning;
 /// How many turns back something that is not done after all may have been said.
 pub(super) const TAKEN_BACK_TURNS: usize = 12;
 
-impl Listener<'_> {
+impl Tracker<'_> {
     /// Yes, no or thanks to what was said before.
     pub(super) fn replied(&mut self, here: Here<'_>, times: &[Time]) {
         let tokens = &here.sentence.tokens;

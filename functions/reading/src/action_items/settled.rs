@@ -1,26 +1,27 @@
-//! Where it is settled that somebody does something: what is said there becomes an item.
+//! Makes action items of the sentences that settle a task.
 //!
-//! Which sentences these are, their `likelihood` says. What the drafts say of the same sentence tells whose the task is, if
-//! it is not the speaker's, and by when. What the notes hold is told as it is written.
+//! The `likelihood` of a sentence decides that it settles a task. The rules' draft of the same sentence gives the owner, if
+//! the owner is not the speaker, and the due date. In a short talk, drafts become items without the classifier, because
+//! there is too little context for it. Tasks of the notes become items as they are written.
 
 use chrono::NaiveDate;
 use rustc_hash::FxHashSet;
 
 use super::draft::Draft;
 use super::item::{ActionItem, LINE_WORDS_MAX, Owner, TASK_WORDS_MAX};
-use super::listener::Listener;
 use super::owners::owner_of;
 use super::phrasing::uncapitalized;
+use super::tracker::Tracker;
 use crate::languages::classes::Class;
+use crate::model::acts::Act;
 use crate::model::likelihood::Likelihood;
 use crate::model::referents::{Place, Referents};
-use crate::model::tellings::Telling;
 use crate::model::weights::Weights;
 use crate::people::Named;
 use crate::text::sentences::{Sentence, Source, normalized};
 
-/// How likely a sentence has to be to settle something.
-const LIKELY: [(Telling, f64); 3] = [(Telling::Own, 0.38), (Telling::Nobodys, 0.25), (Telling::Others, 0.25)];
+/// The least likelihood of each act.
+const LIKELY: [(Act, f64); 3] = [(Act::Own, 0.38), (Act::Unassigned, 0.25), (Act::Others, 0.25)];
 /// How many sentences apart two things are that the same person says of the same kind.
 const APART_SENTENCES: usize = 3;
 /// How many sentences from what is settled a draft of it may stand.
@@ -29,37 +30,33 @@ const DRAFT_SENTENCES: usize = 1;
 const NAMED_SENTENCES: usize = 4;
 /// The items of which it is told what they are about: more than any talk has.
 const ABOUT_ITEMS_MAX: usize = 500;
-/// How likely a sentence has to be to settle another thing just beside one, where the rules find that, too; and in a talk
-/// of so few sentences that there is little around them to judge by.
-const ANOTHER: f64 = 0.9;
-const ANOTHER_OF_FEW: f64 = 0.01;
+/// Up to so many sentences, the drafts of the rules count as well: there is too little context for the classifier.
 const FEW_SENTENCES: usize = 12;
-/// How likely a sentence has to sound like a task and be none, to be none unless the rules find one there.
+/// The least likelihood of [`Act::NoTask`] at which a sentence settles nothing.
 const NOTHING: f64 = 0.35;
-/// How likely it has to be that, to be left out of what an item is about.
+/// The same for an earlier sentence, at which no item refers to it.
 const NOTHING_BEFORE: f64 = 0.7;
 
 /// A sentence that settles something.
 #[derive(Clone, Copy)]
 pub(super) struct Settled {
     pub(super) index: usize,
-    pub(super) telling: Telling,
+    pub(super) act: Act,
     /// How much likelier it is than it has to be.
     margin: f64,
 }
 
-/// What is told already: of which sentence, whose, and in which words.
-type Told = FxHashSet<(usize, Option<Owner>, String)>;
+/// Items that exist already: the index of their sentence, their owner and their task.
+type Known = FxHashSet<(usize, Option<Owner>, String)>;
 
-impl Listener<'_> {
+impl Tracker<'_> {
     /// The items in order: what is settled in the transcript, and what the notes hold.
     pub(super) fn settled(&self, likelihoods: &[Option<Likelihood>], weights: &Weights<1>) -> Vec<ActionItem> {
         let likely = self.likely(likelihoods);
-        let firm: Vec<Option<Telling>> = self.drafts.iter().map(|draft| self.telling_of(draft, likelihoods)).collect();
         let about = About { referents: Referents::of(self.text), weights, likelihoods };
         let about = |items: usize| (items < ABOUT_ITEMS_MAX).then_some(&about);
         let mut items = Vec::new();
-        let mut told = Told::default();
+        let mut known = Known::default();
         let drafts = self.drafts_by_sentence();
         let mut is_told = vec![false; self.drafts.len()];
         for settled in likely {
@@ -67,14 +64,15 @@ impl Listener<'_> {
             draft.into_iter().for_each(|at| is_told[at] = true);
             let draft = draft.map(|at| &self.drafts[at]);
             if !draft.is_some_and(|draft| self.is_noted(draft)) {
-                let item = self.item(settled, draft, about(items.len()), &mut told);
+                let item = self.item(settled, draft, about(items.len()), &mut known);
                 items.extend(item.map(|item| (settled.index, item)));
             }
         }
-        for ((draft, telling), is_told) in self.drafts.iter().zip(firm).zip(is_told) {
-            if let Some(telling) = telling.filter(|_| !is_told) {
-                let settled = Settled { index: draft.settled, telling, margin: 0.0 };
-                let item = self.item(settled, Some(draft), about(items.len()), &mut told);
+        if likelihoods.len() <= FEW_SENTENCES {
+            let missed = self.drafts.iter().zip(is_told).filter(|(_, is_told)| !is_told).map(|(draft, _)| draft);
+            for draft in missed.filter(|draft| draft.is_told() && !self.is_noted(draft)) {
+                let settled = Settled { index: draft.settled, act: self.whose_is(draft, draft.settled), margin: 0.0 };
+                let item = self.item(settled, Some(draft), about(items.len()), &mut known);
                 items.extend(item.map(|item| (settled.index, item)));
             }
         }
@@ -84,26 +82,16 @@ impl Listener<'_> {
         once(items.into_iter().map(|(_, item)| item).collect())
     }
 
-    /// What a draft of the transcript tells, unless it is unlikely that its sentence tells anything.
-    fn telling_of(&self, draft: &Draft, likelihoods: &[Option<Likelihood>]) -> Option<Telling> {
-        let likelihood = likelihoods[draft.settled].filter(|_| draft.is_told())?;
-        let first = likelihoods[draft.sentence]?;
-        let telling = self.whose_is(draft, draft.settled);
-        let likeliest =
-            LIKELY.iter().map(|(telling, _)| likelihood.of(*telling).max(first.of(*telling))).fold(0.0, f64::max);
-        (likeliest >= if likelihoods.len() <= FEW_SENTENCES { ANOTHER_OF_FEW } else { ANOTHER }).then_some(telling)
-    }
-
     /// The sentences that are likely enough, of neighbours that say the same the likeliest, in order.
     fn likely(&self, likelihoods: &[Option<Likelihood>]) -> Vec<Settled> {
         let mut found = Vec::new();
         for (index, likelihood) in likelihoods.iter().enumerate() {
-            let Some(likelihood) = likelihood.filter(|likelihood| likelihood.of(Telling::Nothing) < NOTHING) else {
+            let Some(likelihood) = likelihood.filter(|likelihood| likelihood.of(Act::NoTask) < NOTHING) else {
                 continue;
             };
-            let margins = LIKELY.iter().map(|(telling, least)| (*telling, likelihood.of(*telling) - least));
+            let margins = LIKELY.iter().map(|(act, least)| (*act, likelihood.of(*act) - least));
             let likely = margins.filter(|(_, margin)| *margin >= 0.0).max_by(|one, other| one.1.total_cmp(&other.1));
-            found.extend(likely.map(|(telling, margin)| Settled { index, telling, margin }));
+            found.extend(likely.map(|(act, margin)| Settled { index, act, margin }));
         }
         // Of equals the first.
         found.sort_by(|one: &Settled, other| other.margin.total_cmp(&one.margin));
@@ -112,8 +100,7 @@ impl Listener<'_> {
             let from = settled.index.saturating_sub(APART_SENTENCES);
             let until = kept.len().min(settled.index + APART_SENTENCES + 1);
             let speaker = |index: usize| self.speaker_of(&self.text.sentences[index]);
-            let is_same =
-                |one: &Settled| one.telling == settled.telling && speaker(one.index) == speaker(settled.index);
+            let is_same = |one: &Settled| one.act == settled.act && speaker(one.index) == speaker(settled.index);
             if !kept[from..until].iter().flatten().any(is_same) {
                 kept[settled.index] = Some(settled);
             }
@@ -132,10 +119,10 @@ impl Listener<'_> {
         let is_meant = |draft: &Draft| {
             let owner = draft.item.owner.as_ref();
             let is_own = owner.is_some_and(|owner| owner.id.as_deref() == speaker);
-            match settled.telling {
-                Telling::Own => is_own,
-                Telling::Others => owner.is_some() && !is_own,
-                Telling::Nobodys | Telling::Decision | Telling::Nothing => owner.is_none(),
+            match settled.act {
+                Act::Own => is_own,
+                Act::Others => owner.is_some() && !is_own,
+                Act::Unassigned | Act::Decision | Act::NoTask => owner.is_none(),
             }
         };
         let from = settled.index.saturating_sub(DRAFT_SENTENCES);
@@ -165,16 +152,16 @@ impl Listener<'_> {
         settled: Settled,
         draft: Option<&Draft>,
         about: Option<&About<'_>>,
-        known: &mut Told,
+        known: &mut Known,
     ) -> Option<ActionItem> {
         let sentence = &self.text.sentences[settled.index];
-        let owner = match settled.telling {
-            Telling::Own => self.owner_who_speaks(sentence),
-            Telling::Others => {
+        let owner = match settled.act {
+            Act::Own => self.owner_who_speaks(sentence),
+            Act::Others => {
                 let known = draft.and_then(|draft| draft.item.owner.clone());
                 Some(known.or_else(|| self.somebody_else(settled.index))?)
             }
-            Telling::Nobodys | Telling::Decision | Telling::Nothing => None,
+            Act::Unassigned | Act::Decision | Act::NoTask => None,
         };
         let due = draft.and_then(|draft| Some((draft.item.due.clone()?, draft.item.due_day)));
         let due = due.or_else(|| self.time_of(sentence));
@@ -281,7 +268,7 @@ impl About<'_> {
     pub(super) fn likely(&self, index: usize) -> Vec<(Place, f64)> {
         let mut likely = self.referents.likely(index, self.weights);
         let is_nothing = |before: usize| {
-            self.likelihoods[before].is_some_and(|likelihood| likelihood.of(Telling::Nothing) >= NOTHING_BEFORE)
+            self.likelihoods[before].is_some_and(|likelihood| likelihood.of(Act::NoTask) >= NOTHING_BEFORE)
         };
         likely.retain(|(place, _)| !is_nothing(place.sentence));
         likely

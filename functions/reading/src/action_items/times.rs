@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::draft::{Draft, Here};
-use super::listener::Listener;
+use super::tracker::Tracker;
 use crate::commitments::heads::{AnnouncedBy, Announcement};
 use crate::languages::classes::Class;
 use crate::languages::dates::Due as Time;
@@ -15,7 +15,7 @@ pub(super) const DATED_WORDS_MAX: usize = 10;
 /// The most words of a question for a date, and of its answer.
 pub(super) const ANSWER_WORDS_MAX: usize = 8;
 
-impl Listener<'_> {
+impl Tracker<'_> {
     /// The time of the next task of the same person, if it is joined to this one: "I change the sign and post it tomorrow".
     pub(super) fn shared(&self, here: Here<'_>, announcements: &[Announcement], times: &[Time]) -> Vec<Time> {
         let [this, next, ..] = announcements else { return Vec::new() };

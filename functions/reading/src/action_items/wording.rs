@@ -6,17 +6,17 @@ use std::ops::Range;
 
 use super::draft::{Draft, Here};
 use super::item::Owner;
-use super::listener::Listener;
 use super::phrasing::{Phrasing, is_adverb, uncapitalized};
 use super::settled::{About, Settled};
+use super::tracker::Tracker;
 use crate::commitments::clauses::Grammar;
 use crate::commitments::heads::{AnnouncedBy, Announcement};
 use crate::languages::classes::{Class, Classes};
 use crate::languages::frames::filled;
 use crate::languages::meanings::{Meaning, Pronoun};
 use crate::languages::token::{Break, Token};
+use crate::model::acts::Act;
 use crate::model::referents::Place;
-use crate::model::tellings::Telling;
 use crate::text::noun_phrases::noun_phrases;
 use crate::text::sentences::Source;
 
@@ -47,7 +47,7 @@ pub(super) struct Clause {
     pub(super) is_claim: bool,
 }
 
-impl Listener<'_> {
+impl Tracker<'_> {
     /// The words of what a sentence settles, within a number of words.
     pub(super) fn worded(
         &self,
@@ -104,7 +104,7 @@ impl Listener<'_> {
 
     /// "You'll have the list on Monday", "den Termin hast du bis Mittwoch".
     fn delivered(&self, settled: Settled, owner: Option<&Owner>, likely: &[(Place, f64)]) -> Option<Worded> {
-        let here = self.here(settled.index).filter(|_| settled.telling == Telling::Own)?;
+        let here = self.here(settled.index).filter(|_| settled.act == Act::Own)?;
         let tokens = &here.sentence.tokens;
         let is_subject = |at: usize, who: Pronoun| {
             tokens[at].has(Class::Pronoun) && here.phrases.pronoun(&tokens[at].lower) == Some(who)
@@ -138,7 +138,7 @@ impl Listener<'_> {
             is_own && !token.has(Class::Empty)
         };
         let points = (0..tokens.len()).any(|at| self.stands_for_it(here, at));
-        let is_meant = settled.telling == Telling::Own && tokens.len() <= POINTING_WORDS_MAX;
+        let is_meant = settled.act == Act::Own && tokens.len() <= POINTING_WORDS_MAX;
         let words = Phrasing::extent(self, here, 0..tokens.len());
         (is_meant && points && tokens[words.clone()].iter().any(does)).then_some(Clause {
             sentence: here.index,
@@ -159,10 +159,10 @@ impl Listener<'_> {
         let (Some(here), Some(grammar)) = (self.here(settled.index), Grammar::of(sentence, self.names)) else {
             return Vec::new();
         };
-        let is_meant = |one: &Announcement| match settled.telling {
-            Telling::Own => matches!(one.by, AnnouncedBy::Speaker | AnnouncedBy::Claim | AnnouncedBy::Everybody),
-            Telling::Others => !matches!(one.by, AnnouncedBy::Speaker | AnnouncedBy::Claim),
-            Telling::Nobodys | Telling::Decision | Telling::Nothing => !matches!(one.by, AnnouncedBy::Claim),
+        let is_meant = |one: &Announcement| match settled.act {
+            Act::Own => matches!(one.by, AnnouncedBy::Speaker | AnnouncedBy::Claim | AnnouncedBy::Everybody),
+            Act::Others => !matches!(one.by, AnnouncedBy::Speaker | AnnouncedBy::Claim),
+            Act::Unassigned | Act::Decision | Act::NoTask => !matches!(one.by, AnnouncedBy::Claim),
         };
         let all = self.joined(here, grammar.announcements()).into_iter().filter(is_meant);
         all.map(|one| self.clause(here, &one)).collect()

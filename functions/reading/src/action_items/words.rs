@@ -6,7 +6,7 @@ use rustc_hash::FxHashSet;
 
 use super::draft::{Here, UNKNOWN_VERB};
 use super::item::Owner;
-use super::listener::Listener;
+use super::tracker::Tracker;
 use crate::commitments::heads::Announcement;
 use crate::languages::classes::Class;
 use crate::languages::dates::Due as Time;
@@ -16,7 +16,7 @@ use crate::text::noun_phrases::word_at;
 use crate::text::sentences::WordClass;
 use crate::text::tokens::is_determined;
 
-impl Listener<'_> {
+impl Tracker<'_> {
     /// The terms of some tokens that tell a task from others.
     pub(super) fn terms(&self, here: Here<'_>, tokens: Range<usize>, times: &[Time]) -> FxHashSet<u32> {
         let all = &here.sentence.tokens;

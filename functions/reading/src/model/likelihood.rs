@@ -1,39 +1,36 @@
-//! How likely a sentence takes something on, tells a decision, or only sounds like a task, as the labelled meetings have
-//! taught it.
-//!
-//! It is judged by the `clues` of the sentence and by their `weights`, which stand in `likelihood.tsv`.
+//! The likelihood of each dialogue act of a sentence, from its `features` and their `weights` in `acts.tsv`.
 
-use super::clues::Clues;
-use super::tellings::{Hints, Telling};
+use super::acts::{Act, RuleMatches};
+use super::features::Features;
 use super::weights::Weights;
 use crate::material::Material;
 use crate::people::Names;
 use crate::text::sentences::Text;
 
-/// How likely a sentence tells each of [`Telling::ALL`], 0 … 1.
+/// The likelihood of each of [`Act::ALL`], 0 … 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Likelihood([f64; Telling::ALL.len()]);
+pub struct Likelihood([f64; Act::ALL.len()]);
 
 impl Likelihood {
     #[must_use]
-    pub fn of(&self, telling: Telling) -> f64 {
-        self.0[telling as usize]
+    pub fn of(&self, act: Act) -> f64 {
+        self.0[act as usize]
     }
 }
 
-/// How likely each sentence of a meeting tells something; None of what is not said, or in a language without phrases.
+/// The likelihoods of each sentence of a meeting; None for notes and languages without phrases.
 #[must_use]
 pub fn likelihoods(
     text: &Text,
     material: &Material,
     names: &Names,
-    hints: &[Hints],
-    weights: &Weights<{ Telling::ALL.len() }>,
+    matches: &[RuleMatches],
+    weights: &Weights<{ Act::ALL.len() }>,
 ) -> Vec<Option<Likelihood>> {
-    let clues = Clues::of(text, material, names, hints);
+    let features = Features::of(text, material, names, matches);
     let likelihood = |index: usize| {
         let mut is_said = false;
-        let likelihood = weights.likelihood(|tell| is_said = clues.tell(index, tell).is_some());
+        let likelihood = weights.likelihood(|emit| is_said = features.write(index, emit).is_some());
         is_said.then_some(Likelihood(likelihood))
     };
     (0..text.sentences.len()).map(likelihood).collect()
@@ -43,7 +40,8 @@ pub fn likelihoods(
 mod tests {
     use super::super::weights::Learned;
     use super::*;
-    use crate::action_items::hearing::Heard;
+    use crate::action_items::tracking::Tracked;
+    use crate::decisions::by_rules;
     use crate::material::Chunk;
 
     fn read(lines: &[(&str, &str)]) -> Vec<Option<Likelihood>> {
@@ -59,8 +57,8 @@ mod tests {
         let material = Material { chunks, notes: "We decided to keep it.".to_owned(), ..Material::default() };
         let text = Text::of(&material);
         let names = Names::of(&material.people);
-        let heard = Heard::of(&text, &material, &names);
-        likelihoods(&text, &material, &names, heard.hints(), &Learned::known().tellings)
+        let tracked = Tracked::of(&text, &material, &names, &by_rules(&text).sentences);
+        likelihoods(&text, &material, &names, tracked.matches(), &Learned::known().acts)
     }
 
     #[test]
@@ -73,7 +71,7 @@ mod tests {
         ]);
         let [Some(question), Some(opinion), Some(decision), Some(talk), None] = told[..] else { panic!("{told:?}") };
         for other in [question, opinion, talk] {
-            assert!(decision.of(Telling::Decision) > other.of(Telling::Decision), "{told:?}");
+            assert!(decision.of(Act::Decision) > other.of(Act::Decision), "{told:?}");
         }
     }
 
@@ -86,7 +84,7 @@ mod tests {
         ]);
         let [Some(request), Some(promise), Some(talk), None] = told[..] else { panic!("{told:?}") };
         for other in [request, talk] {
-            assert!(promise.of(Telling::Own) > other.of(Telling::Own), "{told:?}");
+            assert!(promise.of(Act::Own) > other.of(Act::Own), "{told:?}");
         }
     }
 }

@@ -1,10 +1,13 @@
-//! The learned part: the clues of a sentence, and the weights that tell how likely it settles something.
+//! The learned classifiers: features of sentences, and the weights that give the likelihood of each dialogue act.
 //!
-//! In reading order: what a sentence can tell (`tellings`), its `clues`, the `weights` of clues, how likely the sentence
-//! tells something (`likelihood`), and which noun phrase before it is meant (`referents`).
+//! In reading order: dialogue acts and the matches of the rules (`acts`), features as text (`feature_sink`), the features of
+//! a sentence (`features`), the `weights` of features and their `packing`, the likelihood of each act (`likelihood`), and the
+//! earlier noun phrases that a sentence refers to (`referents`).
 
-pub mod clues;
+pub mod acts;
+pub(crate) mod feature_sink;
+pub mod features;
+mod packing;
+pub mod weights;
 pub mod likelihood;
 pub mod referents;
-pub mod tellings;
-pub mod weights;

@@ -1,6 +1,6 @@
 //! What was said before that a sentence is about: "I'll call him in the morning" – who "him" is, an earlier sentence says.
 //!
-//! Which of the noun phrases before it is meant is judged by clues that are the same in all languages: how far before they
+//! Which of the noun phrases before it is meant is judged by features that are the same in all languages: how far before they
 //! stand, who says them, what else their sentences say, where in them they stand, and what of them comes back since.
 
 use std::collections::{BTreeSet, HashMap};
@@ -8,7 +8,8 @@ use std::ops::Range;
 
 use rustc_hash::FxHashSet;
 
-use super::weights::{Teller, Weights};
+use super::feature_sink::FeatureSink;
+use super::weights::Weights;
 use crate::commitments::clauses::is_question;
 use crate::languages::classes::{Class, Classes};
 use crate::languages::meanings::Meaning;
@@ -19,11 +20,11 @@ use crate::text::sentences::{Sentence, Source, Text, WordClass};
 pub const BEFORE: usize = 12;
 /// How many noun phrases of a sentence are looked at.
 const NOUNS_MAX: usize = 24;
-/// Up to how many sentences apart a clue tells the distance.
+/// The longest distance in sentences that features distinguish.
 const APART_MAX: usize = 6;
-/// Up to how many turns apart a clue tells them.
+/// The longest distance in turns that features distinguish.
 const TURNS_MAX: usize = 8;
-/// Up to what number clues count words.
+/// The highest count that features distinguish.
 const COUNTED_MAX: usize = 5;
 /// Steps in which the words of a sentence are counted.
 const LENGTHS: [usize; 5] = [3, 6, 10, 15, 22];
@@ -73,16 +74,16 @@ impl<'t> Referents<'t> {
     pub fn likely(&self, index: usize, weights: &Weights<1>) -> Vec<(Place, f64)> {
         let mut found = Vec::new();
         self.each(index, |place, since| {
-            let [likelihood] = weights.likelihood(|tell| self.tell(index, place, since, tell));
+            let [likelihood] = weights.likelihood(|emit| self.write(index, place, since, emit));
             found.push((place.clone(), likelihood));
         });
         found.sort_by(|one: &(Place, f64), other| other.1.total_cmp(&one.1));
         found
     }
 
-    /// Tells the clues of each of these noun phrases.
-    pub fn clues(&self, index: usize, mut tell: impl FnMut(&Place, &str)) {
-        self.each(index, |place, since| self.tell(index, place, since, &mut |clue| tell(place, clue)));
+    /// Writes the features of each of these noun phrases.
+    pub fn features(&self, index: usize, mut emit: impl FnMut(&Place, &str)) {
+        self.each(index, |place, since| self.write(index, place, since, &mut |feature| emit(place, feature)));
     }
 
     /// Each noun phrase of a sentence and of those before it, the nearest first, with the terms that were named since.
@@ -96,36 +97,40 @@ impl<'t> Referents<'t> {
         }
     }
 
-    /// Tells the clues of a sentence and a noun phrase; `since` are the terms that were named in between.
-    fn tell(&self, index: usize, place: &Place, since: &FxHashSet<u32>, tell: &mut dyn FnMut(&str)) {
-        self.tell_sentence(index, place.sentence, since, tell);
-        let mut clues = Teller::new(tell);
+    /// Writes the features of a sentence and a noun phrase; `since` are the terms that were named in between.
+    fn write(&self, index: usize, place: &Place, since: &FxHashSet<u32>, emit: &mut dyn FnMut(&str)) {
+        self.write_sentence(index, place.sentence, since, emit);
+        let mut features = FeatureSink::new(emit);
         let near = (index - place.sentence).min(APART_MAX);
         let sentence = &self.text.sentences[place.sentence];
         let tokens = &sentence.tokens;
         let (start, end) = (place.words.start, place.words.end);
         let own = self.terms(sentence, &place.words);
         let count = |number: usize| number.min(COUNTED_MAX);
-        clues.tell(format_args!("words {}", end - start));
-        clues.tell(format_args!("opened {} apart {near}", tokens[start].has(Class::Determiner)));
-        clues.tell(format_args!("from {} of {}", count(start), step(sentence)));
-        clues.tell(format_args!("until {}", count(tokens.len() - end)));
+        features.format(format_args!("words {}", end - start));
+        features.format(format_args!("opened {} apart {near}", tokens[start].has(Class::Determiner)));
+        features.format(format_args!("from {} of {}", count(start), step(sentence)));
+        features.format(format_args!("until {}", count(tokens.len() - end)));
         let most = own.iter().filter_map(|term| self.count.get(term)).max().copied().unwrap_or(0);
-        clues.tell(format_args!("often {}", count(most)));
-        clues.tell(format_args!("often {} apart {near}", count(most)));
+        features.format(format_args!("often {}", count(most)));
+        features.format(format_args!("often {} apart {near}", count(most)));
         let is_new = own.iter().any(|term| self.first.get(term) == Some(&place.sentence));
-        clues.tell(format_args!("phrase new {is_new} apart {near}"));
-        clues.tell(format_args!("phrase again {} apart {near}", own.iter().any(|term| since.contains(term))));
-        clues.tell(format_args!("phrase shared {}", own.iter().any(|term| self.named[index].contains(term))));
-        clues.tell(format_args!("phrase terms {}", count(own.len())));
-        clues.tell(format_args!("phrase name {}", own.iter().any(|term| self.text.names.contains(term))));
+        features.format(format_args!("phrase new {is_new} apart {near}"));
+        features.format(format_args!("phrase again {} apart {near}", own.iter().any(|term| since.contains(term))));
+        features.format(format_args!("phrase shared {}", own.iter().any(|term| self.named[index].contains(term))));
+        features.format(format_args!("phrase terms {}", count(own.len())));
+        features.format(format_args!("phrase name {}", own.iter().any(|term| self.text.names.contains(term))));
         if let Some(before) = start.checked_sub(1) {
-            Classes::of_all(&tokens[before..start]).iter().for_each(|class| clues.words(&["behind", class.into()]));
+            Classes::of_all(&tokens[before..start]).iter().for_each(|class| features.words(&["behind", class.into()]));
         }
         if let Some(next) = tokens.get(end) {
-            Classes::of_all(std::slice::from_ref(next)).iter().for_each(|class| clues.words(&["ahead", class.into()]));
+            Classes::of_all(std::slice::from_ref(next))
+                .iter()
+                .for_each(|class| features.words(&["ahead", class.into()]));
         }
-        Classes::of_all(&tokens[place.words.clone()]).iter().for_each(|class| clues.words(&["inside", class.into()]));
+        Classes::of_all(&tokens[place.words.clone()])
+            .iter()
+            .for_each(|class| features.words(&["inside", class.into()]));
     }
 
     /// The terms of a noun phrase that say something.
@@ -138,41 +143,41 @@ impl<'t> Referents<'t> {
         inside.filter(|word| word.class != WordClass::Stop).map(|word| word.term).collect()
     }
 
-    /// Tells the clues of a sentence and one before it; `since` are the terms that were named in between.
-    fn tell_sentence(&self, index: usize, before: usize, since: &FxHashSet<u32>, tell: &mut dyn FnMut(&str)) {
-        let mut clues = Teller::new(tell);
+    /// Writes the features of a sentence and one before it; `since` are the terms that were named in between.
+    fn write_sentence(&self, index: usize, before: usize, since: &FxHashSet<u32>, emit: &mut dyn FnMut(&str)) {
+        let mut features = FeatureSink::new(emit);
         let (one, other) = (&self.text.sentences[index], &self.text.sentences[before]);
         let apart = index - before;
         let near = apart.min(APART_MAX);
-        clues.words(&["always"]);
-        clues.tell(format_args!("apart {apart}"));
+        features.words(&["always"]);
+        features.format(format_args!("apart {apart}"));
         if let (Source::Turn(turn), Source::Turn(earlier)) = (one.source, other.source) {
             let is_own = self.text.turns[turn].speaker_id == self.text.turns[earlier].speaker_id;
             let opens = index == 0 || self.text.sentences[index - 1].source != one.source;
-            clues.tell(format_args!("turns {}", (turn - earlier).min(TURNS_MAX)));
-            clues.tell(format_args!("own {is_own} turn {} apart {near}", turn == earlier));
-            clues.tell(format_args!("opens {opens} apart {near}"));
+            features.format(format_args!("turns {}", (turn - earlier).min(TURNS_MAX)));
+            features.format(format_args!("own {is_own} turn {} apart {near}", turn == earlier));
+            features.format(format_args!("opens {opens} apart {near}"));
         }
         let terms = &self.named[before];
         let count = |number: usize| number.min(COUNTED_MAX);
-        clues.tell(format_args!("names {}", terms.len().min(2 * COUNTED_MAX)));
-        clues.tell(format_args!("names {} apart {near}", count(terms.len())));
-        clues.tell(format_args!("itself {} apart {near}", count(self.named[index].len())));
-        clues.tell(format_args!("length {} apart {near}", step(one)));
-        clues.tell(format_args!("length before {}", step(other)));
+        features.format(format_args!("names {}", terms.len().min(2 * COUNTED_MAX)));
+        features.format(format_args!("names {} apart {near}", count(terms.len())));
+        features.format(format_args!("itself {} apart {near}", count(self.named[index].len())));
+        features.format(format_args!("length {} apart {near}", step(one)));
+        features.format(format_args!("length before {}", step(other)));
         let is_new = |term: &&u32| self.first.get(term) == Some(&before);
-        clues.tell(format_args!("new {}", count(terms.iter().filter(is_new).count())));
-        clues.tell(format_args!("known {}", count(terms.iter().filter(|term| !is_new(term)).count())));
-        clues.tell(format_args!("again {}", count(terms.intersection(since).count())));
-        clues.tell(format_args!("shared {}", count(terms.intersection(&self.named[index]).count())));
+        features.format(format_args!("new {}", count(terms.iter().filter(is_new).count())));
+        features.format(format_args!("known {}", count(terms.iter().filter(|term| !is_new(term)).count())));
+        features.format(format_args!("again {}", count(terms.intersection(since).count())));
+        features.format(format_args!("shared {}", count(terms.intersection(&self.named[index]).count())));
         let points_back = one.tokens.iter().any(|token| token.has(Class::Object) || token.has(Class::ThirdPronoun));
-        clues.tell(format_args!("points back {points_back} apart {near}"));
+        features.format(format_args!("points back {points_back} apart {near}"));
         if is_question(&other.text) {
-            clues.words(&["question"]);
-            clues.tell(format_args!("question apart {near}"));
+            features.words(&["question"]);
+            features.format(format_args!("question apart {near}"));
         }
-        Classes::of_all(&other.tokens).iter().for_each(|class| clues.words(&["class", class.into()]));
-        self.meanings[before].iter().for_each(|meaning| clues.words(&["means", meaning.into()]));
+        Classes::of_all(&other.tokens).iter().for_each(|class| features.words(&["class", class.into()]));
+        self.meanings[before].iter().for_each(|meaning| features.words(&["means", meaning.into()]));
     }
 }
 

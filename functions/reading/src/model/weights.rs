@@ -1,147 +1,99 @@
-//! What clues speak for, as the labelled meetings have taught it.
+//! Weights of features, learned from the labelled meetings.
 //!
-//! A logistic regression: the weights of all clues of one thing are added, and their sum says how likely it is. They stand
-//! in files beside this one, one clue a line, in hundredths: what speaks for something is positive. They are learned by
-//! `functions/reading/learn/src/main.rs` from the labelled meetings, never by hand.
+//! A logistic regression: the likelihood is the logistic function of the sum of the weights of all features. The weights lie
+//! in the `.tsv` files beside this one, in hundredths, a line per feature. The crate in `learn/` writes these files.
 
-use std::fmt::{Arguments, Write as _};
-use std::hash::Hasher as _;
+use std::borrow::Cow;
 use std::sync::LazyLock;
 
-use rustc_hash::{FxHashMap, FxHasher};
+use fst::{Error, Map};
 
-use super::tellings::Telling;
+use super::acts::Act;
+use super::packing::{Packed, packed};
 
-/// About so many known clues a sentence has.
-const CLUES: usize = 128;
+/// Known features of a usual sentence.
+const FEATURES: usize = 128;
+/// Bytes of a weight.
+const BYTES: usize = size_of::<i16>();
 
-/// What each clue speaks for or against, by columns.
+/// The weights of each feature, one per column.
 #[derive(Debug)]
 pub struct Weights<const COLUMNS: usize> {
-    /// By the fingerprint of a clue the place of its weights: the clues themselves would take several times as much memory.
-    places: FxHashMap<u64, u32>,
-    weights: Vec<[i16; COLUMNS]>,
+    /// The row of each feature.
+    features: Map<Cow<'static, [u8]>>,
+    weights: Cow<'static, [u8]>,
 }
 
 impl<const COLUMNS: usize> Weights<COLUMNS> {
-    /// From lines of weights with the clue behind them. What is no such line is left out.
-    #[must_use]
-    pub fn read(lines: &str) -> Weights<COLUMNS> {
-        let mut known = Weights { places: FxHashMap::default(), weights: Vec::new() };
-        for line in lines.lines().filter(|line| !line.starts_with('#')) {
-            if let Some((clue, weights)) = columns(line) {
-                let place = u32::try_from(known.weights.len()).unwrap_or(u32::MAX);
-                known.places.insert(fingerprint(clue), place);
-                known.weights.push(weights);
-            }
-        }
-        known
+    /// Reads lines of weights, each with its feature behind it. Lines of another form are comments.
+    ///
+    /// # Errors
+    /// If the lines have a feature twice.
+    pub fn read(lines: &str) -> Result<Weights<COLUMNS>, Error> {
+        let Packed { features, weights } = packed(lines)?;
+        Weights::unpacked(features.into(), weights.into())
     }
 
-    /// How likely something is by its clues, 0 … 1, by columns. A clue that is told twice counts once.
-    pub fn likelihood(&self, clues: impl FnOnce(&mut dyn FnMut(&str))) -> [f64; COLUMNS] {
-        let mut known: Vec<u32> = Vec::with_capacity(CLUES);
-        clues(&mut |clue| known.extend(self.places.get(&fingerprint(clue))));
+    fn unpacked(features: Cow<'static, [u8]>, weights: Cow<'static, [u8]>) -> Result<Weights<COLUMNS>, Error> {
+        let features = Map::new(features)?;
+        assert_eq!(weights.len(), features.len() * COLUMNS * BYTES, "each feature has a weight per column");
+        Ok(Weights { features, weights })
+    }
+
+    /// The likelihood per column, 0 … 1. A repeated feature counts once.
+    pub fn likelihood(&self, features: impl FnOnce(&mut dyn FnMut(&str))) -> [f64; COLUMNS] {
+        let mut known: Vec<u64> = Vec::with_capacity(FEATURES);
+        features(&mut |feature| known.extend(self.features.get(feature)));
         known.sort_unstable();
         known.dedup();
         let mut sums = [0_i32; COLUMNS];
-        for place in known {
-            sums.iter_mut().zip(self.weights[place as usize]).for_each(|(sum, weight)| *sum += i32::from(weight));
+        for row in known {
+            let start = row as usize * COLUMNS * BYTES;
+            let (weights, _) = self.weights[start..].as_chunks::<BYTES>();
+            sums.iter_mut().zip(weights).for_each(|(sum, weight)| *sum += i32::from(i16::from_le_bytes(*weight)));
         }
         sums.map(|sum| 1.0 / (1.0 + (-f64::from(sum) / 100.0).exp()))
     }
 }
 
-/// The weights of a line, and the clue behind them.
-fn columns<const COLUMNS: usize>(line: &str) -> Option<(&str, [i16; COLUMNS])> {
-    let mut columns = line.splitn(COLUMNS + 1, '\t');
-    let mut weights = [0; COLUMNS];
-    for weight in &mut weights {
-        *weight = columns.next()?.parse().ok()?;
-    }
-    Some((columns.next()?, weights))
-}
-
-/// What stands for a clue. No two of a file have the same, which a test holds.
-fn fingerprint(clue: &str) -> u64 {
-    let mut hasher = FxHasher::default();
-    hasher.write(clue.as_bytes());
-    hasher.finish()
-}
-
-/// Tells clues, each as the words that make it.
-pub(crate) struct Teller<'t> {
-    /// The one that is being told.
-    clue: String,
-    tell: &'t mut dyn FnMut(&str),
-}
-
-impl<'t> Teller<'t> {
-    pub(crate) fn new(tell: &'t mut dyn FnMut(&str)) -> Teller<'t> {
-        Teller { clue: String::new(), tell }
-    }
-
-    pub(crate) fn tell(&mut self, clue: Arguments<'_>) {
-        self.clue.clear();
-        // Writing into a string cannot fail.
-        let _ = self.clue.write_fmt(clue);
-        (self.tell)(&self.clue);
-    }
-
-    /// A clue of some words, without formatting: most clues are such.
-    pub(crate) fn words(&mut self, words: &[&str]) {
-        self.run("", words);
-    }
-
-    /// A clue of some words behind what all such clues begin with.
-    pub(crate) fn run(&mut self, begin: &str, words: &[&str]) {
-        self.clue.clear();
-        self.clue.push_str(begin);
-        for word in words {
-            if !self.clue.is_empty() {
-                self.clue.push(' ');
-            }
-            self.clue.push_str(word);
-        }
-        (self.tell)(&self.clue);
-    }
-}
-
-/// The step in which a number lies, for a clue.
-pub(crate) fn step(number: usize, bounds: &[usize]) -> usize {
-    bounds.partition_point(|bound| *bound < number)
-}
-
-/// All that is learned.
+/// All learned weights.
 #[derive(Debug)]
 pub struct Learned {
-    /// Of a sentence: what it tells, by the columns of `tellings::Telling`.
-    pub tellings: Weights<{ Telling::ALL.len() }>,
-    /// Of a sentence and a noun phrase before it: whether that one is what it is about.
+    /// Of a sentence: its dialogue acts, by the columns of [`Act`].
+    pub acts: Weights<{ Act::ALL.len() }>,
+    /// Of a sentence and a noun phrase before it: whether the sentence is about that one.
     pub referents: Weights<1>,
     /// Of a phrase: whether it is a topic.
     pub topics: Weights<1>,
 }
 
-static LEARNED: LazyLock<Learned> = LazyLock::new(|| {
-    Learned::read([include_str!("likelihood.tsv"), include_str!("referents.tsv"), include_str!("topics.tsv")])
-});
+/// A table that the build script has packed.
+macro_rules! table {
+    ($name:literal) => {
+        Weights::unpacked(
+            include_bytes!(concat!(env!("OUT_DIR"), "/", $name, ".features")).into(),
+            include_bytes!(concat!(env!("OUT_DIR"), "/", $name, ".weights")).into(),
+        )
+        .expect("the build script packs what can be read")
+    };
+}
+
+static LEARNED: LazyLock<Learned> =
+    LazyLock::new(|| Learned { acts: table!("acts"), referents: table!("referents"), topics: table!("topics") });
 
 impl Learned {
-    /// What is part of the program.
+    /// The weights that are part of the program.
     #[must_use]
     pub fn known() -> &'static Learned {
         &LEARNED
     }
 
-    /// From the lines of their files.
-    #[must_use]
-    pub fn read([tellings, referents, topics]: [&str; 3]) -> Learned {
-        Learned {
-            tellings: Weights::read(tellings),
-            referents: Weights::read(referents),
-            topics: Weights::read(topics),
-        }
+    /// Reads the lines of other tables.
+    ///
+    /// # Errors
+    /// If the lines of a table have a feature twice.
+    pub fn read([acts, referents, topics]: [&str; 3]) -> Result<Learned, Error> {
+        Ok(Learned { acts: Weights::read(acts)?, referents: Weights::read(referents)?, topics: Weights::read(topics)? })
     }
 }
 
@@ -149,24 +101,38 @@ impl Learned {
 mod tests {
     use super::*;
 
+    /// Bytes of all tables in the program.
+    const PACKED_MAX: usize = 1_000_000;
+
     #[test]
-    fn every_line_of_the_files_is_one() {
-        let lines = |file: &'static str| file.lines().filter(|line| !line.starts_with('#')).count();
-        let Learned { tellings, referents, topics } = Learned::known();
-        assert_eq!(tellings.places.len(), lines(include_str!("likelihood.tsv")));
-        assert_eq!(referents.places.len(), lines(include_str!("referents.tsv")));
-        assert_eq!(topics.places.len(), lines(include_str!("topics.tsv")));
-        assert!(tellings.places.contains_key(&fingerprint("always")));
-        let always = fingerprint("always");
-        assert!(referents.places.contains_key(&always) && topics.places.contains_key(&always));
+    fn every_line_of_the_files_is_packed_into_a_megabyte() {
+        let lines = |file: &str| file.lines().filter(|line| !line.starts_with('#')).count();
+        let Learned { acts, referents, topics } = Learned::known();
+        assert_eq!(acts.features.len(), lines(include_str!("acts.tsv")));
+        assert_eq!(referents.features.len(), lines(include_str!("referents.tsv")));
+        assert_eq!(topics.features.len(), lines(include_str!("topics.tsv")));
+        assert!(acts.features.contains_key("always") && topics.features.contains_key("always"));
+        let size = |features: &Map<Cow<'_, [u8]>>, weights: &[u8]| features.as_fst().size() + weights.len();
+        let sizes = [
+            size(&acts.features, &acts.weights),
+            size(&referents.features, &referents.weights),
+            size(&topics.features, &topics.weights),
+        ];
+        assert!(sizes.iter().sum::<usize>() <= PACKED_MAX, "{sizes:?}");
     }
 
     #[test]
-    fn a_clue_counts_once_and_one_that_is_unknown_not_at_all() {
-        let weights = Weights::<1>::read("# weights\n100\train\n-50\tsun\nx\tbroken\n");
-        let likelihood = |clues: &[&str]| weights.likelihood(|tell| clues.iter().for_each(|clue| tell(clue)))[0];
+    fn repeated_feature_counts_once_and_unknown_feature_never() {
+        let weights = Weights::<1>::read("# weights\n100\train\n-50\tsun\nx\tbroken\n").unwrap();
+        let likelihood =
+            |features: &[&str]| weights.likelihood(|emit| features.iter().for_each(|feature| emit(feature)))[0];
         assert!((likelihood(&[]) - 0.5).abs() < 1e-9);
         assert!(likelihood(&["rain"]) > likelihood(&["rain", "sun"]));
         assert!((likelihood(&["rain", "rain", "snow", "broken"]) - likelihood(&["rain"])).abs() < 1e-9);
+    }
+
+    #[test]
+    fn duplicate_feature_is_rejected() {
+        assert!(Weights::<1>::read("1\train\n2\train\n").is_err());
     }
 }

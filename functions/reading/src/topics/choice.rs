@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::candidates::{Candidate, candidates};
-use super::clues::Clues;
+use super::features::Features;
 use super::yake::Scores;
 use crate::model::weights::Weights;
 use crate::text::sentences::Text;
@@ -47,20 +47,20 @@ pub fn topics(text: &Text, count: usize, weights: &Weights<1>) -> Vec<Topic> {
     chosen
 }
 
-/// The phrases of a text that are said and may be topics, each with its clues.
+/// The phrases of a text that are said and may be topics, each with its features.
 #[must_use]
-pub fn with_clues(text: &Text) -> Vec<(String, BTreeSet<String>)> {
+pub fn with_features(text: &Text) -> Vec<(String, BTreeSet<String>)> {
     let scores = Scores::of(text);
-    let clues = Clues::of(text, &scores);
-    let with_clues = |(rank, candidate): (usize, Candidate)| {
-        let said = clues.places(&candidate);
+    let features = Features::of(text, &scores);
+    let with_features = |(rank, candidate): (usize, Candidate)| {
+        let said = features.places(&candidate);
         let mut own = BTreeSet::new();
-        clues.tell(rank, &said, &mut |clue| {
-            own.insert(clue.to_owned());
+        features.write(rank, &said, &mut |feature| {
+            own.insert(feature.to_owned());
         });
         (!said.is_empty()).then(|| (candidate.phrase(text), own))
     };
-    ranked(text, &scores).into_iter().enumerate().filter_map(with_clues).collect()
+    ranked(text, &scores).into_iter().enumerate().filter_map(with_features).collect()
 }
 
 /// A phrase that may be a topic.
@@ -73,10 +73,10 @@ struct Judged {
 /// The likeliest phrases first; of equals, as where nothing is learned, the best by YAKE.
 fn judged(text: &Text, weights: &Weights<1>) -> Vec<Judged> {
     let scores = Scores::of(text);
-    let clues = Clues::of(text, &scores);
+    let features = Features::of(text, &scores);
     let judge = |(rank, candidate): (usize, Candidate)| {
-        let said = clues.places(&candidate);
-        let [learned] = weights.likelihood(|tell| clues.tell(rank, &said, tell));
+        let said = features.places(&candidate);
+        let [learned] = weights.likelihood(|emit| features.write(rank, &said, emit));
         // Of what stands there once nothing tells that it is more than a word by the way.
         let unlearned = if candidate.places.len() - said.len() < 2 { 0.0 } else { UNLEARNED };
         Judged { likelihood: if said.is_empty() { unlearned } else { learned.max(unlearned) }, candidate }

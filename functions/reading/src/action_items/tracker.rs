@@ -1,11 +1,11 @@
-//! What is remembered from sentence to sentence.
+//! State that lasts from sentence to sentence.
 
 use chrono::NaiveDate;
 
 use super::draft::{Draft, Here, set_due};
 use crate::languages::dates::Due as Time;
 use crate::material::Material;
-use crate::model::tellings::Hints;
+use crate::model::acts::RuleMatches;
 use crate::people::{Named, Names};
 use crate::text::sentences::Text;
 
@@ -15,13 +15,13 @@ pub(super) const REPLY_TURNS: usize = 3;
 /// How many items back one is looked for again.
 pub(super) const COMPARED_MAX: usize = 100;
 
-pub(super) struct Listener<'a> {
+pub(super) struct Tracker<'a> {
     pub(super) text: &'a Text,
     pub(super) material: &'a Material,
     pub(super) names: &'a Names,
     pub(super) held: Option<NaiveDate>,
-    /// What is found in each sentence.
-    pub(super) hints: Vec<Hints>,
+    /// What the rules find in each sentence.
+    pub(super) matches: Vec<RuleMatches>,
     pub(super) drafts: Vec<Draft>,
     /// The draft that waits for somebody to take it.
     pub(super) pending: Option<usize>,
@@ -29,7 +29,7 @@ pub(super) struct Listener<'a> {
     pub(super) last_named: Option<(Named, usize)>,
 }
 
-impl Listener<'_> {
+impl Tracker<'_> {
     /// The last of the newest drafts that fits.
     pub(super) fn last_draft(&self, fits: impl Fn(&Draft) -> bool) -> Option<usize> {
         let from = self.drafts.len().saturating_sub(COMPARED_MAX);

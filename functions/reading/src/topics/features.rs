@@ -1,4 +1,4 @@
-//! The clues by which it is judged whether a phrase is what a meeting was about.
+//! The features by which the classifier judges whether a phrase is a topic of a meeting.
 //!
 //! How often, by how many people and where in the meeting it is said, and what stands around it: "now the allotments",
 //! "about the allotments". Most are the same in all languages; words, and how they end, are those of one.
@@ -10,7 +10,7 @@ use super::yake::Scores;
 use crate::commitments::clauses::is_question;
 use crate::languages::phrases::Phrases;
 use crate::languages::token::{Break, lowered};
-use crate::model::weights::{Teller, step};
+use crate::model::feature_sink::{FeatureSink, step};
 use crate::text::sentences::{Sentence, Source, Text, Word, WordClass};
 
 /// Steps in which it is counted how often a phrase is said.
@@ -35,17 +35,17 @@ const PLACES_MAX: usize = 6;
 const ENDINGS: [usize; 2] = [2, 3];
 
 /// A meeting in which phrases are judged.
-pub(super) struct Clues<'t> {
+pub(super) struct Features<'t> {
     text: &'t Text,
     scores: &'t Scores,
     /// How many sentences are said.
     said: usize,
 }
 
-impl<'t> Clues<'t> {
-    pub(super) fn of(text: &'t Text, scores: &'t Scores) -> Clues<'t> {
+impl<'t> Features<'t> {
+    pub(super) fn of(text: &'t Text, scores: &'t Scores) -> Features<'t> {
         let is_said = |sentence: &&Sentence| matches!(sentence.source, Source::Turn(_));
-        Clues { text, scores, said: text.sentences.iter().filter(is_said).count() }
+        Features { text, scores, said: text.sentences.iter().filter(is_said).count() }
     }
 
     /// Where a phrase is said in a language whose phrases are known: what is learned holds there.
@@ -53,10 +53,10 @@ impl<'t> Clues<'t> {
         candidate.places.iter().filter_map(|place| Place::of(candidate, *place, self.text)).collect()
     }
 
-    /// Tells the clues of a phrase by its rank by YAKE and the places where it is said; none where there are none.
-    pub(super) fn tell(&self, rank: usize, said: &[Place<'_>], tell: &mut dyn FnMut(&str)) {
+    /// Writes the features of a phrase by its rank by YAKE and its places; none if it has no place.
+    pub(super) fn write(&self, rank: usize, said: &[Place<'_>], emit: &mut dyn FnMut(&str)) {
         let (Some(first), Some(last)) = (said.first(), said.last()) else { return };
-        let mut clues = Teller::new(tell);
+        let mut features = FeatureSink::new(emit);
         let code = first.phrases.code;
         let part = |index: usize| step(index * 100 / self.said.max(1), &PARTS);
         let times = step(said.len(), &TIMES);
@@ -65,34 +65,34 @@ impl<'t> Clues<'t> {
         let speakers = speakers.len().min(SPEAKERS_MAX);
         let length = first.words.len();
         let size = step(self.said, &SENTENCES);
-        clues.words(&["always"]);
-        clues.words(&["language", code]);
-        clues.tell(format_args!("times {times}"));
-        clues.tell(format_args!("times {times} size {size}"));
-        clues.tell(format_args!("times {times} length {length}"));
-        clues.tell(format_args!("turns {}", step(turns.len(), &TIMES)));
-        clues.tell(format_args!("speakers {speakers}"));
-        clues.tell(format_args!("speakers {speakers} times {times}"));
-        clues.tell(format_args!("rank {}", step(rank, &RANKS)));
-        clues.tell(format_args!("rank {} times {times}", step(rank, &RANKS)));
-        clues.tell(format_args!("first {}", part(first.index)));
-        clues.tell(format_args!("last {}", part(last.index)));
-        clues.tell(format_args!("span {}", part(last.index - first.index)));
+        features.words(&["always"]);
+        features.words(&["language", code]);
+        features.format(format_args!("times {times}"));
+        features.format(format_args!("times {times} size {size}"));
+        features.format(format_args!("times {times} length {length}"));
+        features.format(format_args!("turns {}", step(turns.len(), &TIMES)));
+        features.format(format_args!("speakers {speakers}"));
+        features.format(format_args!("speakers {speakers} times {times}"));
+        features.format(format_args!("rank {}", step(rank, &RANKS)));
+        features.format(format_args!("rank {} times {times}", step(rank, &RANKS)));
+        features.format(format_args!("first {}", part(first.index)));
+        features.format(format_args!("last {}", part(last.index)));
+        features.format(format_args!("span {}", part(last.index - first.index)));
         let is_taken_up =
             said.windows(2).any(|two| two[0].speaker != two[1].speaker && two[1].turn - two[0].turn <= UPTAKE_TURNS);
-        clues.tell(format_args!("taken up {is_taken_up}"));
-        clues.tell(format_args!("taken up {is_taken_up} times {times}"));
+        features.format(format_args!("taken up {is_taken_up}"));
+        features.format(format_args!("taken up {is_taken_up} times {times}"));
         let (content, plain): (Vec<&Word>, Vec<&Word>) =
             first.words.iter().partition(|word| word.class == WordClass::Content);
         let counts = || content.iter().map(|word| self.scores.count(word.term));
         let (rarest, commonest) = (counts().min().unwrap_or(0), counts().max().unwrap_or(0));
-        clues.tell(format_args!("rarest {} length {length}", step(rarest, &TIMES)));
-        clues.tell(format_args!("commonest {} length {length}", step(commonest, &TIMES)));
-        clues.tell(format_args!("alone {} length {length}", step(rarest.saturating_sub(said.len()), &TIMES)));
-        clues.tell(format_args!("{code} plain {} length {length}", plain.len()));
-        first.tell_words(&mut clues);
-        first.tell_around("first", &mut clues);
-        said.iter().take(PLACES_MAX).for_each(|place| place.tell_around("any", &mut clues));
+        features.format(format_args!("rarest {} length {length}", step(rarest, &TIMES)));
+        features.format(format_args!("commonest {} length {length}", step(commonest, &TIMES)));
+        features.format(format_args!("alone {} length {length}", step(rarest.saturating_sub(said.len()), &TIMES)));
+        features.format(format_args!("{code} plain {} length {length}", plain.len()));
+        first.write_words(&mut features);
+        first.write_around("first", &mut features);
+        said.iter().take(PLACES_MAX).for_each(|place| place.write_around("any", &mut features));
     }
 }
 
@@ -124,38 +124,42 @@ impl<'t> Place<'t> {
         })
     }
 
-    /// Clues of the phrase itself.
-    fn tell_words(&self, clues: &mut Teller<'_>) {
+    /// Features of the phrase itself.
+    fn write_words(&self, features: &mut FeatureSink<'_>) {
         let code = self.phrases.code;
         let content: Vec<&Word> = self.words.iter().filter(|word| word.class == WordClass::Content).collect();
         // At the beginning of a sentence every word has a capital.
         let is_capital =
             |word: &&&Word| word.place.start > 0 && word.surface.chars().next().is_some_and(char::is_uppercase);
         let chars: usize = content.iter().map(|word| word.surface.chars().count()).sum();
-        clues.tell(format_args!("words {}", self.words.len()));
-        clues.tell(format_args!("chars {}", step(chars, &CHARS)));
-        clues.tell(format_args!("{code} capitals {} of {}", content.iter().filter(is_capital).count(), content.len()));
+        features.format(format_args!("words {}", self.words.len()));
+        features.format(format_args!("chars {}", step(chars, &CHARS)));
+        features.format(format_args!(
+            "{code} capitals {} of {}",
+            content.iter().filter(is_capital).count(),
+            content.len()
+        ));
         for word in content {
             let lower = lowered(&word.surface);
-            clues.words(&[code, &lower]);
+            features.words(&[code, &lower]);
             for ending in ENDINGS {
                 if let Some((at, _)) = lower.char_indices().rev().nth(ending - 1).filter(|(at, _)| *at > 0) {
-                    clues.words(&[code, "…", &lower[at..]]);
+                    features.words(&[code, "…", &lower[at..]]);
                 }
             }
-            self.phrases.classes(&lower).iter().for_each(|class| clues.words(&["class", class.into()]));
+            self.phrases.classes(&lower).iter().for_each(|class| features.words(&["class", class.into()]));
             match self.phrases.sense(&lower) {
                 Some(sense) => {
-                    clues.words(&["lemma", sense.lemma]);
-                    clues.words(&["sense", sense.group]);
+                    features.words(&["lemma", sense.lemma]);
+                    features.words(&["sense", sense.group]);
                 }
-                None => clues.words(&["sense", "unknown"]),
+                None => features.words(&["sense", "unknown"]),
             }
         }
     }
 
-    /// Clues of what stands around it.
-    fn tell_around(&self, which: &str, clues: &mut Teller<'_>) {
+    /// Features of what stands around it.
+    fn write_around(&self, which: &str, features: &mut FeatureSink<'_>) {
         let code = self.phrases.code;
         let tokens = &self.sentence.tokens;
         let (Some(first), Some(last)) = (self.words.first(), self.words.last()) else { return };
@@ -165,32 +169,32 @@ impl<'t> Place<'t> {
         let before = word(start.checked_sub(1)).unwrap_or("^");
         let two_before = word(start.checked_sub(2)).unwrap_or("^");
         let behind = word(Some(end)).unwrap_or("$");
-        clues.words(&[which, code, before, "_"]);
-        clues.words(&[which, code, two_before, before, "_"]);
-        clues.words(&[which, code, "_", behind]);
+        features.words(&[which, code, before, "_"]);
+        features.words(&[which, code, two_before, before, "_"]);
+        features.words(&[which, code, "_", behind]);
         let around = [("before", start.checked_sub(1)), ("two before", start.checked_sub(2)), ("behind", Some(end))];
         for (place, at) in around {
             let Some(token) = at.and_then(|at| tokens.get(at)) else {
-                clues.words(&[which, place, "none"]);
+                features.words(&[which, place, "none"]);
                 continue;
             };
-            token.classes.iter().for_each(|class| clues.words(&[which, place, class.into()]));
+            token.classes.iter().for_each(|class| features.words(&[which, place, class.into()]));
             if let Some(sense) = self.phrases.sense(&token.lower) {
-                clues.words(&[which, place, "sense", sense.group]);
+                features.words(&[which, place, "sense", sense.group]);
             }
         }
         for (place, at) in [("before", start), ("behind", end)] {
             if tokens.get(at).is_some_and(|token| token.before != Break::None) {
-                clues.words(&[which, place, "break"]);
+                features.words(&[which, place, "break"]);
             }
         }
         let length = step(tokens.len(), &LENGTHS);
         let asks = is_question(&self.sentence.text);
-        clues.tell(format_args!("{which} length {length}"));
-        clues.tell(format_args!("{which} length {length} opens {} asks {asks}", self.opens));
-        clues.tell(format_args!("{which} starts {} ends {}", start == 0, end == tokens.len()));
+        features.format(format_args!("{which} length {length}"));
+        features.format(format_args!("{which} length {length} opens {} asks {asks}", self.opens));
+        features.format(format_args!("{which} starts {} ends {}", start == 0, end == tokens.len()));
         for found in tokens.iter().flat_map(|token| &token.phrases) {
-            clues.words(&[which, "means", found.meaning.into()]);
+            features.words(&[which, "means", found.meaning.into()]);
         }
     }
 }

@@ -1,13 +1,13 @@
-//! The clues by which it is judged what a sentence tells.
+//! The features by which the classifier judges a sentence.
 //!
-//! Of the sentence: its words and their pairs, which are clues of one language; its classes, phrases, the outline that is
-//! left when every word is replaced by what kind of word it is, and what its words mean, which are the same in all
-//! languages, so that a meeting in one teaches the reading of another. What the rules find in it. Around it: who spoke
-//! before and speaks next, whether they ask, call somebody by name, agree or give thanks; where in its turn and in the
-//! meeting it stands.
+//! - Of one language: its words and their pairs.
+//! - Of all languages, so that a meeting in one language teaches the reading of the others: its classes, phrases, the
+//!   sequence of its kinds of words, the senses of its words, and what the rules find in it.
+//! - Of its context: the speakers, questions, names and phrases of the sentences before and behind it, and its place in its
+//!   turn and in the meeting.
 
-use super::tellings::Hints;
-use super::weights::{Teller, step};
+use super::acts::RuleMatches;
+use super::feature_sink::{FeatureSink, step};
 use crate::commitments::clauses::is_question;
 use crate::languages::classes::{Class, Classes};
 use crate::languages::meanings::{Meaning, Pronoun};
@@ -21,7 +21,7 @@ use crate::text::sentences::{Sentence, Source, Text};
 const LENGTHS: [usize; 7] = [2, 4, 6, 9, 12, 16, 22];
 /// Those for the sentences around it.
 const FEW_LENGTHS: [usize; 3] = [3, 8, 14];
-/// Those that are told together with where the sentence stands.
+/// Those for features that also have the place of the sentence.
 const PLACED_LENGTHS: [usize; 3] = [3, 6, 12];
 /// Steps of how much of the meeting is over, hundredths.
 const PLACES: [usize; 6] = [10, 30, 60, 80, 90, 96];
@@ -32,20 +32,20 @@ const BEFORE_CLOSELY: usize = 2;
 const BEHIND: [&str; 2] = ["1", "2"];
 /// How many sentences before somebody else can have spoken last.
 const OTHER_BEFORE: usize = 4;
-/// The words at the beginning of a sentence that are told by their place, by those places.
+/// Places of the first words of a sentence, whose classes are features.
 const FIRST_WORDS: [&str; 3] = ["0", "1", "2"];
 /// Places in which a phrase begins its sentence.
 const FIRST_PHRASES: usize = 2;
-/// The most kinds of words in a row that are one clue.
+/// The most kinds of words in a row that are one feature.
 const OUTLINE_MAX: usize = 3;
-/// The most groups of words in a row that are one clue.
+/// The most groups of words in a row that are one feature.
 const GROUPS_MAX: usize = 3;
-/// With how many groups behind its neighbour a group is one clue, without what stands between them.
+/// With how many groups behind its neighbour a group is one feature, without what stands between them.
 const APART_GROUPS: usize = 4;
-/// How many words of the sentence behind are told by what they mean.
+/// Words of the sentence behind whose lemmas are features.
 const BEHIND_LEMMAS: usize = 3;
 
-/// What stands for words of one kind in all clues.
+/// What stands for words of one kind in all features.
 const TIME: &str = "<time>";
 const PARTICIPANT: &str = "<who>";
 const NUMBER: &str = "<number>";
@@ -53,15 +53,15 @@ const NUMBER: &str = "<number>";
 const NAME: &str = "name";
 const UNKNOWN: &str = "?";
 
-/// The sentences of a meeting, ready to tell their clues.
-pub struct Clues<'t> {
+/// The sentences of a meeting, prepared for their features.
+pub struct Features<'t> {
     views: Vec<Option<View<'t>>>,
     /// How many of them are said.
     said: usize,
     people: usize,
 }
 
-/// What clues look at in a sentence that was said.
+/// A sentence of the transcript, prepared for its features.
 struct View<'t> {
     sentence: &'t Sentence,
     phrases: &'static Phrases,
@@ -78,7 +78,7 @@ struct View<'t> {
     classes: Classes,
     meanings: Vec<Meaning>,
     first_meanings: Vec<Meaning>,
-    hints: &'t Hints,
+    matches: &'t RuleMatches,
     /// The participants whom it names.
     named: Vec<usize>,
     names_others: bool,
@@ -87,28 +87,28 @@ struct View<'t> {
     has_deadline: bool,
 }
 
-impl<'t> Clues<'t> {
+impl<'t> Features<'t> {
     /// Of all sentences of a meeting.
     #[must_use]
-    pub fn of(text: &'t Text, material: &Material, names: &Names, hints: &'t [Hints]) -> Clues<'t> {
-        debug_assert_eq!(text.sentences.len(), hints.len(), "each sentence has its hints");
-        let sentences = text.sentences.iter().zip(hints);
+    pub fn of(text: &'t Text, material: &Material, names: &Names, matches: &'t [RuleMatches]) -> Features<'t> {
+        debug_assert_eq!(text.sentences.len(), matches.len(), "each sentence has its matches");
+        let sentences = text.sentences.iter().zip(matches);
         let views: Vec<Option<View<'t>>> =
-            sentences.map(|(sentence, hints)| View::of(sentence, hints, text, material, names)).collect();
-        Clues { said: views.iter().flatten().count(), views, people: names.people() }
+            sentences.map(|(sentence, matches)| View::of(sentence, matches, text, material, names)).collect();
+        Features { said: views.iter().flatten().count(), views, people: names.people() }
     }
 
-    /// Tells each clue of a sentence, some more than once; None of what is not said, or in a language without phrases.
-    pub fn tell(&self, index: usize, mut tell: impl FnMut(&str)) -> Option<()> {
+    /// Writes each feature of a sentence, some more than once. Returns None for notes and languages without phrases.
+    pub fn write(&self, index: usize, mut emit: impl FnMut(&str)) -> Option<()> {
         let view = self.views.get(index)?.as_ref()?;
-        let mut clues = Teller::new(&mut tell);
-        view.tell_words(&mut clues);
-        view.tell_kinds(&mut clues);
-        view.tell_senses(&mut clues);
-        view.tell_hints(&mut clues);
-        self.tell_place(index, view, &mut clues);
-        self.tell_before(index, view, &mut clues);
-        self.tell_behind(index, view, &mut clues);
+        let mut features = FeatureSink::new(&mut emit);
+        view.write_words(&mut features);
+        view.write_kinds(&mut features);
+        view.write_senses(&mut features);
+        view.write_hints(&mut features);
+        self.write_place(index, view, &mut features);
+        self.write_before(index, view, &mut features);
+        self.write_behind(index, view, &mut features);
         Some(())
     }
 
@@ -116,80 +116,84 @@ impl<'t> Clues<'t> {
         self.views.get(index)?.as_ref()
     }
 
-    fn tell_place(&self, index: usize, view: &View<'_>, clues: &mut Teller<'_>) {
+    fn write_place(&self, index: usize, view: &View<'_>, features: &mut FeatureSink<'_>) {
         let is_of_turn = |other: Option<&View<'_>>| other.is_some_and(|other| other.turn == view.turn);
         let opens = !is_of_turn(index.checked_sub(1).and_then(|before| self.at(before)));
         let closes = !is_of_turn(self.at(index + 1));
-        clues.tell(format_args!("opens {opens}"));
-        clues.tell(format_args!("closes {closes}"));
-        clues.tell(format_args!("opens {opens} closes {closes} length {}", step(view.length(), &PLACED_LENGTHS)));
-        clues.tell(format_args!("place {}", step(index * 100 / self.said.max(1), &PLACES)));
-        clues.tell(format_args!("people {}", self.people));
+        features.format(format_args!("opens {opens}"));
+        features.format(format_args!("closes {closes}"));
+        features.format(format_args!("opens {opens} closes {closes} length {}", step(view.length(), &PLACED_LENGTHS)));
+        features.format(format_args!("place {}", step(index * 100 / self.said.max(1), &PLACES)));
+        features.format(format_args!("people {}", self.people));
     }
 
-    fn tell_before(&self, index: usize, view: &View<'_>, clues: &mut Teller<'_>) {
+    fn write_before(&self, index: usize, view: &View<'_>, features: &mut FeatureSink<'_>) {
         let code = view.phrases.code;
         for (distance, far) in (1..).zip(BEFORE) {
             let Some(before) = index.checked_sub(distance).and_then(|before| self.at(before)) else {
-                clues.words(&["before", far, "none"]);
+                features.words(&["before", far, "none"]);
                 continue;
             };
             let is_own = before.speaker == view.speaker;
             let whose = if is_own { "own" } else { "other" };
-            clues.words(&["before", far, whose]);
+            features.words(&["before", far, whose]);
             if before.asks {
-                clues.words(&["before", far, whose, "question"]);
+                features.words(&["before", far, whose, "question"]);
             }
             if distance <= BEFORE_CLOSELY {
-                before.meanings.iter().for_each(|one| clues.words(&["before", far, whose, "means", one.into()]));
-                for one in &before.hints.announced {
-                    clues.tell(format_args!("before {far} {whose} announces {one}"));
+                before.meanings.iter().for_each(|one| features.words(&["before", far, whose, "means", one.into()]));
+                for one in &before.matches.announced {
+                    features.format(format_args!("before {far} {whose} announces {one}"));
                 }
                 if !is_own && before.calls(view.participant) {
-                    clues.words(&["before", far, "calls"]);
+                    features.words(&["before", far, "calls"]);
                 }
-                clues.tell(format_args!("before {far} {whose} length {}", step(before.length(), &FEW_LENGTHS)));
+                features.format(format_args!("before {far} {whose} length {}", step(before.length(), &FEW_LENGTHS)));
             }
             if distance == 1 {
                 let opens = before.turn != view.turn;
                 let length = step(view.length(), &PLACED_LENGTHS);
-                clues.tell(format_args!("before {whose} question {} length {length} opens {opens}", before.asks));
-                before.words.iter().take(2).for_each(|word| clues.words(&[code, "before", whose, "^", word]));
-                before.words.last().into_iter().for_each(|word| clues.words(&[code, "before", whose, word, "$"]));
+                features.format(format_args!("before {whose} question {} length {length} opens {opens}", before.asks));
+                before.words.iter().take(2).for_each(|word| features.words(&[code, "before", whose, "^", word]));
+                before.words.last().into_iter().for_each(|word| features.words(&[code, "before", whose, word, "$"]));
                 if !is_own {
-                    before.words.iter().for_each(|word| clues.words(&[code, "before", word]));
-                    before.outline.iter().for_each(|kind| clues.words(&["outline before", kind]));
-                    runs(&before.outline, 2..=2, |run| clues.run("outline before", run));
+                    before.words.iter().for_each(|word| features.words(&[code, "before", word]));
+                    before.outline.iter().for_each(|kind| features.words(&["outline before", kind]));
+                    runs(&before.outline, 2..=2, |run| features.run("outline before", run));
                 }
             }
         }
         let mut others = (0..index).rev().take(OTHER_BEFORE).filter_map(|before| self.at(before));
         if let Some(other) = others.find(|before| before.speaker != view.speaker) {
             if other.calls(view.participant) {
-                clues.words(&["last other calls"]);
+                features.words(&["last other calls"]);
             }
-            clues.tell(format_args!("last other question {}", other.asks));
-            other.meanings.iter().for_each(|one| clues.words(&["last other means", one.into()]));
+            features.format(format_args!("last other question {}", other.asks));
+            other.meanings.iter().for_each(|one| features.words(&["last other means", one.into()]));
         }
     }
 
-    fn tell_behind(&self, index: usize, view: &View<'_>, clues: &mut Teller<'_>) {
+    fn write_behind(&self, index: usize, view: &View<'_>, features: &mut FeatureSink<'_>) {
         let code = view.phrases.code;
         for (distance, far) in (1..).zip(BEHIND) {
             let Some(behind) = self.at(index + distance) else {
-                clues.words(&["behind", far, "none"]);
+                features.words(&["behind", far, "none"]);
                 continue;
             };
             let whose = if behind.speaker == view.speaker { "own" } else { "other" };
-            clues.words(&["behind", far, whose]);
+            features.words(&["behind", far, whose]);
             if behind.asks {
-                clues.words(&["behind", far, whose, "question"]);
+                features.words(&["behind", far, whose, "question"]);
             }
-            behind.meanings.iter().for_each(|one| clues.words(&["behind", far, whose, "means", one.into()]));
+            behind.meanings.iter().for_each(|one| features.words(&["behind", far, whose, "means", one.into()]));
             if distance == 1 {
-                behind.words.iter().take(2).for_each(|word| clues.words(&[code, "behind", whose, "^", word]));
-                behind.lemmas.iter().take(BEHIND_LEMMAS).for_each(|lemma| clues.words(&["lemma behind", whose, lemma]));
-                clues.tell(format_args!("behind {whose} length {}", step(behind.length(), &FEW_LENGTHS)));
+                behind.words.iter().take(2).for_each(|word| features.words(&[code, "behind", whose, "^", word]));
+                behind
+                    .lemmas
+                    .iter()
+                    .take(BEHIND_LEMMAS)
+                    .for_each(|lemma| features.words(&["lemma behind", whose, lemma]));
+                features.format(format_args!("behind {whose} length {}", step(behind.length(), &FEW_LENGTHS)));
             }
         }
     }
@@ -198,7 +202,7 @@ impl<'t> Clues<'t> {
 impl<'t> View<'t> {
     fn of(
         sentence: &'t Sentence,
-        hints: &'t Hints,
+        matches: &'t RuleMatches,
         text: &'t Text,
         material: &Material,
         names: &Names,
@@ -258,7 +262,7 @@ impl<'t> View<'t> {
             classes,
             meanings: meanings(tokens),
             first_meanings: meanings(&tokens[..tokens.len().min(FIRST_PHRASES)]),
-            hints,
+            matches,
             named,
             names_others,
             asks: is_question(&sentence.text),
@@ -276,63 +280,66 @@ impl<'t> View<'t> {
         who.is_some_and(|who| self.named.contains(&who))
     }
 
-    fn tell_words(&self, clues: &mut Teller<'_>) {
+    fn write_words(&self, features: &mut FeatureSink<'_>) {
         let code = self.phrases.code;
-        clues.words(&["always"]);
-        clues.words(&["language", code]);
+        features.words(&["always"]);
+        features.words(&["language", code]);
         let mut before = "^";
         for word in &self.words {
-            clues.words(&[code, word]);
-            clues.words(&[code, before, word]);
+            features.words(&[code, word]);
+            features.words(&[code, before, word]);
             before = word;
         }
-        clues.words(&[code, before, "$"]);
+        features.words(&[code, before, "$"]);
     }
 
-    fn tell_kinds(&self, clues: &mut Teller<'_>) {
-        clues.tell(format_args!("length {}", step(self.length(), &LENGTHS)));
+    fn write_kinds(&self, features: &mut FeatureSink<'_>) {
+        features.format(format_args!("length {}", step(self.length(), &LENGTHS)));
         let tells = [
             (self.asks, "question"),
             (self.has_time, "time"),
             (self.has_deadline, "deadline"),
             (!self.named.is_empty(), "names participant"),
             (self.names_others, "names other"),
-            (self.hints.announced.is_empty(), "announces nothing"),
+            (self.matches.announced.is_empty(), "announces nothing"),
         ];
-        tells.iter().filter(|(is_so, _)| *is_so).for_each(|(_, clue)| clues.words(&[clue]));
-        self.classes.iter().for_each(|class| clues.words(&["class", class.into()]));
+        tells.iter().filter(|(is_so, _)| *is_so).for_each(|(_, feature)| features.words(&[feature]));
+        self.classes.iter().for_each(|class| features.words(&["class", class.into()]));
         for (token, place) in self.sentence.tokens.iter().zip(FIRST_WORDS) {
-            token.classes.iter().for_each(|class| clues.words(&["class", place, class.into()]));
+            token.classes.iter().for_each(|class| features.words(&["class", place, class.into()]));
         }
-        self.meanings.iter().for_each(|one| clues.words(&["means", one.into()]));
+        self.meanings.iter().for_each(|one| features.words(&["means", one.into()]));
         // "I'll be on holiday": a phrase that announces something, and the rest of the sentence says that it does not.
-        let is_silent = |one: &&Meaning| self.hints.announced.is_empty() && one.announces();
-        self.meanings.iter().filter(is_silent).for_each(|one| clues.words(&["silent", one.into()]));
-        self.first_meanings.iter().for_each(|one| clues.words(&["begins", one.into()]));
-        self.hints.announced.iter().for_each(|one| clues.tell(format_args!("announces {one}")));
-        runs(&self.outline, 1..=OUTLINE_MAX, |run| clues.run("outline", run));
+        let is_silent = |one: &&Meaning| self.matches.announced.is_empty() && one.announces();
+        self.meanings.iter().filter(is_silent).for_each(|one| features.words(&["silent", one.into()]));
+        self.first_meanings.iter().for_each(|one| features.words(&["begins", one.into()]));
+        self.matches.announced.iter().for_each(|one| features.format(format_args!("announces {one}")));
+        runs(&self.outline, 1..=OUTLINE_MAX, |run| features.run("outline", run));
     }
 
-    fn tell_hints(&self, clues: &mut Teller<'_>) {
-        if self.hints.drafts.is_empty() {
-            clues.words(&["draft", "none"]);
+    fn write_hints(&self, features: &mut FeatureSink<'_>) {
+        if self.matches.decides {
+            features.words(&["decides"]);
         }
-        for draft in &self.hints.drafts {
-            let (stage, telling, fate) = (draft.stage.into(), draft.telling.into(), draft.fate.into());
-            clues.words(&["draft", telling, fate]);
-            clues.words(&["draft", stage, telling, fate]);
+        if self.matches.drafts.is_empty() {
+            features.words(&["draft", "none"]);
+        }
+        for draft in &self.matches.drafts {
+            let (stage, act, fate) = (draft.stage.into(), draft.act.into(), draft.fate.into());
+            features.words(&["draft", act, fate]);
+            features.words(&["draft", stage, act, fate]);
             if draft.has_due {
-                clues.words(&["draft", stage, telling, fate, "due"]);
+                features.words(&["draft", stage, act, fate, "due"]);
             }
         }
     }
 
-    fn tell_senses(&self, clues: &mut Teller<'_>) {
-        runs(&self.lemmas, 1..=2, |run| clues.run("lemma", run));
-        runs(&self.groups, 1..=GROUPS_MAX, |run| clues.run("sense", run));
+    fn write_senses(&self, features: &mut FeatureSink<'_>) {
+        runs(&self.lemmas, 1..=2, |run| features.run("lemma", run));
+        runs(&self.groups, 1..=GROUPS_MAX, |run| features.run("sense", run));
         for (at, group) in self.groups.iter().enumerate() {
             let apart = self.groups.iter().skip(at + 2).take(APART_GROUPS);
-            apart.for_each(|other| clues.words(&["sense", group, "…", other]));
+            apart.for_each(|other| features.words(&["sense", group, "…", other]));
         }
     }
 }
@@ -345,14 +352,14 @@ fn meanings(tokens: &[Token]) -> Vec<Meaning> {
     all
 }
 
-/// Tells some kinds in a row, with the beginning and the end of the sentence as kinds of their own.
-fn runs(kinds: &[&str], lengths: std::ops::RangeInclusive<usize>, mut tell: impl FnMut(&[&str])) {
+/// Passes on each run of kinds of the given lengths. The beginning and the end of the sentence are kinds, too.
+fn runs(kinds: &[&str], lengths: std::ops::RangeInclusive<usize>, mut emit: impl FnMut(&[&str])) {
     let mut all = Vec::with_capacity(kinds.len() + 2);
     all.push("^");
     all.extend_from_slice(kinds);
     all.push("$");
     for length in lengths {
-        all.windows(length).for_each(&mut tell);
+        all.windows(length).for_each(&mut emit);
     }
 }
 

@@ -1,139 +1,139 @@
-//! Lessons from the labelled meetings: for each sentence or phrase its clues, and what the labels say it tells.
+//! The training set: each sentence or phrase of the labelled meetings with its features and labels.
 
 use std::collections::{BTreeSet, HashMap};
 
-use reading::action_items::hearing::Heard;
+use reading::action_items::tracking::Tracked;
 use reading::commitments::clauses::is_question;
-use reading::decisions::told;
+use reading::decisions::by_rules;
 use reading::material::{Chunk, Material};
-use reading::model::clues::Clues;
+use reading::model::acts::Act;
+use reading::model::features::Features;
 use reading::model::referents::{Place, Referents};
-use reading::model::tellings::Telling;
 use reading::people::Names;
 use reading::text::sentences::{Sentence, Source, Text, normalized};
-use reading::topics::with_clues;
+use reading::topics::with_features;
 
 use crate::corpus::{Label, Meeting, Taught, holds};
 use crate::table::Table;
 
-/// How much a lesson counts against the penalty of the weights.
-const TRUST: f64 = 0.1;
-/// The same for what sentences tell, chosen by how well each of it is told in meetings that were left out.
-const TRUST_OF_TELLINGS: [f64; Telling::ALL.len()] = [0.05, 0.1, 0.1, 0.1, 0.04];
+/// The weight of an example against the penalty of the weights.
+const EXAMPLE_WEIGHT: f64 = 0.1;
+/// The same for dialogue acts, chosen by cross-validation.
+const ACT_EXAMPLE_WEIGHTS: [f64; Act::ALL.len()] = [0.05, 0.1, 0.1, 0.1, 0.04];
 /// One in so many meetings is also learned in pieces.
 const PIECES_OF: usize = 2;
-/// The most turns of a piece of a meeting that is a lesson by itself.
+/// The most turns of a piece of a meeting that is an example by itself.
 const PIECE_TURNS_MAX: usize = 3;
 /// How much of a quote a sentence must hold to be meant.
 const QUOTE_MIN: f64 = 0.4;
 
-/// What meetings teach.
-pub struct Lessons {
-    /// Of sentences, what they tell.
-    tellings: Table<{ Telling::ALL.len() }>,
-    /// Of sentences and a noun phrase before, whether that one is what they are about.
+/// The examples of each classifier.
+pub struct TrainingSet {
+    /// Sentences, labelled with their dialogue acts.
+    acts: Table<{ Act::ALL.len() }>,
+    /// Pairs of a sentence and an earlier noun phrase. True if the sentence refers to it.
     referents: Table<1>,
-    /// Of phrases, whether they are topics.
+    /// Phrases. True if the phrase is a topic.
     topics: Table<1>,
 }
 
-impl Default for Lessons {
-    fn default() -> Lessons {
-        let one = || Table::new([TRUST]);
-        Lessons { tellings: Table::new(TRUST_OF_TELLINGS), referents: one(), topics: one() }
+impl Default for TrainingSet {
+    fn default() -> TrainingSet {
+        let one = || Table::new([EXAMPLE_WEIGHT]);
+        TrainingSet { acts: Table::new(ACT_EXAMPLE_WEIGHTS), referents: one(), topics: one() }
     }
 }
 
-impl Lessons {
-    /// The lessons of some meetings. A meeting's number is its place among them.
+impl TrainingSet {
+    /// The examples of some meetings. A meeting's number is its place among them.
     #[must_use]
-    pub fn of(taught: &[Taught]) -> Lessons {
-        let mut lessons = Lessons::default();
-        taught.iter().enumerate().for_each(|(number, one)| lessons.add(number, &one.meeting));
-        lessons
+    pub fn of(taught: &[Taught]) -> TrainingSet {
+        let mut set = TrainingSet::default();
+        taught.iter().enumerate().for_each(|(number, one)| set.add(number, &one.meeting));
+        set
     }
 
-    /// Adds a meeting under a number, and pieces of it: what is said in a meeting of two sentences is to be read, too.
+    /// Adds a meeting under a number, and pieces of it, so that the weights also suit very short meetings.
     fn add(&mut self, number: usize, meeting: &Meeting) {
         let whole = meeting.material();
         let text = Text::of(&whole);
         let labelled = labelled(meeting, &text);
-        self.hear(number, &whole, &text, |index| Telling::ALL.map(|telling| labelled.contains(&(index, telling))));
-        let said: BTreeSet<(&str, Telling)> =
-            labelled.iter().map(|(index, telling)| (text.sentences[*index].text.as_str(), *telling)).collect();
+        self.add_acts(number, &whole, &text, |index| Act::ALL.map(|act| labelled.contains(&(index, act))));
+        let said: BTreeSet<(&str, Act)> =
+            labelled.iter().map(|(index, act)| (text.sentences[*index].text.as_str(), *act)).collect();
         let pieces = if number.is_multiple_of(PIECES_OF) { pieces(&whole, text.language()) } else { Vec::new() };
         for piece in pieces {
             let text = Text::of(&piece);
-            let tells = |index: usize| {
+            let labels = |index: usize| {
                 let own = text.sentences[index].text.as_str();
-                Telling::ALL.map(|telling| said.contains(&(own, telling)))
+                Act::ALL.map(|act| said.contains(&(own, act)))
             };
-            self.hear(number, &piece, &text, tells);
-            self.name(number, meeting, &text);
+            self.add_acts(number, &piece, &text, labels);
+            self.add_topics(number, meeting, &text);
         }
-        self.look_back(number, meeting, &text);
-        self.name(number, meeting, &text);
+        self.add_referents(number, meeting, &text);
+        self.add_topics(number, meeting, &text);
     }
 
-    /// Which phrases are topics, where somebody has named some.
-    fn name(&mut self, number: usize, meeting: &Meeting, text: &Text) {
+    /// Adds the phrases of a meeting, if its topics are labelled.
+    fn add_topics(&mut self, number: usize, meeting: &Meeting, text: &Text) {
         if meeting.topics.is_empty() {
             return;
         }
-        for (phrase, clues) in with_clues(text) {
-            let clues = clues.iter().map(|clue| self.topics.number(clue)).collect();
-            self.topics.add(number, clues, [meeting.has_topic(&phrase)]);
+        for (phrase, features) in with_features(text) {
+            let features = features.iter().map(|feature| self.topics.number(feature)).collect();
+            self.topics.add(number, features, [meeting.has_topic(&phrase)]);
         }
     }
 
-    fn hear(
+    fn add_acts(
         &mut self,
         meeting: usize,
         material: &Material,
         text: &Text,
-        tells: impl Fn(usize) -> [bool; Telling::ALL.len()],
+        labels: impl Fn(usize) -> [bool; Act::ALL.len()],
     ) {
         let names = Names::of(&material.people);
-        let heard = Heard::of(text, material, &names);
-        let clues = Clues::of(text, material, &names, heard.hints());
+        let tracked = Tracked::of(text, material, &names, &by_rules(text).sentences);
+        let features = Features::of(text, material, &names, tracked.matches());
         for index in 0..text.sentences.len() {
             let mut own = BTreeSet::new();
-            let known = clues.tell(index, |clue| {
-                own.insert(self.tellings.number(clue));
+            let known = features.write(index, |feature| {
+                own.insert(self.acts.number(feature));
             });
             if known.is_some() {
-                self.tellings.add(meeting, own, tells(index));
+                self.acts.add(meeting, own, labels(index));
             }
         }
     }
 
-    /// Where the words stand that name what an item is about.
-    fn look_back(&mut self, meeting: usize, labels: &Meeting, text: &Text) {
+    /// Adds the noun phrases before each labelled item.
+    fn add_referents(&mut self, meeting: usize, labels: &Meeting, text: &Text) {
         let referents = Referents::of(text);
         for item in &labels.items {
             let label = Label::of(item);
             let Some(index) = label.quote.and_then(|quote| quoted(quote, text)) else { continue };
             let mut own: HashMap<Place, BTreeSet<u32>> = HashMap::new();
-            referents.clues(index, |place, clue| {
-                own.entry(place.clone()).or_default().insert(self.referents.number(clue));
+            referents.features(index, |place, feature| {
+                own.entry(place.clone()).or_default().insert(self.referents.number(feature));
             });
             let mut own: Vec<(Place, BTreeSet<u32>)> = own.into_iter().collect();
             own.sort_by_key(|(place, _)| (place.sentence, place.words.start));
-            for (place, clues) in own {
+            for (place, features) in own {
                 let tokens = &text.sentences[place.sentence].tokens[place.words];
                 let said = tokens.iter().map(|token| token.lower.as_str()).collect::<Vec<_>>().join(" ");
                 let is_meant = label.words.split(' ').any(|word| said.contains(&word.to_lowercase()));
-                self.referents.add(meeting, clues, [is_meant]);
+                self.referents.add(meeting, features, [is_meant]);
             }
         }
     }
 
     /// The lines of the files that some of the meetings teach.
     pub fn learned(&self, is_taught: impl Fn(usize) -> bool) -> [String; 3] {
-        let tellings = "a task of the speaker's, one of nobody's, one of somebody else's, a decision, and no task";
+        let acts = "a task of the speaker's, one of nobody's, one of somebody else's, a decision, and no task";
         let referents = "a noun phrase being what a sentence is about";
         [
-            self.tellings.learned(tellings, &is_taught),
+            self.acts.learned(acts, &is_taught),
             self.referents.learned(referents, &is_taught),
             self.topics.learned("a phrase being a topic", &is_taught),
         ]
@@ -159,28 +159,28 @@ fn pieces(whole: &Material, language: &str) -> Vec<Material> {
     pieces
 }
 
-/// Which sentences tell what, as a meeting is labelled.
-fn labelled(meeting: &Meeting, text: &Text) -> BTreeSet<(usize, Telling)> {
-    let decided = decided(meeting, text).into_iter().map(|index| (index, Telling::Decision));
+/// The labelled acts of a meeting, by the index of their sentence.
+fn labelled(meeting: &Meeting, text: &Text) -> BTreeSet<(usize, Act)> {
+    let decided = decided(meeting, text).into_iter().map(|index| (index, Act::Decision));
     let settled = meeting.items.iter().filter_map(|item| {
         let Label { owner, quote, .. } = Label::of(item);
         let index = quoted(quote?, text)?;
         let Source::Turn(turn) = text.sentences[index].source else { return None };
         let speaker = text.turns[turn].speaker_name.to_lowercase();
-        let telling = match owner {
-            "-" => Telling::Nobodys,
-            owner if speaker.contains(&owner.to_lowercase()) => Telling::Own,
-            _ => Telling::Others,
+        let act = match owner {
+            "-" => Act::Unassigned,
+            owner if speaker.contains(&owner.to_lowercase()) => Act::Own,
+            _ => Act::Others,
         };
-        Some((index, telling))
+        Some((index, act))
     });
-    let mut labelled: BTreeSet<(usize, Telling)> = settled.chain(decided).collect();
+    let mut labelled: BTreeSet<(usize, Act)> = settled.chain(decided).collect();
     let told: BTreeSet<usize> = labelled.iter().map(|(index, _)| *index).collect();
     let is_none = |index: &usize| {
         let sentence = &text.sentences[*index].text;
         !told.contains(index) && meeting.no_tasks.iter().any(|words| holds(sentence, words))
     };
-    labelled.extend((0..text.sentences.len()).filter(is_none).map(|index| (index, Telling::Nothing)));
+    labelled.extend((0..text.sentences.len()).filter(is_none).map(|index| (index, Act::NoTask)));
     labelled
 }
 
@@ -212,7 +212,7 @@ fn longest_run(words: &[&str], other: &str) -> usize {
 
 /// The sentences that hold a decision's words: of several one that the rules find, or the last that asks nothing.
 fn decided(meeting: &Meeting, text: &Text) -> BTreeSet<usize> {
-    let found = told(text).sentences;
+    let found = by_rules(text).sentences;
     let sentence = |words: &String| {
         let all = 0..text.sentences.len();
         all.filter(|index| holds(&text.sentences[*index].text, words))

@@ -1,17 +1,17 @@
-//! A meeting heard sentence by sentence. The order of the steps is written here and only here.
+//! Tracks the tasks of a meeting, sentence by sentence. This file alone has the order of the steps.
 
 use chrono::DateTime;
 
 use super::draft::{Draft, Here};
 use super::item::ActionItem;
-use super::listener::{Listener, REPLY_TURNS};
+use super::tracker::{REPLY_TURNS, Tracker};
 use crate::commitments::clauses::{Grammar, is_question};
 use crate::commitments::heads::{AnnouncedBy, Announcement};
 use crate::languages::dates::Due as Time;
 use crate::languages::meanings::Meaning;
 use crate::material::Material;
+use crate::model::acts::{Act, Announced, Drafted, RuleMatches, Stage};
 use crate::model::likelihood::Likelihood;
-use crate::model::tellings::{Announced, Drafted, Hints, Stage, Telling};
 use crate::model::weights::Weights;
 use crate::people::Names;
 use crate::text::sentences::{Sentence, Source, Text};
@@ -19,28 +19,29 @@ use crate::text::sentences::{Sentence, Source, Text};
 /// How many words behind the beginning of "I won't be able to …" its verb may stand.
 pub(super) const TAKE_BACK_WORDS: usize = 6;
 
-/// A meeting that was heard from its first sentence to its last.
-pub struct Heard<'a>(Listener<'a>);
+/// The tasks of a meeting, tracked from its first sentence to its last.
+pub struct Tracked<'a>(Tracker<'a>);
 
-impl<'a> Heard<'a> {
-    /// Hears all sentences.
+impl<'a> Tracked<'a> {
+    /// Tracks all sentences; `decided` are the indices of those whose words state a decision.
     #[must_use]
-    pub fn of(text: &'a Text, material: &'a Material, names: &'a Names) -> Heard<'a> {
+    pub fn of(text: &'a Text, material: &'a Material, names: &'a Names, decided: &[usize]) -> Tracked<'a> {
         let held = material.held_ms.and_then(DateTime::from_timestamp_millis).map(|time| time.date_naive());
-        let hints = text.sentences.iter().map(|_| Hints::default()).collect();
+        let mut matches: Vec<RuleMatches> = text.sentences.iter().map(|_| RuleMatches::default()).collect();
+        decided.iter().for_each(|index| matches[*index].decides = true);
         let (drafts, pending, last_named) = (Vec::new(), None, None);
-        let mut listener = Listener { text, material, names, held, hints, drafts, pending, last_named };
+        let mut tracker = Tracker { text, material, names, held, matches, drafts, pending, last_named };
         for (index, sentence) in text.sentences.iter().enumerate() {
-            listener.hear(index, sentence);
+            tracker.track(index, sentence);
         }
-        listener.hint_at_drafts();
-        Heard(listener)
+        tracker.record_drafts();
+        Tracked(tracker)
     }
 
     /// What the rules find in each sentence.
     #[must_use]
-    pub fn hints(&self) -> &[Hints] {
-        &self.0.hints
+    pub fn matches(&self) -> &[RuleMatches] {
+        &self.0.matches
     }
 
     /// The action items, each once, in order.
@@ -50,8 +51,8 @@ impl<'a> Heard<'a> {
     }
 }
 
-impl Listener<'_> {
-    pub(super) fn hear(&mut self, index: usize, sentence: &Sentence) {
+impl Tracker<'_> {
+    pub(super) fn track(&mut self, index: usize, sentence: &Sentence) {
         match sentence.source {
             Source::DoneTask => {}
             Source::OpenTask => self.labelled(index, sentence, &sentence.text),
@@ -68,8 +69,8 @@ impl Listener<'_> {
         }
     }
 
-    /// Tells of each draft where it begins and where it was changed last. A note changes nothing of what was said.
-    fn hint_at_drafts(&mut self) {
+    /// Records for each draft where it begins and where it was changed last. A note changes no draft of the transcript.
+    fn record_drafts(&mut self) {
         for draft in &self.drafts {
             let is_noted = !matches!(self.text.sentences[draft.settled].source, Source::Turn(_));
             let stages = if is_noted || draft.settled == draft.sentence {
@@ -78,18 +79,18 @@ impl Listener<'_> {
                 &[(Stage::Begun, draft.sentence), (Stage::Settled, draft.settled)]
             };
             for (stage, index) in stages {
-                let (stage, telling, has_due) = (*stage, self.whose_is(draft, *index), draft.item.due.is_some());
-                self.hints[*index].drafts.push(Drafted { stage, telling, fate: draft.fate(), has_due });
+                let (stage, act, has_due) = (*stage, self.whose_is(draft, *index), draft.item.due.is_some());
+                self.matches[*index].drafts.push(Drafted { stage, act, fate: draft.fate(), has_due });
             }
         }
     }
 
-    /// Whose a draft is for who speaks in a sentence.
-    pub(super) fn whose_is(&self, draft: &Draft, index: usize) -> Telling {
+    /// The act that a draft is for the speaker of a sentence.
+    pub(super) fn whose_is(&self, draft: &Draft, index: usize) -> Act {
         match &draft.item.owner {
-            None => Telling::Nobodys,
-            Some(owner) if owner.id.as_deref() == self.speaker_of(&self.text.sentences[index]) => Telling::Own,
-            Some(_) => Telling::Others,
+            None => Act::Unassigned,
+            Some(owner) if owner.id.as_deref() == self.speaker_of(&self.text.sentences[index]) => Act::Own,
+            Some(_) => Act::Others,
         }
     }
 
@@ -102,7 +103,7 @@ impl Listener<'_> {
         let announcements = grammar.map_or_else(Vec::new, |grammar| grammar.announcements());
         let announced =
             |one: &Announcement| Announced { whose: whose(&one.by), is_offer: one.is_offer, is_asked: one.is_asked };
-        self.hints[here.index].announced = announcements.iter().map(announced).collect();
+        self.matches[here.index].announced = announcements.iter().map(announced).collect();
         let announcements = self.joined(here, announcements);
         let first = |meaning| (0..tokens.len()).find(|at| phrases.at(tokens, *at, |one| one == meaning).is_some());
         let joke = |at: usize| phrases.at(tokens, at, |one| one == Meaning::Joke);
@@ -122,7 +123,7 @@ impl Listener<'_> {
             self.never_mind(here);
         }
         let is_decision = first(Meaning::Decided).is_some();
-        let mut heard = 0;
+        let mut read = 0;
         for (index, announcement) in announcements.iter().enumerate() {
             if never_mind.is_some_and(|at| announcement.start < at) {
                 continue;
@@ -139,8 +140,8 @@ impl Listener<'_> {
                     continue;
                 }
             }
-            self.note_names(here, heard..announcement.start);
-            heard = announcement.start;
+            self.note_names(here, read..announcement.start);
+            read = announcement.start;
             // "Then we'll do it in the hall, that's decided" is no task.
             if announcement.by == AnnouncedBy::Everybody && is_decision {
                 continue;
@@ -182,7 +183,7 @@ impl Listener<'_> {
         if asks_consent {
             self.pending = None;
         }
-        self.note_names(here, heard..tokens.len());
+        self.note_names(here, read..tokens.len());
     }
 }
 
@@ -204,10 +205,10 @@ fn whose(by: &AnnouncedBy) -> &'static str {
 mod tests {
     use super::*;
     use crate::material::{Chunk, Person};
-    use crate::model::tellings::Fate;
+    use crate::model::acts::Fate;
 
     /// What the rules find in each sentence of a talk: stage, whose, fate.
-    fn hints(lines: &[(&str, &str)]) -> Vec<Vec<(Stage, Telling, Fate)>> {
+    fn matches(lines: &[(&str, &str)]) -> Vec<Vec<(Stage, Act, Fate)>> {
         let chunk = |(at, (speaker, text)): (i64, &(&str, &str))| Chunk {
             speaker_id: speaker.to_lowercase(),
             speaker_name: (*speaker).to_owned(),
@@ -220,28 +221,27 @@ mod tests {
         let chunks = (0..).zip(lines).map(chunk).collect();
         let material = Material { chunks, people: vec![person("Ada"), person("Bob")], ..Material::default() };
         let (text, names) = (Text::of(&material), Names::of(&material.people));
-        let heard = Heard::of(&text, &material, &names);
-        let told = |hints: &Hints| hints.drafts.iter().map(|one| (one.stage, one.telling, one.fate)).collect();
-        heard.hints().iter().map(told).collect()
+        let read = Tracked::of(&text, &material, &names, &[]);
+        let told = |matches: &RuleMatches| matches.drafts.iter().map(|one| (one.stage, one.act, one.fate)).collect();
+        read.matches().iter().map(told).collect()
     }
 
     #[test]
     fn a_promise_is_a_hint_where_it_is_made() {
-        let found = hints(&[("Ada", "I'll send the contract by Friday."), ("Bob", "My train was late.")]);
-        assert_eq!(found, [vec![(Stage::Whole, Telling::Own, Fate::Firm)], vec![]]);
+        let found = matches(&[("Ada", "I'll send the contract by Friday."), ("Bob", "My train was late.")]);
+        assert_eq!(found, [vec![(Stage::Whole, Act::Own, Fate::Firm)], vec![]]);
     }
 
     #[test]
     fn a_request_that_is_accepted_is_a_hint_in_both_sentences() {
-        let found = hints(&[("Ada", "Could you draft the release notes?"), ("Bob", "Sure, by Friday.")]);
-        let (asked, accepted) =
-            ((Stage::Begun, Telling::Others, Fate::Firm), (Stage::Settled, Telling::Own, Fate::Firm));
+        let found = matches(&[("Ada", "Could you draft the release notes?"), ("Bob", "Sure, by Friday.")]);
+        let (asked, accepted) = ((Stage::Begun, Act::Others, Fate::Firm), (Stage::Settled, Act::Own, Fate::Firm));
         assert_eq!(found, [vec![asked], vec![accepted]]);
     }
 
     #[test]
     fn what_was_a_joke_is_dropped() {
-        let found = hints(&[("Ada", "I'll send the contract by Friday."), ("Ada", "Just kidding.")]);
+        let found = matches(&[("Ada", "I'll send the contract by Friday."), ("Ada", "Just kidding.")]);
         assert_eq!(found[0][0].2, Fate::Dropped, "{found:?}");
     }
 }

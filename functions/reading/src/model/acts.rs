@@ -1,33 +1,34 @@
-//! What a sentence can tell, and what the rules find in it: how far these are to be trusted is learned.
+//! Dialogue acts of a sentence, and what the rules find in it. The rules' matches are features of the classifier.
 
 use std::fmt;
 
 use strum::IntoStaticStr;
 
-/// What a sentence can tell, each with a likelihood of its own.
+/// A dialogue act. A sentence can perform several, each with a likelihood of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, IntoStaticStr)]
 #[strum(serialize_all = "lowercase")]
-pub enum Telling {
-    /// Here it is settled that the speaker does something.
+pub enum Act {
+    /// The speaker takes on a task.
     Own,
-    /// Something is to be done, and nobody takes it.
-    Nobodys,
-    /// Something is somebody else's.
+    /// A task without an owner.
+    Unassigned,
+    /// A task of another person.
     Others,
     Decision,
-    /// It sounds like a task and is none: a habit, a condition, a joke, what somebody else said once.
-    Nothing,
+    /// Sounds like a task and is none: a habit, a condition, a joke, a quotation.
+    NoTask,
 }
 
-impl Telling {
-    /// All of them, in the order of the columns of the weights.
-    pub const ALL: [Telling; 5] =
-        [Telling::Own, Telling::Nobodys, Telling::Others, Telling::Decision, Telling::Nothing];
+impl Act {
+    /// All acts, in the order of the columns of the weights.
+    pub const ALL: [Act; 5] = [Act::Own, Act::Unassigned, Act::Others, Act::Decision, Act::NoTask];
 }
 
-/// What the rules of commitments find in one sentence.
+/// What the rules find in one sentence.
 #[derive(Debug, Default)]
-pub struct Hints {
+pub struct RuleMatches {
+    /// True if its words state a decision.
+    pub decides: bool,
     /// The tasks that its words announce.
     pub announced: Vec<Announced>,
     /// The tasks of the meeting that begin in it, or that it changed last.
@@ -54,13 +55,13 @@ impl fmt::Display for Announced {
 #[derive(Debug)]
 pub struct Drafted {
     pub stage: Stage,
-    /// Whose it is in the end, for who speaks here.
-    pub telling: Telling,
+    /// The act that the task in its last state is for the speaker of the sentence.
+    pub act: Act,
     pub fate: Fate,
     pub has_due: bool,
 }
 
-/// What of a task a sentence says.
+/// The part of a task that a sentence states.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr)]
 #[strum(serialize_all = "lowercase")]
 pub enum Stage {
@@ -68,18 +69,17 @@ pub enum Stage {
     Whole,
     /// Its beginning; another one settles it.
     Begun,
-    /// The last word on it.
+    /// Its last change.
     Settled,
 }
 
-/// What became of a task, by the rules.
+/// The state of a task after the meeting, by the rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, IntoStaticStr)]
 #[strum(serialize_all = "lowercase")]
 pub enum Fate {
-    /// Somebody's, or needed.
-    #[strum(serialize = "told")]
+    /// Has an owner, or is needed.
     Firm,
-    /// Asked for or proposed, and nobody takes it.
+    /// Asked for or proposed, without an owner.
     Open,
     Dropped,
 }
