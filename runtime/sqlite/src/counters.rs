@@ -1,4 +1,4 @@
-//! What this engine counts: what every engine does, and its log.
+//! Counters of this engine: those of every engine, and those of the log.
 
 use std::ops::Deref;
 use std::sync::atomic::AtomicU64;
@@ -7,11 +7,11 @@ use std::sync::atomic::AtomicU64;
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
     common: convoke_store::stats::Counters,
-    /// Bytes of the write-ahead log that are in use.
+    /// Bytes of the write-ahead log in use.
     pub wal_bytes: AtomicU64,
     /// Checkpoints run.
     pub checkpoints: AtomicU64,
-    /// Readers told to stop so that the log could shrink.
+    /// Readers interrupted so that the log can be truncated.
     pub readers_stopped: AtomicU64,
 }
 

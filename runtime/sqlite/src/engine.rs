@@ -1,4 +1,4 @@
-//! The engine as the store holds it: readers, the writer and the watches, opened together and closed together.
+//! The engine for the store: readers, the writer and the watch threads, opened and closed together.
 
 use std::path::Path;
 use std::rc::Rc;
@@ -44,15 +44,15 @@ pub(crate) struct SqliteEngine {
     threads: Mutex<Vec<JoinHandle<()>>>,
     watches: Switch,
     snapshots: AtomicU64,
-    // Last: the folder is given up when everything in it is closed.
+    // Last: the folder is unlocked after everything in it is closed.
     folder: DataDir,
 }
 
 impl SqliteEngine {
-    /// Opens the database of a folder, applies what the tables add to it, and starts the writer.
+    /// Opens the database of a folder, applies additions of the tables, and starts the writer.
     ///
     /// # Errors
-    /// [`OpenError`]: the folder is locked or unusable, the engine fails.
+    /// [`OpenError`]: the folder is locked or unusable, or the engine fails.
     pub(crate) fn open(settings: &Sqlite, start: EngineStart<'_>) -> Result<Self, OpenError> {
         let EngineStart { data, agreed: _, tables, limits, clock, disk, stuck, gate, commits, on_opening } = start;
         schema::require_free_names(&tables)?;
@@ -114,7 +114,7 @@ impl SqliteEngine {
         })
     }
 
-    /// Counts it, if it was for the share of its flow.
+    /// Counts a rejection because of the share of its flow.
     fn rejected(&self, error: StoreError) -> StoreError {
         let counters = &self.shared.counters;
         match error {
@@ -133,7 +133,7 @@ impl SqliteEngine {
         self.shared.current.running(self.clock.monotonic())
     }
 
-    /// Has the pages copied on the writer's thread.
+    /// Copies the pages on the writer's thread.
     fn copy_to(&self, to: &Path, progress: OnProgress) -> Result<rusqlite::Connection, StoreError> {
         let (done, copied) = mpsc::channel();
         let job = BackupJob { to: backup::destination(to)?, progress, done };
@@ -191,12 +191,12 @@ impl Engine for SqliteEngine {
         let (shared, newest, commits) = (self.shared.clone(), self.common.newest.clone(), self.common.commits.clone());
         let (tables, clock, way) = (self.tables.clone(), self.clock.clone(), self.way.clone());
         let (done, applied) = mpsc::channel();
-        // On the writer's own connection: a second one that writes would make mutations fail meanwhile.
+        // On the writer's connection: a second writing connection would make mutations fail.
         let work = Box::new(move |connection: &Rc<Connection>| {
             let apply = || schema::apply(connection, &tables, extent, clock.now(), &way);
             let apply = || newest.change(Changed::Anything, apply);
             let difference = commits.change_everything(apply);
-            // Whoever asked may be gone; the state is everybody's.
+            // The caller may be gone; the gate's state is for all callers.
             let _ = done.send(difference.map(|difference| shared.gate.set_schema(difference)));
         });
         let closed = || OpenError::Engine("it is shutting down".to_owned());
@@ -269,7 +269,7 @@ impl Engine for SqliteEngine {
     fn backup(&self, to: &Path, progress: OnProgress, seal: &mut Seal<'_>) -> Result<(), StoreError> {
         let made = self.copy_to(to, progress).and_then(|copy| backup::complete(copy, to, seal));
         if made.is_err() {
-            // The error that is reported is the first one.
+            // The first error is reported.
             let _ = std::fs::remove_file(backup::partial(to));
         }
         made
@@ -284,7 +284,7 @@ impl Engine for SqliteEngine {
             .copy_to(&path, progress)
             .and_then(backup::settle)
             .and_then(|()| DatabaseFile::open(&partial, self.clock.clone()).map_err(StoreError::from));
-        // The open file lives on without its name, and falls with its last user, however that one ends.
+        // The open file remains without a name until its last user closes it.
         let _ = std::fs::remove_file(partial);
         opened.map(|copy| Box::new(copy) as Box<dyn OfflineDatabase>)
     }

@@ -1,4 +1,4 @@
-//! SQLite's failures as the store's, and which of them end a transaction.
+//! Conversion of SQLite's errors to those of the store, and the errors that end a transaction.
 
 use std::io;
 
@@ -8,7 +8,7 @@ use rustix::io::Errno;
 use super::sql::index_name;
 use convoke_store::{OfflineError, OpenError, StoreError, TableDef};
 
-/// A violated unique index, if that is what happened; everything else ends the transaction.
+/// Returns the violation of a unique index, if the error is one. Every other error ends the transaction.
 pub(crate) fn violation(table: &'static TableDef, error: &rusqlite::Error) -> Option<StoreError> {
     let rusqlite::Error::SqliteFailure(code, Some(message)) = error else { return None };
     if code.extended_code != ffi::SQLITE_CONSTRAINT_UNIQUE {
@@ -26,27 +26,27 @@ pub(crate) fn violation(table: &'static TableDef, error: &rusqlite::Error) -> Op
     Some(StoreError::UniqueViolation { table: table.name, index: violated.map_or("_id", |index| index.name) })
 }
 
-/// Whether SQLite stopped the statement because its guard said so.
+/// Returns true if SQLite stopped the statement because its guard requested it.
 pub(crate) fn interrupted(error: &rusqlite::Error) -> bool {
     error.sqlite_error_code() == Some(rusqlite::ErrorCode::OperationInterrupted)
 }
 
-/// Whether another program holds a lock.
+/// Returns true if another program holds a lock.
 pub(crate) fn busy(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(rusqlite::ErrorCode::DatabaseBusy | rusqlite::ErrorCode::DatabaseLocked))
 }
 
-/// Whether the connection should not be used again.
+/// Returns true if the connection must not be used again.
 pub(crate) fn breaks_connection(error: &rusqlite::Error) -> bool {
     use rusqlite::ErrorCode::{CannotOpen, DatabaseCorrupt, NotADatabase};
     matches!(error.sqlite_error_code(), Some(DatabaseCorrupt | NotADatabase | CannotOpen))
 }
 
-/// What the disk did, if it was the disk: [`StoreError::Disk`] or [`StoreError::NoRoom`]. To be asked at once, on the
-/// thread that met the failure.
+/// Returns [`StoreError::Disk`] or [`StoreError::NoRoom`] if the disk caused the error. Must be called immediately, on
+/// the thread of the failure.
 ///
-/// SQLite calls a page that cannot be read malformed (`SQLITE_IOERR_CORRUPTFS` becomes `SQLITE_CORRUPT`), and a file that
-/// may not grow an I/O error. What the system said it keeps to itself, but the thread has it still.
+/// SQLite reports an unreadable page as malformed (`SQLITE_IOERR_CORRUPTFS` becomes `SQLITE_CORRUPT`), and a file that
+/// may not grow as an I/O error. It hides the error of the system, but the thread's errno still has it.
 pub(crate) fn of_disk(error: &rusqlite::Error) -> Option<StoreError> {
     use rusqlite::ErrorCode::{DatabaseCorrupt, DiskFull, NotADatabase, SystemIoFailure};
     let said = Errno::from_io_error(&io::Error::last_os_error());
@@ -62,25 +62,25 @@ pub(crate) fn of_disk(error: &rusqlite::Error) -> Option<StoreError> {
         }
         _ => return None,
     };
-    // So that damage which is found on this thread later is not taken for this failure again.
+    // So that later damage on this thread is not attributed to this failure.
     errno::set_errno(errno::Errno(0));
     Some(found)
 }
 
-/// Whether a finding of a check is that the disk did not give a page: `… unable to get the page. error code=266`.
+/// Returns true if a finding of a check means an unreadable page: `… unable to get the page. error code=266`.
 pub(crate) fn is_unread_page(finding: &str) -> bool {
     let code = finding.rsplit_once("error code=").and_then(|(_, code)| code.trim().parse::<i32>().ok());
     code.is_some_and(|code| code & 0xff == ffi::SQLITE_IOERR)
 }
 
-/// A failure of the engine as the store's.
+/// Converts an error of the engine.
 pub(crate) fn of_engine(error: &rusqlite::Error) -> StoreError {
     of_disk(error).unwrap_or_else(|| StoreError::Engine(error.to_string()))
 }
 
 /// A result of the engine while a database is opened.
 pub(crate) trait Opening<T> {
-    /// Its failure as that of an opening.
+    /// Converts the error to one of opening.
     ///
     /// # Errors
     /// [`OpenError`].
@@ -97,9 +97,9 @@ impl<T> Opening<T> for rusqlite::Result<T> {
     }
 }
 
-/// A result of the engine at work on a database that nobody serves.
+/// A result of the engine for work on an offline database.
 pub(crate) trait Offline<T> {
-    /// Its failure as that of such work.
+    /// Converts the error to one of offline work.
     ///
     /// # Errors
     /// [`OfflineError::Store`].

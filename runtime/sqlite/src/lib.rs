@@ -1,8 +1,8 @@
-//! The engine on SQLite: one writer thread, a pool of readers, one file.
+//! The SQLite engine: one writer thread, a pool of readers, one file.
 //!
-//! The only crate that names SQLite; outside of it there is [`Sqlite`], which makes engines. In reading order: the
-//! settings, the SQL of a plan (`sql/`), rows in memory (`cache/`), a connection and what bounds it (`connection/`), a
-//! transaction, the files of a data folder (`file/`), and then who runs them.
+//! This is the only crate that uses SQLite; other crates use [`Sqlite`], the engine factory. In reading order: the
+//! settings, the SQL of a plan (`sql/`), rows in memory (`cache/`), connections and their limits (`connection/`),
+//! transactions, the files of a data folder (`file/`), and the threads that run them.
 
 mod cache;
 mod connection;

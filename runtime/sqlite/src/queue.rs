@@ -1,4 +1,4 @@
-//! What waits for the writer: mutations, bounded and in the order of a [`FairQueue`], and work on the database as a whole.
+//! The queue of the writer: mutations, limited and in the order of a [`FairQueue`], and work on the whole database.
 
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -14,7 +14,7 @@ use convoke_store::{Flow, WriteJob};
 /// A mutation.
 pub(crate) type Job = Box<dyn WriteJob>;
 
-/// A mutation that the writer has taken, to be given to [`Queue::ran`].
+/// A mutation taken by the writer; it must be passed to [`Queue::ran`].
 pub(crate) struct Taken {
     /// The mutation.
     pub job: Job,
@@ -22,32 +22,32 @@ pub(crate) struct Taken {
     pub service: Service,
 }
 
-/// What the writer does next.
+/// The next work of the writer.
 pub(crate) enum Work {
     /// A mutation.
     Job(Taken),
-    /// Work on the database as a whole.
+    /// Work on the whole database.
     Whole(Whole),
 }
 
-/// Work on the database as a whole. It is done between two batches, before the mutations that wait.
+/// Work on the whole database. It runs between two batches, before queued mutations.
 pub(crate) enum Whole {
     /// A copy of the database.
     Backup(Box<BackupJob>),
-    /// Anything else.
+    /// Other work.
     Upkeep(Upkeep),
 }
 
-/// Work on the database as a whole.
+/// Work on the whole database.
 pub(crate) type Upkeep = Box<dyn FnOnce(&Rc<Connection>) + Send>;
 
-/// What waiting for work ended in.
+/// The result of waiting for work.
 pub(crate) enum Next {
     /// Work.
     Work(Work),
-    /// None came in time.
+    /// No work arrived in time.
     Idle,
-    /// None will come any more.
+    /// The queue is closed and empty.
     End,
 }
 
@@ -61,18 +61,18 @@ struct Line {
     jobs: FairQueue<Job>,
     whole: VecDeque<Whole>,
     closed: bool,
-    /// Whether the writer waits: only then it has to be woken.
+    /// True if the writer waits and must be woken.
     asleep: bool,
 }
 
-/// Why a job was not taken.
+/// Reason why a job was not queued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NotQueued {
-    /// As many wait as may.
+    /// The queue is full.
     Full,
-    /// As many of its flow wait as may while others do.
+    /// The flow has used its share of the queue while others wait.
     Share,
-    /// Nothing is taken any more.
+    /// The queue is closed.
     Closed,
 }
 
@@ -86,14 +86,14 @@ impl From<Rejection> for NotQueued {
 }
 
 impl Queue {
-    /// An empty queue for at most `jobs_max` mutations.
+    /// Creates an empty queue for at most `jobs_max` mutations.
     pub(crate) fn new(jobs_max: usize) -> Self {
         let line = Line { jobs: FairQueue::new(1, jobs_max), whole: VecDeque::new(), closed: false, asleep: false };
         Self { line: Mutex::new(line), wake: Condvar::new() }
     }
 
-    /// Lines up a mutation, or gives it back. Another one may have to go for it, whose flow has more than its share of
-    /// the queue: that one is to be answered as rejected for its share.
+    /// Queues a mutation, or returns it. If another flow exceeds its share of a full queue, returns the newest mutation
+    /// of that flow, which must be rejected.
     pub(crate) fn push(&self, job: Job) -> Result<Option<Job>, (Job, NotQueued)> {
         let flow = job.flow();
         let mut line = self.line.lock();
@@ -105,12 +105,12 @@ impl Queue {
         Ok(pushed_out)
     }
 
-    /// Whether one more mutation of `flow` may wait.
+    /// Checks if another mutation of `flow` may be queued.
     pub(crate) fn admits(&self, flow: Flow) -> Result<(), NotQueued> {
         self.line.lock().jobs.admits(flow).map_err(NotQueued::from)
     }
 
-    /// Lines up work on the database as a whole; says whether it was taken.
+    /// Queues work on the whole database. Returns true if it was queued.
     pub(crate) fn push_whole(&self, work: Whole) -> bool {
         let mut line = self.line.lock();
         if line.closed {
@@ -127,7 +127,7 @@ impl Queue {
         }
     }
 
-    /// Waits for work, at most for `patience`. What was taken before the end is still handed out after it.
+    /// Waits for work, at most for `patience`. Work queued before the end is still returned after it.
     pub(crate) fn next(&self, patience: Option<Duration>) -> Next {
         let mut line = self.line.lock();
         loop {
@@ -152,7 +152,7 @@ impl Queue {
         }
     }
 
-    /// The next mutation if one waits already and may join a batch.
+    /// Returns the next mutation if one is queued and may join a batch.
     pub(crate) fn joining(&self) -> Option<Taken> {
         let mut line = self.line.lock();
         if !line.whole.is_empty() || line.jobs.peek()?.slow() {
@@ -161,17 +161,17 @@ impl Queue {
         line.next_job()
     }
 
-    /// The next mutation if one waits already.
+    /// Returns the next mutation if one is queued.
     pub(crate) fn waiting(&self) -> Option<Taken> {
         self.line.lock().next_job()
     }
 
-    /// A mutation ran, and took so long of the writer's time: the next one may be taken.
+    /// Records that a mutation has run and how long it used the writer. The next one may be taken.
     pub(crate) fn ran(&self, service: Service, elapsed: Duration) {
         self.line.lock().jobs.end(service, elapsed);
     }
 
-    /// Charges what was done for mutations after they had run.
+    /// Charges work for mutations after they have run.
     pub(crate) fn charge(&self, costs: impl Iterator<Item = (Flow, Duration)>) {
         let mut line = self.line.lock();
         if !line.jobs.is_empty() {
@@ -179,7 +179,7 @@ impl Queue {
         }
     }
 
-    /// Waits for the end, at most for `patience`; says whether it came.
+    /// Waits for the end, at most for `patience`. Returns true if it came.
     pub(crate) fn ended_within(&self, patience: Duration) -> bool {
         let mut line = self.line.lock();
         if !line.closed {
@@ -190,18 +190,18 @@ impl Queue {
         line.closed
     }
 
-    /// Whether nothing is taken any more.
+    /// Returns true if the queue is closed.
     pub(crate) fn is_closed(&self) -> bool {
         self.line.lock().closed
     }
 
-    /// Takes no more.
+    /// Closes the queue.
     pub(crate) fn close(&self) {
         self.line.lock().closed = true;
         self.wake.notify_all();
     }
 
-    /// How much waits.
+    /// Returns the number of queued mutations.
     pub(crate) fn len(&self) -> usize {
         let line = self.line.lock();
         line.jobs.len() + line.whole.len()

@@ -8,8 +8,7 @@ use super::transaction::{Source, SqliteTransaction};
 use convoke_store::engine::Read;
 use convoke_store::{Ran, StoreError};
 
-/// Runs `read` in one snapshot. It does not run if none can be opened; what happens within is the function's to
-/// report.
+/// Runs `read` on one snapshot. Does not run it if no snapshot can be opened. The function reports other errors itself.
 pub(crate) fn run(lease: Lease, read: &mut Read<'_>) -> Ran {
     let (connection, timeout) = (lease.connection(), lease.timeout());
     connection.interrupt.begin_at(lease.began(), timeout);
@@ -30,9 +29,9 @@ pub(crate) fn run(lease: Lease, read: &mut Read<'_>) -> Ran {
     }
     transaction.close();
     let outcome = match died {
-        // Whatever the function made of it: what it returns may rest on rows that it did not get.
+        // Whatever the function returned: its result may be based on missing rows.
         Some(failure @ (StoreError::Deadline { .. } | StoreError::Disk(_))) => Err(failure),
-        // The function knows: what it asked for next failed.
+        // The function knows, because its next operation failed.
         Some(_) | None => Ok(()),
     };
     Ran { outcome, elapsed: transaction.elapsed() }

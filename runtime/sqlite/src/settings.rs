@@ -1,20 +1,20 @@
-//! The settings of the engine.
+//! Settings of the engine.
 
-/// Makes engines on SQLite, with these settings.
+/// The factory of SQLite engines, with its settings.
 #[derive(Clone, Debug)]
 pub struct Sqlite {
-    /// When a commit is on disk.
+    /// Durability of a commit.
     pub synchronous: Synchronous,
-    /// The size of a page in a new database, in bytes: a power of two, 512 … 65,536. A commit writes whole pages: with
-    /// 1 KiB a transfer between two accounts of 100,000 writes 8 KB and with 4 KiB 25 KB, for reads that cost a tenth
-    /// more. There is one writer and one disk, and reads have all cores.
+    /// Page size of a new database in bytes: a power of two, 512 … 65,536. A commit writes whole pages: a transfer
+    /// between two accounts of 100,000 writes 8 KB with 1 KiB and 25 KB with 4 KiB, while reads cost a tenth more.
+    /// There is one writer and one disk, and reads use all cores.
     pub page_bytes: u32,
-    /// Bytes of the log after which it is copied back into the database. A page that was written many times is copied
-    /// once: 10 MiB instead of 32 MiB make a fifth more bytes written.
+    /// Size of the log in bytes at which it is copied back into the database. A page that was written many times is
+    /// copied once: 10 MiB instead of 32 MiB increase the written bytes by a fifth.
     pub checkpoint_bytes: u64,
-    /// Rows from which a table is large: each new index of it is made in a transaction of its own.
+    /// Number of rows at which a table is large: each new index of it gets its own transaction.
     pub large_rows: u64,
-    /// Pages that the database may have; none = as many as the disk holds. For tests of a full disk.
+    /// Most pages of the database; none = limited by the disk. For tests of a full disk.
     pub pages_max: Option<u32>,
 }
 
@@ -30,18 +30,18 @@ impl Default for Sqlite {
     }
 }
 
-/// When a commit is on disk.
+/// The durability of a commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Synchronous {
-    /// Before it is answered: what is acknowledged survives a loss of power.
+    /// On disk before the response: acknowledged writes survive a power loss.
     Full,
-    /// Some time later: what is acknowledged survives a crash of the process, and a loss of power takes the last part
-    /// of it (nothing is torn).
+    /// On disk some time later: acknowledged writes survive a crash of the process, and a power loss removes the latest
+    /// of them without corruption.
     Normal,
 }
 
 impl Synchronous {
-    /// SQLite's number for it.
+    /// Returns SQLite's number of the level.
     pub(crate) const fn level(self) -> u8 {
         match self {
             Synchronous::Full => 2,

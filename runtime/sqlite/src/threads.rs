@@ -1,4 +1,4 @@
-//! What the engine's handle, its writer and its watchdog share: what waits, what runs, what is counted.
+//! State shared by the engine's handle, its writer and its watchdog.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,36 +11,36 @@ use super::counters::Counters;
 use super::queue::Queue;
 use convoke_store::gate::Gate;
 
-/// Shared by the threads of one store.
+/// State shared by the threads of one store.
 pub(crate) struct Shared {
-    /// Whether it is open.
+    /// Decides which calls are served.
     pub gate: Arc<Gate>,
-    /// What waits for the writer.
+    /// The queue of the writer.
     pub queue: Queue,
-    /// The mutation that runs now.
+    /// The running mutation.
     pub current: Current,
     /// The counters.
     pub counters: Arc<Counters>,
-    /// Whether the disk answers reads.
+    /// Detects if the disk serves reads.
     pub reads: Arc<Reads>,
-    /// Mutations of one commit.
+    /// Most mutations per commit.
     pub batch_max: usize,
-    /// How long a batch may grow.
+    /// Longest duration of a batch.
     pub batch_age_max: Duration,
-    /// One mutation.
+    /// Time limit of one mutation.
     pub mutation_timeout: Duration,
 }
 
-/// The mutation that runs now, for the watchdog.
+/// The running mutation, for the watchdog.
 #[derive(Default)]
 pub(crate) struct Current {
-    /// Nanoseconds of the monotonic clock, at least 1; 0 = none runs.
+    /// Start in nanoseconds of the monotonic clock, at least 1; 0 = none runs.
     since: AtomicU64,
     name: Mutex<String>,
 }
 
 impl Current {
-    /// One begins.
+    /// Records the start of a mutation.
     pub(crate) fn begin(&self, name: &str, now: Duration) {
         let mut current = self.name.lock();
         current.clear();
@@ -48,12 +48,12 @@ impl Current {
         self.since.store(nanos(now).max(1), Ordering::Release);
     }
 
-    /// It returned.
+    /// Records the end of a mutation.
     pub(crate) fn end(&self) {
         self.since.store(0, Ordering::Release);
     }
 
-    /// What runs, and for how long.
+    /// Returns the name of the running mutation and its duration.
     pub(crate) fn running(&self, now: Duration) -> Option<(String, Duration)> {
         let since = self.since.load(Ordering::Acquire);
         (since != 0).then(|| (self.name.lock().clone(), now.saturating_sub(Duration::from_nanos(since))))

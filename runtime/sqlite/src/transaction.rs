@@ -1,8 +1,8 @@
-//! One transaction on a connection: reads and writes by plan, and the rule that a failed one stays failed.
+//! A transaction on a connection: reads and writes by plan. A failed transaction stays failed.
 //!
-//! After a deadline or a failure of the engine the transaction is *poisoned*: whatever is asked of it next fails, and
-//! the call fails whatever its function returns. Otherwise a function that swallows the error could go on writing
-//! after SQLite rolled everything back, each write then a transaction of its own.
+//! After its deadline or a failure of the engine, a transaction is *poisoned*: every further operation fails, and the
+//! call fails whatever its function returns. Otherwise a function that ignores the error could continue after SQLite
+//! rolled back everything, and each write would be its own transaction.
 
 use std::cell::{Cell, RefCell};
 use std::ops::{ControlFlow, Deref};
@@ -22,9 +22,9 @@ use convoke_store::schema::{Definition, Schemas};
 use convoke_store::transaction::Visit;
 use convoke_store::{Commit, Plan, Reader, Row, StoreError, TableDef, Value, ValueRef, Writer};
 
-/// What a transaction runs on.
+/// The connection of a transaction.
 pub(crate) enum Source {
-    /// A reader, held until the transaction is over.
+    /// A reader, held until the end of the transaction.
     Reader(Lease),
     /// The writer's connection.
     Writer(Rc<Connection>),
@@ -43,10 +43,10 @@ impl Deref for Source {
 /// An open transaction.
 pub(crate) struct SqliteTransaction {
     source: Source,
-    /// The writer's rows; none where others may write beside it, or nobody reads again.
+    /// The writer's rows; none if other connections may write, or if the rows are not read again.
     memory: Option<Rc<RowMemory>>,
     savepoints: RefCell<Savepoints>,
-    /// Whether it has written values that other mutations set.
+    /// True if it has written values that other mutations set.
     tells_of_others: Cell<bool>,
     limit: Duration,
     statements: Cell<u64>,
@@ -56,16 +56,16 @@ pub(crate) struct SqliteTransaction {
     poison: RefCell<Option<Poison>>,
 }
 
-/// The savepoints of a transaction. SQLite is told of them when something is written.
+/// The savepoints of a transaction. SQLite learns them at the first write.
 #[derive(Default)]
 struct Savepoints {
-    /// Where each of those that are open goes back to in the memory.
+    /// Marks in the row memory of the open savepoints.
     marks: Vec<usize>,
-    /// How many of them SQLite knows, from the outermost one on.
+    /// Number of them that SQLite knows, from the outermost one.
     known: usize,
 }
 
-/// Why nothing more runs.
+/// Reason why no further operation runs.
 #[derive(Clone)]
 enum Poison {
     Deadline,
@@ -73,17 +73,17 @@ enum Poison {
     Disk(String),
     NoRoom(String),
     Lost(String),
-    /// The function returned; code that kept the transaction has no part in it any more.
+    /// The function returned; remaining references to the transaction must not use it.
     Over,
 }
 
 type Result<T> = std::result::Result<T, StoreError>;
 
-/// As [`Visit`], of a row on which SQLite stands.
+/// Like [`Visit`], for the current row of a statement.
 type VisitStored<'a> = dyn FnMut(&SqliteRow<'_>) -> Result<ControlFlow<()>> + 'a;
 
 impl SqliteTransaction {
-    /// A transaction whose `BEGIN` ran already, and which may take `limit`.
+    /// Creates a transaction whose `BEGIN` has run, with the time limit `limit`.
     pub(crate) fn new(source: Source, limit: Duration) -> Self {
         Self {
             source,
@@ -99,19 +99,20 @@ impl SqliteTransaction {
         }
     }
 
-    /// As [`SqliteTransaction::new`], in a savepoint of its own, with the writer's rows.
+    /// Like [`SqliteTransaction::new`], in its own savepoint, with the writer's rows.
     pub(crate) fn with(source: Source, limit: Duration, memory: Rc<RowMemory>) -> Self {
         let transaction = Self { memory: Some(memory), ..Self::new(source, limit) };
         transaction.open_savepoint();
         transaction
     }
 
-    /// The failure that the transaction died of, if it did.
+    /// Returns the failure of the transaction, if it failed.
     pub(crate) fn died(&self) -> Option<StoreError> {
         self.poison.borrow().as_ref().map(|poison| self.error(poison))
     }
 
-    /// Its function returned: too late counts as not at all, also if the function has asked for nothing since.
+    /// Ends the transaction after its function returned. Fails it if it is late, even if the function made no operation
+    /// since.
     pub(crate) fn finish(&self) {
         let interrupt = &self.source.interrupt;
         let now = interrupt.now();
@@ -123,7 +124,7 @@ impl SqliteTransaction {
         }
     }
 
-    /// How long its reader has been held; nothing for the writer's.
+    /// Returns how long its reader has been held; zero for the writer.
     pub(crate) fn elapsed(&self) -> Duration {
         match &self.source {
             Source::Reader(lease) => lease.elapsed(),
@@ -131,9 +132,9 @@ impl SqliteTransaction {
         }
     }
 
-    /// Nothing more runs in it from here.
+    /// Rejects further operations.
     pub(crate) fn close(&self) {
-        // Once a transaction instead of once a statement: the counter is shared by all threads.
+        // Once per transaction rather than per statement, because all threads share the counter.
         self.source.counters.statements.fetch_add(self.statements.get(), Relaxed);
         self.poison.borrow_mut().get_or_insert(Poison::Over);
     }
@@ -155,7 +156,7 @@ impl SqliteTransaction {
         self.error(self.poison.borrow_mut().get_or_insert(poison))
     }
 
-    /// Asked before every statement: whether the transaction lives and has time left.
+    /// Checked before every statement: fails if the transaction failed or is late.
     fn alive(&self) -> Result<()> {
         if let Some(poison) = &*self.poison.borrow() {
             return Err(self.error(poison));
@@ -173,7 +174,7 @@ impl SqliteTransaction {
         })
     }
 
-    /// What became of the transaction when the engine failed with `error`.
+    /// Poisons the transaction after the engine failed with `error`.
     fn failed(&self, error: &rusqlite::Error) -> StoreError {
         if failure::interrupted(error) {
             return self.stopped(self.source.interrupt.must_stop().unwrap_or(Stop::Deadline));
@@ -192,32 +193,32 @@ impl SqliteTransaction {
         self.poisoned(Poison::Lost(error.to_string()))
     }
 
-    /// Whether nothing of the transaction may be committed any more.
+    /// Returns true if nothing of the transaction may be committed.
     pub(crate) fn is_lost(&self) -> bool {
         match &*self.poison.borrow() {
             Some(Poison::Disk(_) | Poison::Lost(_)) => true,
-            // Whose values have no room is found by running them one by one.
+            // Running the mutations one by one shows whose values have no room.
             Some(Poison::NoRoom(_)) => self.tells_of_others.get(),
             Some(Poison::Deadline | Poison::Interrupted | Poison::Over) | None => false,
         }
     }
 
-    /// Rolls back what is lost, so that the connection is as good as before.
+    /// Rolls back a lost transaction, so that the connection can be used again.
     pub(crate) fn give_up(&self) {
         if self.source.give_up().is_err() {
             self.source.set_broken();
         }
     }
 
-    /// The prepared statement of a key.
+    /// Returns the prepared statement of a key.
     fn statement(&self, key: StatementKey, write: impl FnOnce() -> String) -> Result<CachedStatement<'_>> {
         self.statements.set(self.statements.get() + 1);
         let text = self.source.text(key, write);
         self.source.sqlite.prepare_cached(&text).map_err(|error| self.failed(&error))
     }
 
-    /// Steps through the rows of a statement whose parameters are bound; says whether there was one. Each adds one to
-    /// `visited`.
+    /// Steps through the rows of a statement whose parameters are bound. Returns true if there was a row. Each row adds
+    /// one to `visited`.
     fn visit(
         &self,
         statement: &mut CachedStatement<'_>,
@@ -236,7 +237,7 @@ impl SqliteTransaction {
             if visit(&SqliteRow { table, row })?.is_break() {
                 break;
             }
-            // SQLite does not ask while the visitor works.
+            // SQLite does not check while the visitor works.
             if self.source.interrupt.ordered() {
                 return Err(self.stopped(Stop::Ordered));
             }
@@ -244,7 +245,7 @@ impl SqliteTransaction {
         Ok(any)
     }
 
-    /// Visits what SQLite finds, with what it has not been told laid over it, and remembers the rows if that is asked for.
+    /// Visits the rows of SQLite, overlaid with changes that SQLite does not know yet, and remembers them if requested.
     fn overlaying<R>(
         &self,
         remembers: bool,
@@ -271,7 +272,7 @@ impl SqliteTransaction {
         })
     }
 
-    /// Visits a row that is remembered; says whether there is one.
+    /// Visits a remembered row. Returns true if there is one.
     fn visit_remembered(&self, row: Option<KnownRow>, visit: &mut Visit<'_>) -> Result<bool> {
         let Some(row) = row else { return Ok(false) };
         self.statements.set(self.statements.get() + 1);
@@ -279,7 +280,7 @@ impl SqliteTransaction {
         visit(&row).map(|_| true)
     }
 
-    /// Runs a writing statement whose parameters are bound; says whether there was a row for it.
+    /// Runs a writing statement whose parameters are bound. Returns true if it found its row.
     fn write(&self, statement: &mut CachedStatement<'_>, table: &'static TableDef) -> Result<bool> {
         self.require_open()?;
         self.tell_savepoints()?;
@@ -291,7 +292,7 @@ impl SqliteTransaction {
         Ok(changed > 0)
     }
 
-    /// Writes some fields of a row, which may be known to have a number; says whether there is one.
+    /// Writes some fields of a row, whose number may be known. Returns true if the row exists.
     fn write_fields<'v>(
         &self,
         table: &'static TableDef,
@@ -312,14 +313,14 @@ impl SqliteTransaction {
         if self.write(&mut statement, table)? {
             return Ok(true);
         }
-        // Numbers stay, unless somebody else rewrites the file.
+        // Numbers do not change unless another program rewrites the file.
         if number.is_some() { self.write_fields(table, (id, None), fields, values) } else { Ok(false) }
     }
 
-    /// Writes what waits for the commit; to be asked once, at its end.
+    /// Writes the remembered changes. Called once, at the end before the commit.
     ///
     /// # Errors
-    /// The engine's: then nothing of the transaction may be committed.
+    /// Errors of the engine: nothing of the transaction may be committed then.
     pub(crate) fn write_remembered(&self, memory: &RowMemory) -> Result<()> {
         memory.write(|table, id, fields, row| {
             let values = fields.places().map(|place| row.value(place));
@@ -345,7 +346,7 @@ impl SqliteTransaction {
         bound.map_err(|error| self.failed(&error))
     }
 
-    /// `SAVEPOINT` and its like.
+    /// Runs `SAVEPOINT` and similar statements.
     fn control(&self, sql: &'static str) -> Result<()> {
         self.source.interrupt.uninterrupted(|| self.source.run(sql)).map_err(|error| self.failed(&error))
     }
@@ -355,7 +356,7 @@ impl SqliteTransaction {
         self.savepoints.borrow_mut().marks.push(mark);
     }
 
-    /// Tells SQLite of the savepoints that it does not know: something is about to be written in them.
+    /// Creates the savepoints that SQLite does not know yet, before a write.
     fn tell_savepoints(&self) -> Result<()> {
         let savepoints = &mut *self.savepoints.borrow_mut();
         while savepoints.known < savepoints.marks.len() {
@@ -365,10 +366,10 @@ impl SqliteTransaction {
         Ok(())
     }
 
-    /// Closes the innermost savepoint, if one is open; what was written since stays or is dropped.
+    /// Closes the innermost savepoint, if one is open, and keeps or drops its writes.
     ///
     /// # Errors
-    /// The engine's: then the transaction is of no use to anybody.
+    /// Errors of the engine: the transaction is lost then.
     pub(crate) fn close_savepoint(&self, is_kept: bool) -> Result<()> {
         let savepoints = &mut *self.savepoints.borrow_mut();
         let Some(mark) = savepoints.marks.pop() else { return Ok(()) };
@@ -385,10 +386,10 @@ impl SqliteTransaction {
         self.control("RELEASE one")
     }
 
-    /// Closes all savepoints, those too that its function has left open.
+    /// Closes all savepoints, including those that its function left open.
     ///
     /// # Errors
-    /// As [`SqliteTransaction::close_savepoint`].
+    /// Like [`SqliteTransaction::close_savepoint`].
     pub(crate) fn close_savepoints(&self, is_kept: bool) -> Result<()> {
         while !self.savepoints.borrow().marks.is_empty() {
             self.close_savepoint(is_kept)?;

@@ -1,4 +1,4 @@
-//! Watches that the mutation which runs returns: while one does not, nobody else writes.
+//! Detects a mutation that does not return: it blocks all other writes.
 
 use std::io;
 use std::sync::Arc;
@@ -12,16 +12,16 @@ use super::threads::Shared;
 use convoke_core::clock::Clock;
 use convoke_store::Stuck;
 
-/// After so many times its limit a mutation counts as stuck. A function that only reads is stopped at the limit, and
-/// one that writes at its next statement: what runs on past twice the limit does neither.
+/// Multiple of its time limit after which a mutation counts as stuck. A function that reads is stopped at the limit,
+/// and one that writes at its next statement. A function that runs beyond twice the limit does neither.
 pub(crate) const PATIENCE: u32 = 2;
-/// After so many times its limit the process ends, if it is to.
+/// Multiple of the time limit after which the process ends, if configured.
 const END: u32 = 10;
 
-/// Watches until `switch` is off.
+/// Starts the watchdog, which runs until `switch` is off.
 ///
 /// # Errors
-/// That of the system, if it gives no thread.
+/// The system provides no thread.
 pub(crate) fn start(
     shared: Arc<Shared>,
     clock: Arc<dyn Clock>,
@@ -38,14 +38,14 @@ pub(crate) fn start(
     })
 }
 
-/// Names a stuck mutation, once; says whether one is named.
+/// Reports a stuck mutation once. Returns true if one is reported.
 fn look(running: Option<(String, Duration)>, limit: Duration, stuck: Stuck, named: bool) -> bool {
     let Some((name, since)) = running.filter(|(_, since)| *since > PATIENCE * limit) else { return false };
     if !named {
         error!("the mutation {name} has been running for {} ms and stops all others", since.as_millis());
     }
     if since > END * limit && stuck == Stuck::EndProcess {
-        // Straight to standard error: the log may not be written any more once this process has ended.
+        // Written directly to standard error, because the log may not be flushed before this process ends.
         eprintln!("convoke: the mutation {name} does not return: the process ends");
         std::process::abort();
     }

@@ -1,9 +1,9 @@
 //! The writer: one thread, one connection, batches.
 //!
-//! A batch is one transaction; each mutation runs in a savepoint of its own and is answered only after the commit,
-//! whatever its answer: it may rest on rows that are not committed before. If SQLite gives the transaction up (a full
-//! disk, an I/O error), all outcomes are dropped and the mutations are run again, each alone. If COMMIT itself fails it
-//! is unknown what is stored: the writer then refuses everything until it reopened the database and checked it.
+//! A batch is one transaction. Each mutation runs in its own savepoint and completes only after the commit, even with
+//! an error, because its result may depend on uncommitted rows. If SQLite loses the transaction (a full disk, an I/O
+//! error), all results are dropped and the mutations run again, one by one. If COMMIT itself fails, it is unknown what
+//! is stored: the writer then rejects all writes until it has reopened and checked the database.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
@@ -22,12 +22,12 @@ use super::threads::Shared;
 use super::transaction::{Source, SqliteTransaction};
 use convoke_store::{Flow, OpenError, StoreError, WriteJob};
 
-/// The first and the longest pause between two attempts to reopen the database.
+/// First and longest pause between two attempts to reopen the database.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_millis(500));
-/// Between two lines in the log about attempts that fail for the same reason.
+/// Time between two log lines about attempts that fail for the same reason.
 const COMPLAINT: Duration = Duration::from_secs(60);
 
-/// The writer's side, on its thread.
+/// The state of the writer thread.
 pub(crate) struct Writer {
     shared: Arc<Shared>,
     common: Common,
@@ -39,7 +39,7 @@ pub(crate) struct Writer {
     batch: Vec<Ran>,
 }
 
-/// A mutation that ran and waits for the commit.
+/// A mutation that waits for the commit.
 struct Ran {
     job: Box<dyn WriteJob>,
     flow: Flow,
@@ -47,21 +47,21 @@ struct Ran {
     outcome: Outcome,
 }
 
-/// What a mutation's run came to.
+/// The result of a mutation's run.
 enum Outcome {
     /// Its writes are in the transaction.
     Kept,
-    /// It refused; its writes are rolled back.
+    /// Its function returned an error; its writes are rolled back.
     Rejected,
-    /// The store failed it; its writes are rolled back.
+    /// The store failed; its writes are rolled back.
     Failed(StoreError),
 }
 
 impl Writer {
-    /// Takes over the connection that writes; called on the writer's thread.
+    /// Takes over the writing connection. Called on the writer thread.
     ///
     /// # Errors
-    /// The engine's.
+    /// Errors of the engine.
     pub(crate) fn new(
         shared: Arc<Shared>,
         common: Common,
@@ -74,7 +74,7 @@ impl Writer {
         Ok(Self { shared, common, bounds, readers, connection: Rc::new(connection), memory, wal, batch: Vec::new() })
     }
 
-    /// Works until the queue ends.
+    /// Processes the queue until its end.
     pub(crate) fn run(mut self) {
         loop {
             match self.shared.queue.next(self.wal.patience(&self.connection)) {
@@ -86,11 +86,11 @@ impl Writer {
                             if let Some(taken) = self.shared.queue.waiting() {
                                 self.batch(taken);
                             }
-                            // A backup copies from one connection: with another one it would have to begin again.
+                            // A backup copies from one connection, and would start again with another one.
                             Rc::ptr_eq(&self.connection, &connection) && !self.shared.queue.is_closed()
                         });
                     });
-                    // Whoever is told of its progress must not end the writer.
+                    // A panic of the progress callback must not end the writer.
                     if let Err(panic) = catch_unwind(copying) {
                         error!("a backup panicked: {}", panic_message(&*panic));
                     }
@@ -108,7 +108,7 @@ impl Writer {
         self.wal.finish(&self.connection);
     }
 
-    /// Runs `first` and what else waits in one transaction.
+    /// Runs `first` and other queued mutations in one transaction.
     fn batch(&mut self, first: Taken) {
         let connection = self.connection.clone();
         if let Err(error) = begin(&connection) {
@@ -147,7 +147,7 @@ impl Writer {
         self.reopen(&reason);
     }
 
-    /// Runs one mutation in its savepoint, and says how long that took.
+    /// Runs one mutation in its savepoint, and returns how long that took.
     fn attempt(&self, job: &mut dyn WriteJob) -> (Outcome, Duration) {
         let began = self.common.clock.monotonic();
         let outcome = self.run_job(job, began);
@@ -173,7 +173,7 @@ impl Writer {
             (None, Ok(Err(Some(failure)))) => Outcome::Failed(failure),
         };
         if transaction.is_lost() {
-            // Its neighbours are run again without it: SQLite would not commit them either.
+            // The other mutations run again without it: SQLite cannot commit them either.
             transaction.give_up();
         }
         transaction.close();
@@ -184,7 +184,7 @@ impl Writer {
         match transaction.close_savepoints(matches!(outcome, Outcome::Kept)) {
             Ok(()) => outcome,
             Err(error) => {
-                // Without its savepoint closed the transaction is of no use to anybody: it is given up, and replayed.
+                // If its savepoint cannot be closed, the transaction is lost and replayed.
                 warn!("a savepoint could not be closed: {error}");
                 let _ = control(&self.connection, "ROLLBACK");
                 Outcome::Failed(StoreError::TransactionLost(error.to_string()))
@@ -192,12 +192,12 @@ impl Writer {
         }
     }
 
-    /// Commits, and answers everybody.
+    /// Commits, and completes all mutations.
     fn commit(&mut self) {
         let begun = self.common.clock.monotonic();
         let rows = SqliteTransaction::new(Source::Writer(self.connection.clone()), Duration::MAX);
         if let Err(error) = rows.write_remembered(&self.memory) {
-            // Whose rows they are is found by running them one by one.
+            // Running the mutations one by one shows whose rows they are.
             warn!("rows could not be written before a commit: {error}");
             rows.give_up();
             return self.replay();
@@ -220,7 +220,7 @@ impl Writer {
         }
     }
 
-    /// Charges the flows of a batch for its commit, by the time that their mutations ran.
+    /// Charges the flows of a batch for its commit, in proportion to the run time of their mutations.
     fn charge_commit(&self, elapsed: Duration) {
         let ran: Duration = self.batch.iter().map(|ran| ran.elapsed).sum();
         if !ran.is_zero() {
@@ -229,8 +229,8 @@ impl Writer {
         }
     }
 
-    /// It is unknown whether the batch is stored: says so to those whose writes were in it. One that wrote nothing
-    /// itself, but ran after one that did, may have seen rows that are not stored: it is to be called again.
+    /// Completes the mutations with writes in a batch of unknown outcome. A mutation without writes that ran after one
+    /// with writes may have seen rows that are not stored, and must be called again.
     fn commit_unknown(&mut self, error: &str) {
         let reason = format!("a commit failed: {error}");
         self.shared.gate.close_writes(&reason);
@@ -248,7 +248,7 @@ impl Writer {
         self.reopen(&reason);
     }
 
-    /// Runs the mutations of a lost transaction again, each alone.
+    /// Runs the mutations of a lost transaction again, one by one.
     fn replay(&mut self) {
         self.connection.counters.replays.fetch_add(1, Relaxed);
         self.memory.clear();
@@ -276,13 +276,13 @@ impl Writer {
         self.memory.write_through(false);
     }
 
-    /// Refuses writes until the database is open again, whole, and takes a commit.
+    /// Rejects writes until the database is reopened, valid, and accepts a commit.
     fn reopen(&mut self, reason: &str) {
         error!("the store refuses writes: {reason}");
         self.shared.gate.close_writes(reason);
         self.memory.clear();
         if self.connection.in_transaction() {
-            // It must not keep the lock from the connection that follows.
+            // It must not hold the lock against the next connection.
             let _ = control(&self.connection, "ROLLBACK");
         }
         let (mut pause, mut is_checked) = (PAUSES.0, false);
@@ -314,8 +314,8 @@ impl Writer {
         self.shared.gate.reopen_writes();
     }
 
-    /// Opens the database again. It is checked once: until it takes a commit nobody writes to it, and a check reads all
-    /// of it.
+    /// Reopens the database. It is checked once, because a check reads all of it and nothing is written until a commit
+    /// succeeds.
     fn try_reopen(&mut self, is_checked: &mut bool) -> Result<(), OpenError> {
         let connection = Connection::open(&self.common, Purpose::Write)?;
         if !*is_checked {
@@ -325,11 +325,11 @@ impl Writer {
             }
             *is_checked = true;
         }
-        // Copying the log back may make room on a full disk; whether it did, the commit below shows. It would wait for
-        // snapshots that nobody uses.
+        // A checkpoint may free space on a full disk; the commit below shows if it did. It would wait for idle
+        // snapshots.
         self.readers.release_snapshots();
         let _ = connection.sqlite.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
-        // A commit of its own: it proves that the disk takes one, and writes over what the failed one left in the log.
+        // A separate commit proves that the disk accepts one, and overwrites the rest of the failed one in the log.
         begin(&connection).opening()?;
         control(&connection, "UPDATE \"_schema\" SET \"version\" = \"version\"").opening()?;
         let commit = || self.common.newest.change(Changed::Anything, || control(&connection, "COMMIT"));
@@ -348,7 +348,7 @@ impl Outcome {
         }
     }
 
-    /// The answer when the transaction was given up under a mutation that ran alone.
+    /// Returns the result of a mutation that ran alone when its transaction was lost.
     fn into_lost_answer(self) -> Result<(), StoreError> {
         match self {
             Outcome::Kept | Outcome::Rejected => Err(StoreError::TransactionLost("the database gave it up".to_owned())),
@@ -365,14 +365,14 @@ fn control(connection: &Connection, sql: &'static str) -> rusqlite::Result<()> {
     connection.interrupt.uninterrupted(|| connection.run(sql))
 }
 
-/// Answers a mutation. Its answer is its own affair: a panic there must not end the writer.
+/// Completes a mutation. A panic in its completion must not end the writer.
 pub(crate) fn answer(job: Box<dyn WriteJob>, outcome: Result<(), StoreError>) {
     if let Err(panic) = catch_unwind(AssertUnwindSafe(|| job.finish(outcome))) {
         error!("an answer panicked: {}", panic_message(&*panic));
     }
 }
 
-/// What a panic said.
+/// Returns the message of a panic.
 fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
     let said = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     said.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_owned())

@@ -1,5 +1,5 @@
-//! Rows that are kept in memory, found by id or by the keys of a unique index: the writer's ([`RowMemory`]) and those of
-//! the readers ([`Newest`]).
+//! Cached rows, found by id or by the keys of a unique index: those of the writer ([`RowMemory`]) and those of the
+//! readers ([`Newest`]).
 //!
 //! [`RowMemory`]: super::row_memory::RowMemory
 //! [`Newest`]: super::newest::Newest
@@ -14,13 +14,13 @@ use super::packed_row::PackedRow;
 use convoke_store::table::IndexDef;
 use convoke_store::{Row, StoreError, TableDef, Value, ValueRef};
 
-/// What a row takes beside itself, and a key that finds a row, about, in bytes.
+/// Approximate overhead of a cached row, and of a key that finds a row, in bytes.
 const ROW_BYTES: u64 = 128;
 const KEY_BYTES: u64 = 48;
-/// Of the memory, this part is for keys.
+/// Fraction of the memory for keys.
 const KEYS_PART: u64 = 8;
 
-/// A row's table, by name, and its id.
+/// The table name and id of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RowKey {
     id: u128,
@@ -28,12 +28,12 @@ pub(crate) struct RowKey {
 }
 
 impl RowKey {
-    /// The row of a table with this id.
+    /// Creates the key of a row.
     pub(crate) fn new(table: &'static TableDef, id: u128) -> Self {
         Self { id, table: table.name }
     }
 
-    /// Its id.
+    /// Returns the id.
     pub(crate) fn id(self) -> u128 {
         self.id
     }
@@ -41,12 +41,12 @@ impl RowKey {
 
 impl Hash for RowKey {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        // Ids are unique but in tests.
+        // Ids are unique except in tests.
         self.id.hash(state);
     }
 }
 
-/// A row that is kept in memory, as a row of the engine.
+/// A cached row, in the form of an engine's row.
 pub(crate) struct KnownRow {
     /// Its id.
     pub id: u128,
@@ -55,7 +55,7 @@ pub(crate) struct KnownRow {
 }
 
 impl KnownRow {
-    /// Whether it has these keys of an index.
+    /// Returns true if the row has these keys of an index.
     pub(crate) fn has_keys(&self, index: &IndexDef, keys: &[Value]) -> bool {
         index.keys.iter().zip(keys).all(|(key, value)| self.columns.value(key.field) == value.as_ref())
     }
@@ -75,7 +75,7 @@ impl Row for KnownRow {
     }
 }
 
-/// Bytes are what is bounded.
+/// The limit is in bytes.
 #[derive(Clone)]
 pub(crate) struct Weight;
 
@@ -85,16 +85,16 @@ impl Weighter<RowKey, PackedRow> for Weight {
     }
 }
 
-/// Rows within a bound.
+/// Rows within a limit of memory.
 pub(crate) struct KnownRows {
     /// The rows.
     pub rows: Cache<RowKey, PackedRow, Weight, FxBuildHasher>,
-    /// By the place of a unique index and its keys, the id of the row that had them. Whether it has them, it says itself.
+    /// Ids by the hash of a unique index and its keys. The row itself shows if it still has them.
     pub ids: Cache<u64, u128, quick_cache::UnitWeighter, FxBuildHasher>,
 }
 
 impl KnownRows {
-    /// No rows yet, and at most about so many bytes.
+    /// Creates an empty cache of about `bytes_max` bytes.
     pub(crate) fn new(bytes_max: u64) -> Self {
         let keys = usize::try_from(bytes_max / KEYS_PART / KEY_BYTES).unwrap_or(usize::MAX).max(1);
         let row_bytes = bytes_max - bytes_max / KEYS_PART;
@@ -104,25 +104,26 @@ impl KnownRows {
         }
     }
 
-    /// Forgets all.
+    /// Removes all rows.
     pub(crate) fn clear(&mut self) {
         self.rows.clear();
         self.ids.clear();
     }
 }
 
-/// Where the keys of unique indexes are kept. They come from callers: nobody can choose them so that they fall together.
+/// Hashes of unique keys. The hash is randomized, because callers choose the keys and must not be able to cause
+/// collisions.
 #[derive(Default)]
 pub(crate) struct Places(RandomState);
 
 impl Places {
-    /// The place of a unique index with these keys.
+    /// Returns the hash of a unique index with these keys.
     pub(crate) fn of<'a>(&self, table: &TableDef, index: &IndexDef, keys: impl Iterator<Item = ValueRef<'a>>) -> u64 {
         let mut hasher = self.0.build_hasher();
         (table.name, index.name).hash(&mut hasher);
         for value in keys {
             match value {
-                // What is equal may have several forms: 0 and -0.
+                // Equal values may have several forms: 0 and -0.
                 ValueRef::Null | ValueRef::Float(_) => {}
                 ValueRef::Bool(truth) => truth.hash(&mut hasher),
                 ValueRef::Integer(number) => number.hash(&mut hasher),
@@ -134,7 +135,7 @@ impl Places {
         hasher.finish()
     }
 
-    /// The places at which a row is found.
+    /// Returns the hashes at which a row is found.
     pub(crate) fn of_row(&self, table: &TableDef, row: &PackedRow) -> impl Iterator<Item = u64> {
         let unique = table.indexes.iter().filter(|index| index.unique && index.when.is_none());
         unique.filter_map(|index| {

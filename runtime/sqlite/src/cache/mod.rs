@@ -1,4 +1,4 @@
-//! Rows that are kept in memory, and the memory that they and the pages take.
+//! Cached rows, and the memory of rows and pages.
 
 mod known_rows;
 mod newest;

@@ -1,9 +1,9 @@
-//! Which state of the database is the newest, and rows as it has them, for all readers.
+//! The version of the newest database state, and a row cache of that state for all readers.
 //!
-//! States have even numbers; while one becomes the next, the number is odd. A reader that knows which state its snapshot
-//! shows may take a row from here as long as that one is the newest: whoever makes a new state forgets the rows that it
-//! changes while the number is odd, and a row is taken in, under the lock of its shard, only while the state that it was
-//! read in is the newest. A reader whose snapshot is older asks SQLite.
+//! The version is even for a committed state and odd during a commit (a sequence lock). A reader that knows the version
+//! of its snapshot may use a cached row while that version is the newest. A commit evicts the rows that it changes
+//! while the version is odd. A row is inserted under the lock of its shard, and only while the version in which it was
+//! read is the newest. A reader with an older snapshot reads from SQLite.
 
 use std::hash::BuildHasher as _;
 use std::sync::atomic::{
@@ -19,19 +19,19 @@ use super::packed_row::PackedRow;
 use crate::sql::{SqliteRow, unique_index};
 use convoke_store::{Admission, Plan, Row, TableDef, Value};
 
-/// Parts of the rows, each with a lock of its own.
+/// Number of shards, each with its own lock.
 const SHARDS: usize = 32;
-/// Rows that were read lately and are known by their hashes: those that are read again are kept.
+/// Number of recently read rows that are remembered by their hashes: a row is cached at its second read.
 const READ_LATELY: usize = 256 * 1_024;
 
-/// Rows of one commit that are told one by one.
+/// Most rows of one commit that are evicted individually.
 const CHANGED_MAX: usize = 10_000;
 
 /// The newest state.
 #[derive(Default)]
 pub(crate) struct Newest {
     number: AtomicU64,
-    /// None where nothing is kept.
+    /// None if nothing is cached.
     rows: Option<Rows>,
 }
 
@@ -41,12 +41,12 @@ struct Rows {
     admission: Admission,
 }
 
-/// What a new state changes.
+/// The changes of a new state.
 #[derive(Debug)]
 pub(crate) enum Changed {
     /// These rows.
     Rows(Vec<RowKey>),
-    /// Anything.
+    /// Any rows.
     Anything,
 }
 
@@ -57,7 +57,7 @@ impl Default for Changed {
 }
 
 impl Changed {
-    /// This row too.
+    /// Adds a row.
     pub(crate) fn add(&mut self, key: RowKey) {
         match self {
             Changed::Rows(keys) if keys.len() < CHANGED_MAX => keys.push(key),
@@ -67,7 +67,7 @@ impl Changed {
 }
 
 impl Newest {
-    /// With about so many bytes for rows.
+    /// Creates a cache of about `row_bytes` bytes.
     pub(crate) fn new(row_bytes: u64) -> Self {
         let rows = (row_bytes > 0).then(|| Rows {
             shards: (0..SHARDS).map(|_| Mutex::new(KnownRows::new(row_bytes / SHARDS as u64))).collect(),
@@ -77,12 +77,13 @@ impl Newest {
         Self { number: AtomicU64::new(0), rows }
     }
 
-    /// The number of the newest state. A snapshot that is opened after this was asked shows that state or a newer one.
+    /// Returns the version of the newest state. A snapshot opened after this call shows that state or a newer one.
     pub(crate) fn number(&self) -> u64 {
         self.number.load(Acquire)
     }
 
-    /// Runs what may make a new state: a reader that looks meanwhile opens a snapshot of its own, which may show it already.
+    /// Runs work that may create a new state. A reader that checks in the meantime opens its own snapshot, which may
+    /// show it already.
     pub(crate) fn change<R>(&self, changed: Changed, work: impl FnOnce() -> R) -> R {
         self.number.fetch_add(1, AcqRel);
         if let Some(rows) = &self.rows {
@@ -93,14 +94,14 @@ impl Newest {
         done
     }
 
-    /// A row as `state` has it, if it is kept and that state is the newest.
+    /// Returns a row in `state`, if it is cached and that state is the newest.
     pub(crate) fn get(&self, state: u64, table: &'static TableDef, id: u128) -> Option<KnownRow> {
         let columns = self.rows.as_ref()?.get(&RowKey::new(table, id))?;
-        // Looked at last: so it was the newest one all the time.
+        // Checked last, so it was the newest state all the time.
         (self.number() == state).then_some(KnownRow { id, columns })
     }
 
-    /// As [`Newest::get`], the only row of a plan that asks for all keys of a unique index.
+    /// Like [`Newest::get`], for the only row of a plan with all keys of a unique index.
     pub(crate) fn only(&self, state: u64, plan: &Plan) -> Option<KnownRow> {
         let (rows, index) = (self.rows.as_ref()?, unique_index(plan)?);
         let place = rows.places.of(plan.table, index, plan.eq.iter().map(Value::as_ref));
@@ -108,8 +109,7 @@ impl Newest {
         self.get(state, plan.table, id).filter(|row| row.has_keys(index, &plan.eq))
     }
 
-    /// Keeps a row that was read in `state`, from the second time on that it is read. A row that cannot be read is none to
-    /// be kept.
+    /// Caches a row that was read in `state`, from its second read on. An unreadable row is not cached.
     pub(crate) fn keep(&self, state: u64, row: &SqliteRow<'_>) {
         let Some(rows) = &self.rows else { return };
         let Ok(id) = row.id() else { return };
@@ -123,7 +123,8 @@ impl Newest {
             rows.shard(place).lock().ids.insert(place, id);
         }
         let mut shard = rows.shard(hash).lock();
-        // Whoever makes the next state comes to this shard after it said so: it forgets this row, or it was seen here.
+        // The next commit visits this shard after it changed the version: either it evicts this row, or the change is
+        // visible here.
         if self.number() == state {
             shard.rows.insert(RowKey::new(table, id), row);
         }
@@ -132,7 +133,7 @@ impl Newest {
 
 impl Rows {
     fn shard(&self, hash: u64) -> &Mutex<KnownRows> {
-        // The maps within go by the lowest and the uppermost bits.
+        // The inner maps use the lowest and highest bits.
         &self.shards[usize::try_from((hash >> 32) % SHARDS as u64).unwrap_or(0)]
     }
 

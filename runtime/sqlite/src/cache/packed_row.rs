@@ -1,5 +1,5 @@
-//! A row in one piece of memory. Whoever reads rows at random waits for memory above all, and this way, for a small row, for
-//! two or three neighbouring lines of it, however many texts it has.
+//! A row in one block of memory. Random reads of rows mostly wait for memory, and a small row then needs only two or
+//! three adjacent cache lines, however many texts it has.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -9,43 +9,43 @@ use smallvec::SmallVec;
 use crate::sql::SqliteRow;
 use convoke_store::{Row, StoreError, TableDef, Value, ValueRef};
 
-/// The creation time and the row's number, eight bytes each; of each field a tag and eight bytes; then the bytes of those
-/// that need more.
+/// The creation time and the row number, eight bytes each; per field a tag and eight bytes; then the bytes of longer
+/// values.
 const HEAD: usize = 16;
 const FIELD: usize = 9;
 
-/// SQLite counts from 1.
+/// SQLite's row numbers start at 1.
 const NO_NUMBER: i64 = 0;
 
-/// A row that takes more is not kept.
+/// A larger row is not cached.
 const ROW_BYTES_MAX: usize = 16 * 1_024;
 
-/// The columns of a row but its id. Cheap to clone.
+/// The columns of a row without its id. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(crate) struct PackedRow(Arc<[u8]>);
 
-/// Tags from here on are of values whose bytes are behind the fields.
+/// Tags from here on mark values whose bytes are behind the fields.
 const TEXT: u8 = 4;
 const BYTES: u8 = 5;
 const ID: u8 = 6;
 
 impl PackedRow {
-    /// What a row holds on which SQLite stands; none if that is much.
+    /// Reads the current row of a statement; none if it is too large.
     ///
     /// # Errors
-    /// A column that cannot be read.
+    /// A column cannot be read.
     pub(crate) fn read(row: &SqliteRow<'_>) -> Result<Option<Self>, StoreError> {
         let head = (row.creation_time()?, row.number());
         Self::put_together(head, row.table.fields.len(), |place| row.value(place))
     }
 
-    /// None if it takes more than [`ROW_BYTES_MAX`].
+    /// Packs values; none if they take more than [`ROW_BYTES_MAX`].
     fn put_together<'a, E>(
         (creation_time, number): (i64, Option<i64>),
         fields: usize,
         value: impl Fn(usize) -> Result<ValueRef<'a>, E>,
     ) -> Result<Option<Self>, E> {
-        // On the stack, and from there at once to where it stays.
+        // Built on the stack and copied once to its final place.
         let mut packed = SmallVec::<[u8; 256]>::from_slice(&creation_time.to_le_bytes());
         packed.extend_from_slice(&number.unwrap_or(NO_NUMBER).to_le_bytes());
         packed.resize(HEAD + fields * FIELD, 0);
@@ -71,14 +71,14 @@ impl PackedRow {
         Ok(Some(Self(Arc::from(&packed[..]))))
     }
 
-    /// The row of these values.
+    /// Packs these values.
     #[cfg(test)]
     pub(crate) fn of(creation_time: i64, values: &[ValueRef<'_>]) -> Option<Self> {
         let value = |place| Ok::<_, Infallible>(values[place]);
         Self::put_together((creation_time, None), values.len(), value).unwrap_or_default()
     }
 
-    /// The same row with some values changed, each place once; none if it takes too much then.
+    /// Returns the row with some values changed, each field once; none if it becomes too large.
     pub(crate) fn with(&self, table: &TableDef, changes: &[(usize, Value)]) -> Option<Self> {
         let stay_in_place = |(place, value): &(usize, Value)| {
             Some((*place, in_place(value.as_ref()).ok().filter(|_| self.0[HEAD + place * FIELD] < TEXT)?))
@@ -95,17 +95,17 @@ impl PackedRow {
         Self::put_together((self.creation_time(), self.number()), table.fields.len(), value).unwrap_or_default()
     }
 
-    /// When it was made, in ms.
+    /// Returns its creation time, in ms.
     pub(crate) fn creation_time(&self) -> i64 {
         self.word(0).cast_signed()
     }
 
-    /// The number by which SQLite finds it without its id, if that is known.
+    /// Returns SQLite's row number, if it is known.
     pub(crate) fn number(&self) -> Option<i64> {
         Some(self.word(8).cast_signed()).filter(|number| *number != NO_NUMBER)
     }
 
-    /// The value of a field of its table.
+    /// Returns the value of a field.
     pub(crate) fn value(&self, place: usize) -> ValueRef<'_> {
         let at = HEAD + place * FIELD;
         let held = self.word(at + 1);
@@ -117,7 +117,7 @@ impl PackedRow {
             1 => ValueRef::Bool(held != 0),
             2 => ValueRef::Integer(held.cast_signed()),
             3 => ValueRef::Float(f64::from_bits(held)),
-            // What was packed was text, and 16 bytes.
+            // The packed bytes were valid text, and 16 bytes.
             TEXT => ValueRef::Text(std::str::from_utf8(bytes()).unwrap_or_default()),
             BYTES => ValueRef::Bytes(bytes()),
             ID => ValueRef::Id(u128::from_le_bytes(bytes().try_into().unwrap_or_default())),
@@ -125,7 +125,7 @@ impl PackedRow {
         }
     }
 
-    /// Its size.
+    /// Returns its size.
     pub(crate) fn bytes(&self) -> usize {
         self.0.len()
     }
@@ -135,7 +135,7 @@ impl PackedRow {
     }
 }
 
-/// A value that is held in its field: the tag and what is held. Of any other one only the tag.
+/// Returns tag and content of a value that fits into its field; of any other value only the tag.
 fn in_place(value: ValueRef<'_>) -> Result<(u8, u64), u8> {
     match value {
         ValueRef::Null => Ok((0, 0)),
@@ -160,7 +160,7 @@ mod tests {
     use super::*;
     use convoke_store::conformance::support::field;
 
-    /// A table of so many fields.
+    /// A table with this number of fields.
     fn table(fields: usize) -> &'static TableDef {
         let fields = Vec::leak((0..fields).map(|_| field::<String>("field")).collect());
         Box::leak(Box::new(TableDef {

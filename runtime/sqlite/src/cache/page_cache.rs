@@ -5,14 +5,14 @@ use convoke_core::limits::Limits;
 
 const MIB: u64 = 1024 * 1024;
 
-/// Page cache of the writer at most, in KiB.
+/// Largest page cache of the writer, in KiB.
 ///
 /// An insert that splits a page of an index reorders pages, and at the commit SQLite then searches the whole cache. A
 /// larger cache gains nothing: in a database of 1.3 GiB, inserts take the same time with 16 MiB and with 128 MiB.
 const WRITER_KIB_MAX: u64 = 16 * 1_024;
-/// Page cache of a connection at least, in KiB.
+/// Smallest page cache of a connection, in KiB.
 const KIB_MIN: u64 = 64;
-/// The page caches of a connection to a file that no server opened.
+/// The page caches of a connection to a file without a server.
 pub(crate) const OF_FILE: Kib = Kib { reader: 8 * 1_024, writer: 8 * 1_024 };
 
 /// The page cache of each connection, in KiB.

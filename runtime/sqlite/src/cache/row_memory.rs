@@ -1,10 +1,9 @@
-//! Rows as the writer knows them: those that it has read or written lately, and of those what is still to be stored.
+//! Rows cached by the writer: rows read or written recently, and their changes that are not stored yet.
 //!
-//! One connection writes, so nobody changes a row behind the writer's back: what it remembers of a row is what SQLite
-//! would find, by id or by the keys of a unique index. Values that stand in no index are not even written when a mutation
-//! sets them, but once before the commit, however many mutations of the batch have set them; until then they are laid over
-//! whatever SQLite finds. A rollback goes back along the journal. What a transaction that is given up, a schema's change
-//! or another connection leaves behind is not known here: then everything is forgotten.
+//! Only one connection writes, so a remembered row equals the row in SQLite, by id or by the keys of a unique index. A
+//! change of values that are in no index is not written immediately, but once before the commit, however many mutations
+//! of the batch made it. Until then it overlays SQLite's rows. A rollback follows the journal. After a lost
+//! transaction, a schema change, or a write of another connection, everything is forgotten.
 
 use std::cell::RefCell;
 use std::collections::hash_map::Entry;
@@ -18,9 +17,9 @@ use crate::sql::{Fields, SqliteRow, unique_index};
 use convoke_store::table::{FieldDef, IndexDef};
 use convoke_store::{ColumnType, Plan, Row, StoreError, TableDef, Value};
 
-/// Steps that the journal has room for: a mutation that does more tells SQLite at once, within its own time.
+/// Steps of the journal: a mutation with more writes directly to SQLite, within its own time.
 const STEPS_MAX: usize = 256;
-/// What waits for one commit: that many rows are written in some milliseconds.
+/// Most rows with unwritten changes per commit, which takes some milliseconds to write.
 const WAITING_ROWS_MAX: usize = 2_048;
 const WAITING_BYTES_MAX: usize = 8 * 1_024 * 1_024;
 
@@ -31,33 +30,33 @@ struct Rows {
     kept: KnownRows,
     places: Places,
     unwritten: FxHashMap<RowKey, Unwritten>,
-    /// What the unwritten rows take.
+    /// Memory of the unwritten rows.
     waiting_bytes: usize,
     journal: Vec<Undo>,
-    /// What was changed since the last commit, also where it was rolled back.
+    /// Changes since the last commit, including rolled-back ones.
     changed: Changed,
     is_writing_through: bool,
 }
 
-/// A row with values that SQLite has not been told.
+/// A row with values that SQLite does not know.
 struct Unwritten {
     table: &'static TableDef,
     columns: PackedRow,
     fields: Fields,
 }
 
-/// What a rollback does to a row.
+/// The effect of a rollback on a row.
 enum Undo {
-    /// Its values were read after something was written.
+    /// Forget values that were read after a write.
     Forget(RowKey),
-    /// It was not told to SQLite, and has been, or was removed.
+    /// Restore unwritten values that were written in the meantime, or whose row was deleted.
     Restore(RowKey, Unwritten),
-    /// Values were set: the row as it was, and the fields that were unwritten.
+    /// Restore the row, and the fields that were unwritten.
     Reset(RowKey, PackedRow, Fields),
 }
 
 impl RowMemory {
-    /// Remembers nothing yet, and at most about so many bytes.
+    /// Creates an empty memory of about `bytes_max` bytes.
     pub(crate) fn new(bytes_max: u64) -> Self {
         Self(RefCell::new(Rows {
             kept: KnownRows::new(bytes_max),
@@ -70,12 +69,12 @@ impl RowMemory {
         }))
     }
 
-    /// The row with this id, if it is remembered.
+    /// Returns the row with this id, if it is remembered.
     pub(crate) fn get(&self, table: &'static TableDef, id: u128) -> Option<KnownRow> {
         self.0.borrow().row(RowKey::new(table, id)).map(|columns| KnownRow { id, columns })
     }
 
-    /// The only row of a plan that asks for all keys of a unique index, if it is remembered.
+    /// Returns the only row of a plan with all keys of a unique index, if it is remembered.
     pub(crate) fn only(&self, plan: &Plan) -> Option<KnownRow> {
         let index = unique_index(plan)?;
         let rows = self.0.borrow();
@@ -84,7 +83,7 @@ impl RowMemory {
         row.has_keys(index, &plan.eq).then_some(row)
     }
 
-    /// As SQLite has the row, or as it is to be.
+    /// Returns the current row with its unwritten changes.
     pub(crate) fn unwritten(&self, row: &SqliteRow<'_>) -> Result<Option<KnownRow>, StoreError> {
         let rows = self.0.borrow();
         if rows.unwritten.is_empty() {
@@ -95,8 +94,8 @@ impl RowMemory {
         Ok(columns.map(|columns| KnownRow { id, columns }))
     }
 
-    /// Remembers a row that SQLite found; `is_changed` says whether something was written that may be rolled back alone.
-    /// A row that cannot be read is none to be remembered.
+    /// Remembers a row from SQLite; `is_changed` is true after a write that may be rolled back alone. An unreadable row
+    /// is not remembered.
     pub(crate) fn remember(&self, row: &SqliteRow<'_>, is_changed: bool) {
         let (Ok(id), Ok(Some(packed))) = (row.id(), PackedRow::read(row)) else { return };
         self.remember_packed(row.table, id, packed, is_changed);
@@ -117,8 +116,8 @@ impl RowMemory {
         rows.kept.rows.insert(key, row);
     }
 
-    /// Sets values of a row, to be written before the commit; not done if the row is not remembered, or SQLite has to be
-    /// told at once. `changes` are in order, each place once.
+    /// Sets values of a row, to be written before the commit. Returns false if the row is not remembered or SQLite must
+    /// be written immediately. `changes` are in order, each field once.
     pub(crate) fn set(&self, table: &'static TableDef, id: u128, changes: &[(usize, Value)]) -> bool {
         let key = RowKey::new(table, id);
         let rows = &mut *self.0.borrow_mut();
@@ -151,14 +150,14 @@ impl RowMemory {
         true
     }
 
-    /// What SQLite has not been told of a row: the fields, and the whole row as it is to be.
+    /// Returns the unwritten fields of a row, and the complete row.
     pub(crate) fn waiting(&self, table: &'static TableDef, id: u128) -> Option<(Fields, PackedRow)> {
         let rows = self.0.borrow();
         let row = rows.unwritten.get(&RowKey::new(table, id))?;
         (row.fields != Fields::default()).then(|| (row.fields, row.columns.clone()))
     }
 
-    /// SQLite has been told of all that waits of a row and changed it beside, or has removed it.
+    /// Forgets a row after SQLite has received all unwritten values and another change, or has deleted it.
     pub(crate) fn forget(&self, table: &'static TableDef, id: u128) {
         let key = RowKey::new(table, id);
         let rows = &mut *self.0.borrow_mut();
@@ -170,19 +169,19 @@ impl RowMemory {
         }
     }
 
-    /// Where a rollback from here on would go back to.
+    /// Returns the mark for a rollback to this point.
     pub(crate) fn mark(&self) -> usize {
         self.0.borrow().journal.len()
     }
 
-    /// Goes back to a mark.
+    /// Rolls back to a mark.
     pub(crate) fn roll_back(&self, mark: usize) {
         let rows = &mut *self.0.borrow_mut();
         while rows.journal.len() > mark {
             match rows.journal.pop() {
                 Some(Undo::Forget(key)) => {
                     rows.kept.rows.remove(&key);
-                    // Where values were set since, they are reset, and the row still stands here.
+                    // Values set since the mark are reset, and the row still exists here.
                     if let Some(row) = rows.unwritten.remove(&key) {
                         rows.waiting_bytes -= row.columns.bytes();
                     }
@@ -205,12 +204,12 @@ impl RowMemory {
         }
     }
 
-    /// What was done so far stays.
+    /// Keeps all changes so far.
     pub(crate) fn keep(&self) {
         self.0.borrow_mut().journal.clear();
     }
 
-    /// Hands over what SQLite has not been told, row by row: its fields, and the whole row. It counts as written then.
+    /// Passes unwritten values row by row to `write`: the fields, and the complete row. They count as written then.
     pub(crate) fn write<E>(
         &self,
         mut write: impl FnMut(&'static TableDef, u128, Fields, &PackedRow) -> Result<(), E>,
@@ -227,7 +226,7 @@ impl RowMemory {
         Ok(())
     }
 
-    /// What was changed since this was asked before.
+    /// Returns the changes since the last call.
     pub(crate) fn take_changed(&self) -> Changed {
         std::mem::take(&mut self.0.borrow_mut().changed)
     }
@@ -241,7 +240,7 @@ impl RowMemory {
         rows.journal.clear();
     }
 
-    /// Whether SQLite is to be told each value at once.
+    /// Sets if SQLite must receive each value immediately.
     pub(crate) fn write_through(&self, is_so: bool) {
         self.0.borrow_mut().is_writing_through = is_so;
     }
@@ -258,13 +257,13 @@ impl Rows {
     }
 }
 
-/// Whether a field takes a value without SQLite being asked, and gives it back as it is.
+/// Returns true if a field accepts a value without SQLite and returns it unchanged.
 fn is_of(field: &FieldDef, value: &Value) -> bool {
     match value {
         Value::Null => field.nullable,
         Value::Bool(_) => field.column == ColumnType::Bool,
         Value::Integer(_) => field.column == ColumnType::Integer,
-        // SQLite knows no -0.
+        // SQLite does not store -0.
         Value::Float(number) => field.column == ColumnType::Float && !(*number == 0.0 && number.is_sign_negative()),
         Value::Text(_) => matches!(field.column, ColumnType::Text | ColumnType::Json),
         Value::Bytes(_) => field.column == ColumnType::Bytes,
@@ -272,7 +271,7 @@ fn is_of(field: &FieldDef, value: &Value) -> bool {
     }
 }
 
-/// Whether a field decides where in an index a row stands, or whether it does.
+/// Returns true if a field decides if and where a row is in an index.
 fn is_indexed(table: &TableDef, place: usize) -> bool {
     let decides = |index: &IndexDef| {
         index.keys.iter().any(|key| key.field == place)
@@ -305,7 +304,7 @@ mod tests {
         memory.set(&NOTES, id, &[(0, Value::Text("x".repeat(bytes)))])
     }
 
-    /// How many values wait when each mutation sets so many, each of another row and of so many bytes.
+    /// Returns the number of unwritten values if each mutation sets this number, each of another row with this size.
     fn waiting(mutations: u128, sets: u128, bytes: usize) -> usize {
         let memory = RowMemory::new(64 * 1_024 * 1_024);
         for mutation in 0..mutations {
@@ -342,7 +341,7 @@ mod tests {
         memory.keep();
         let taken = memory.0.borrow().waiting_bytes;
         assert!(!set(&memory, 1, 20_000));
-        // So SQLite is told, of what waited too.
+        // SQLite then also receives earlier unwritten values.
         assert!(memory.waiting(&NOTES, 1).is_some());
         memory.forget(&NOTES, 1);
         assert!(memory.get(&NOTES, 1).is_none());

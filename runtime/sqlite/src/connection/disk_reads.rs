@@ -1,4 +1,4 @@
-//! Whether the disk answers the reads of all connections.
+//! Detection of a disk that does not serve reads.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -6,11 +6,11 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tracing::{error, warn};
 
-/// Reads count as failing until none has failed for so long, and a look at the database succeeds. With the
-/// period of the watch (`disk_watch.rs`) it is below a second from the first moment at which the disk works.
+/// Reads count as failing until none has failed for this time and a probe of the database succeeds. With the interval
+/// of the watch (`disk_watch.rs`), recovery takes less than a second.
 const QUIET: Duration = Duration::from_millis(500);
 
-/// Whether the disk answers reads: told by those who read, and asked by the watch.
+/// The state of reads from the disk: updated by readers, and probed by the watch.
 #[derive(Debug, Default)]
 pub(crate) struct Reads {
     failing: AtomicBool,
@@ -20,12 +20,12 @@ pub(crate) struct Reads {
 #[derive(Debug)]
 struct Failed {
     reason: String,
-    /// In monotonic time.
+    /// Monotonic time.
     at: Duration,
 }
 
 impl Reads {
-    /// A read has failed.
+    /// Records a failed read.
     pub(crate) fn failed(&self, reason: &str, at: Duration) {
         *self.last.lock() = Some(Failed { reason: reason.to_owned(), at });
         if !self.failing.swap(true, Ordering::AcqRel) {
@@ -33,7 +33,7 @@ impl Reads {
         }
     }
 
-    /// Why reads fail, if they do.
+    /// Returns the reason why reads fail, if they do.
     pub(crate) fn why(&self) -> Option<String> {
         if !self.failing.load(Ordering::Acquire) {
             return None;
@@ -41,7 +41,7 @@ impl Reads {
         self.last.lock().as_ref().map(|failed| format!("the disk does not answer reads: {}", failed.reason))
     }
 
-    /// Reads again whether the database can be read, if it could not be lately.
+    /// Probes the database again after a recent failure.
     pub(crate) fn look(&self, now: Duration, probe: &impl Fn() -> Result<(), String>) {
         if !self.failing.load(Ordering::Acquire) {
             return;

@@ -1,4 +1,4 @@
-//! A connection: how it is opened, what it is asserted to be, and the SQL it knows already.
+//! A connection: opening, verified settings, and its cached SQL.
 
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -18,52 +18,52 @@ use crate::failure::{self, Opening as _};
 use crate::sql::{SqliteRow, StatementKey};
 use convoke_store::{Commits, OpenError, Plan, TableDef};
 
-/// How often a running statement asks its interrupt, in steps of SQLite's machine: about every 20 µs.
+/// Interval at which a running statement checks its interrupt, in steps of SQLite's virtual machine: about 20 µs.
 const STEPS_BETWEEN_ASKING: i32 = 1_000;
-/// How long a statement waits for a lock of another program (a backup tool, a shell).
+/// Longest wait of a statement for a lock of another program (a backup tool, a shell).
 pub(crate) const BUSY: Duration = Duration::from_secs(1);
-/// Statements kept prepared by a connection. A statement takes a few KiB.
+/// Most prepared statements per connection. A statement takes a few KiB.
 const STATEMENTS_MAX: usize = 1_024;
 
 /// A connection with its interrupt and its SQL.
 pub(crate) struct Connection {
     /// The connection itself.
     pub sqlite: rusqlite::Connection,
-    /// What bounds it.
+    /// Its limits.
     pub interrupt: Arc<Interrupt>,
-    /// Where it counts.
+    /// Its counters.
     pub counters: Arc<Counters>,
-    /// Where a read that the disk failed is told.
+    /// Records failed reads of the disk.
     pub reads: Arc<Reads>,
-    /// Where commits are made.
+    /// Makes commits.
     pub commits: Arc<Commits>,
     texts: RefCell<FxHashMap<StatementKey, Arc<str>>>,
     newest: Arc<Newest>,
-    /// The state that the open snapshot shows at least; `None` = no snapshot is open.
+    /// The oldest state that the open snapshot may show; `None` = no snapshot is open.
     snapshot: Cell<Option<u64>>,
-    /// The state that it shows, once that is known.
+    /// The state of the snapshot, once it is known.
     state: Cell<Option<u64>>,
     broken: AtomicBool,
 }
 
-/// One process owns the database, so its locks and its index of the log need no system calls: they live in the memory
-/// that the connections of this process share. Each snapshot saves four of them. Another process finds the file locked.
+/// Only one process opens the database, so locks and the WAL index are in process memory and need no system calls. This
+/// saves four calls per snapshot. Another process finds the file locked.
 pub(crate) const VFS: &str = "unix-excl";
 
 impl Connection {
-    /// Opens a connection and asserts its settings.
+    /// Opens a connection and verifies its settings.
     ///
     /// # Errors
-    /// The engine's, or [`OpenError::Setting`] if a setting did not take.
+    /// Errors of the engine; [`OpenError::Setting`]: a setting had no effect.
     pub(crate) fn open(common: &Common, purpose: Purpose) -> Result<Self, OpenError> {
         let sqlite = rusqlite::Connection::open_with_flags_and_vfs(&common.path, purpose.flags(), VFS).opening()?;
         Self::settle(sqlite, common, purpose)
     }
 
-    /// Reads the database with a connection of its own, whose cache holds nothing of it yet.
+    /// Reads the database with a new connection, whose cache is empty.
     ///
     /// # Errors
-    /// Why it cannot be read.
+    /// Reason why it cannot be read.
     pub(crate) fn probe(common: &Common) -> Result<(), String> {
         let connection = Self::open(common, Purpose::Read).map_err(|error| match error {
             OpenError::Disk(reason) => reason,
@@ -73,15 +73,15 @@ impl Connection {
         read.map_err(|error| failure::of_engine(&error).to_string())
     }
 
-    /// Applies and asserts the settings of an open connection.
+    /// Applies and verifies the settings of an open connection.
     ///
     /// # Errors
-    /// As [`Connection::open`].
+    /// Like [`Connection::open`].
     pub(crate) fn settle(sqlite: rusqlite::Connection, common: &Common, purpose: Purpose) -> Result<Self, OpenError> {
         sqlite.busy_timeout(BUSY).opening()?;
         sqlite.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
         pragmas::set(&sqlite, common, purpose)?;
-        // Without it SQLite plans a statement anew whenever a value of its LIMIT is bound: 5 µs of parsing a query.
+        // Without it, SQLite plans a statement again for each new value of its LIMIT, which takes 5 µs.
         if !sqlite.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).opening()? {
             let (name, expected, found) = ("enable_qpsg", "1".to_owned(), "0".to_owned());
             return Err(OpenError::Setting { name, expected, found });
@@ -103,7 +103,7 @@ impl Connection {
         })
     }
 
-    /// The SQL of a key; `write` makes it the first time.
+    /// Returns the SQL of a key; `write` creates it the first time.
     pub(crate) fn text(&self, key: StatementKey, write: impl FnOnce() -> String) -> Arc<str> {
         if let Some(text) = self.texts.borrow().get(&key) {
             return text.clone();
@@ -114,19 +114,19 @@ impl Connection {
         text
     }
 
-    /// Runs a statement without parameters or rows, such as `BEGIN`.
+    /// Runs a statement without parameters and rows, such as `BEGIN`.
     ///
     /// # Errors
-    /// The engine's.
+    /// Errors of the engine.
     pub(crate) fn run(&self, sql: &'static str) -> rusqlite::Result<()> {
         self.sqlite.prepare_cached(sql)?.raw_execute().map(|_| ())
     }
 
-    /// Opens a snapshot of the newest state, or goes on with one that still shows it: opening and ending one costs more
+    /// Opens a snapshot of the newest state, or keeps one that still shows it: opening and ending a snapshot costs more
     /// than most reads.
     ///
     /// # Errors
-    /// The engine's.
+    /// Errors of the engine.
     pub(crate) fn open_snapshot(&self) -> rusqlite::Result<()> {
         let newest = self.newest.number();
         if self.snapshot.get() == Some(newest) && newest.is_multiple_of(2) && self.in_transaction() {
@@ -138,10 +138,10 @@ impl Connection {
         Ok(())
     }
 
-    /// As [`Connection::open_snapshot`], and takes it right now: SQLite takes one at the first read only.
+    /// Like [`Connection::open_snapshot`], and takes the snapshot now: SQLite takes it only at the first read.
     ///
     /// # Errors
-    /// The engine's.
+    /// Errors of the engine.
     pub(crate) fn fix_snapshot(&self) -> rusqlite::Result<()> {
         self.open_snapshot()?;
         self.sqlite.prepare_cached("SELECT 1 FROM sqlite_schema LIMIT 1")?.exists([]).map(drop)
@@ -150,7 +150,7 @@ impl Connection {
     /// Ends the open snapshot, if there is one.
     ///
     /// # Errors
-    /// The engine's.
+    /// Errors of the engine.
     pub(crate) fn end_snapshot(&self) -> rusqlite::Result<()> {
         self.forget_snapshot();
         if self.in_transaction() { self.run("COMMIT") } else { Ok(()) }
@@ -161,8 +161,8 @@ impl Connection {
         self.state.set(None);
     }
 
-    /// Something was read, so that SQLite has taken the snapshot. If nothing was committed since it was opened, the state
-    /// that it shows is known.
+    /// Records the first read, at which SQLite takes the snapshot. If nothing was committed since the snapshot was
+    /// opened, its state is known.
     pub(crate) fn has_read(&self) {
         if self.state.get().is_none()
             && let Some(opened) = self.snapshot.get()
@@ -173,28 +173,28 @@ impl Connection {
         }
     }
 
-    /// A row as the snapshot shows it, if it is kept.
+    /// Returns a row of the snapshot, if it is cached.
     pub(crate) fn kept_row(&self, table: &'static TableDef, id: u128) -> Option<KnownRow> {
         self.newest.get(self.state.get()?, table, id)
     }
 
-    /// The only row of a plan that asks for all keys of a unique index, if it is kept.
+    /// Returns the only row of a plan with all keys of a unique index, if it is cached.
     pub(crate) fn kept_only_row(&self, plan: &Plan) -> Option<KnownRow> {
         self.newest.only(self.state.get()?, plan)
     }
 
-    /// Keeps a row that was read in the snapshot.
+    /// Caches a row that was read in the snapshot.
     pub(crate) fn keep_row(&self, row: &SqliteRow<'_>) {
         if let Some(state) = self.state.get() {
             self.newest.keep(state, row);
         }
     }
 
-    /// Rolls the open transaction back, if there is one. After a failed read SQLite commits none any more, not even
-    /// where nothing was written.
+    /// Rolls back the open transaction, if there is one. After a failed read SQLite cannot commit it, not even without
+    /// writes.
     ///
     /// # Errors
-    /// The engine's.
+    /// Errors of the engine.
     pub(crate) fn give_up(&self) -> rusqlite::Result<()> {
         self.forget_snapshot();
         if self.in_transaction() { self.interrupt.uninterrupted(|| self.run("ROLLBACK")) } else { Ok(()) }
@@ -205,12 +205,12 @@ impl Connection {
         !self.sqlite.is_autocommit()
     }
 
-    /// Marks the connection as one not to be used again.
+    /// Marks the connection as broken.
     pub(crate) fn set_broken(&self) {
         self.broken.store(true, Relaxed);
     }
 
-    /// Whether it was marked so.
+    /// Returns true if it is broken.
     pub(crate) fn is_broken(&self) -> bool {
         self.broken.load(Relaxed)
     }

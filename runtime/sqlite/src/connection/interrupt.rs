@@ -1,7 +1,7 @@
-//! What bounds one connection's work: a deadline, and the order to stop.
+//! Limits of a connection's work: a deadline, and an order to stop.
 //!
-//! SQLite asks every few microseconds whether to go on. A writing statement is never stopped: interrupting one rolls
-//! back the whole transaction, with the work of others in it.
+//! SQLite checks every few microseconds. A writing statement is never interrupted, because that would roll back the
+//! whole transaction, with writes of other mutations.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -9,28 +9,28 @@ use std::time::Duration;
 
 use convoke_core::clock::Clock;
 
-/// The bounds of what a connection is doing now. Times are nanoseconds of the monotonic clock.
+/// The limits of a connection's current work. Times are nanoseconds of the monotonic clock.
 pub(crate) struct Interrupt {
     clock: Arc<dyn Clock>,
-    /// When the present transaction began; 0 = none is open.
+    /// Start of the current transaction; 0 = none is open.
     started: AtomicU64,
     deadline: AtomicU64,
-    /// The `started` of the transaction that is to stop: so that an order given too late stops nobody else.
+    /// The `started` of the transaction to stop, so that a late order does not stop the next one.
     stopped: AtomicU64,
     writing: AtomicBool,
 }
 
-/// Why a transaction has to stop.
+/// Reason why a transaction must stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stop {
-    /// It ran past its deadline.
+    /// It exceeded its deadline.
     Deadline,
-    /// It was told to, so that the WAL can shrink.
+    /// It was ordered to stop, so that the WAL can be truncated.
     Ordered,
 }
 
 impl Interrupt {
-    /// The bounds of an idle connection.
+    /// Creates the limits of an idle connection.
     pub(crate) fn new(clock: Arc<dyn Clock>) -> Self {
         Self {
             clock,
@@ -41,25 +41,25 @@ impl Interrupt {
         }
     }
 
-    /// A transaction begins that may take `limit`.
+    /// Starts a transaction with the time limit `limit`.
     pub(crate) fn begin(&self, limit: Duration) {
         self.begin_at(self.clock.monotonic(), limit);
     }
 
-    /// As [`Interrupt::begin`], where the monotonic clock was read already.
+    /// Like [`Interrupt::begin`], with a known monotonic time.
     pub(crate) fn begin_at(&self, now: Duration, limit: Duration) {
         let now = nanos(now).max(1);
         self.deadline.store(now.saturating_add(nanos(limit)), Relaxed);
         self.started.store(now, Relaxed);
     }
 
-    /// The transaction is over.
+    /// Ends the transaction.
     pub(crate) fn end(&self) {
         self.started.store(0, Relaxed);
         self.deadline.store(u64::MAX, Relaxed);
     }
 
-    /// When the open transaction began; none if the connection is idle.
+    /// Returns the start of the open transaction; none if the connection is idle.
     pub(crate) fn open_since(&self) -> Option<u64> {
         match self.started.load(Relaxed) {
             0 => None,
@@ -67,28 +67,28 @@ impl Interrupt {
         }
     }
 
-    /// Tells the transaction that began at `started` to stop; nothing happens if it is over.
+    /// Stops the transaction that started at `started`; does nothing if it has ended.
     pub(crate) fn stop(&self, started: u64) {
         self.stopped.store(started, Relaxed);
     }
 
-    /// Why the open transaction has to stop, if it has to.
+    /// Returns the reason why the open transaction must stop, if it must.
     pub(crate) fn must_stop(&self) -> Option<Stop> {
         if self.ordered() { Some(Stop::Ordered) } else { self.is_late(self.now()).then_some(Stop::Deadline) }
     }
 
-    /// Whether its time was over at `now`.
+    /// Returns true if its deadline was before `now`.
     pub(crate) fn is_late(&self, now: Duration) -> bool {
         nanos(now) > self.deadline.load(Relaxed)
     }
 
-    /// Whether the open transaction was told to stop: cheap enough to ask for every row.
+    /// Returns true if the open transaction was ordered to stop; cheap enough for a check per row.
     pub(crate) fn ordered(&self) -> bool {
         let stopped = self.stopped.load(Relaxed);
         stopped != 0 && stopped == self.started.load(Relaxed)
     }
 
-    /// What SQLite asks while a statement runs.
+    /// Returns true if SQLite must interrupt the running statement.
     pub(crate) fn interrupts(&self) -> bool {
         !self.writing.load(Relaxed) && self.must_stop().is_some()
     }
@@ -101,13 +101,13 @@ impl Interrupt {
         result
     }
 
-    /// Monotonic time.
+    /// Returns the monotonic time.
     pub(crate) fn now(&self) -> Duration {
         self.clock.monotonic()
     }
 }
 
-/// A duration as nanoseconds; 584 years are enough.
+/// Converts a duration to nanoseconds; 584 years are enough.
 pub(crate) fn nanos(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }

@@ -1,4 +1,4 @@
-//! Connections: how one is opened and bounded, and the readers, which are handed out one query at a time.
+//! Connections: opening and limits, and the readers, which serve one query each at a time.
 
 mod disk_reads;
 mod handle;

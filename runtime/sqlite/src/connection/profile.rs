@@ -1,4 +1,4 @@
-//! The use of a connection, and what all connections to one database have in common.
+//! The purpose of a connection, and the shared settings of all connections to a database.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,19 +12,19 @@ use crate::settings::Synchronous;
 use convoke_core::clock::Clock;
 use convoke_store::Commits;
 
-/// What a connection is for.
+/// The purpose of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// The one that writes.
+    /// The writer.
     Write,
-    /// One of those that read; the engine refuses writes on it.
+    /// A reader; the engine rejects writes on it.
     Read,
-    /// The only one of a file that is thrown away if it does not become whole: nothing is kept for a way back.
+    /// The only connection to a file that is discarded unless it is completed: it needs no rollback journal.
     Build,
 }
 
 impl Purpose {
-    /// How SQLite opens the file for it.
+    /// Returns the flags for opening the file.
     pub(crate) fn flags(self) -> OpenFlags {
         let access = match self {
             Purpose::Write | Purpose::Build => OpenFlags::SQLITE_OPEN_READ_WRITE,
@@ -34,38 +34,38 @@ impl Purpose {
     }
 }
 
-/// What every connection to a database has in common.
+/// Shared settings of all connections to a database.
 #[derive(Clone)]
 pub(crate) struct Common {
     /// The database file.
     pub path: Arc<Path>,
-    /// When a commit is on disk.
+    /// Durability of a commit.
     pub synchronous: Synchronous,
-    /// The size of a page in a new database, in bytes.
+    /// Page size of a new database, in bytes.
     pub page_bytes: u32,
     /// The page caches of its connections.
     pub cache: page_cache::Kib,
-    /// What the writer's rows may take, in bytes.
+    /// Memory of the writer's rows, in bytes.
     pub row_bytes: u64,
-    /// The pages of a database of bounded size; none = as large as the disk.
+    /// Most pages of a database; none = limited by the disk.
     pub pages_max: Option<u32>,
-    /// The WAL's file is cut to this size when it starts anew, in bytes.
+    /// Size to which the WAL file is truncated when it starts again, in bytes.
     pub wal_bytes_kept: u64,
-    /// Time.
+    /// The clock.
     pub clock: Arc<dyn Clock>,
-    /// Where the connection counts.
+    /// Its counters.
     pub counters: Arc<Counters>,
-    /// Which state of the database is the newest.
+    /// The version of the newest state.
     pub newest: Arc<Newest>,
-    /// Where its commits are made.
+    /// Makes commits.
     pub commits: Arc<Commits>,
-    /// Where a read that the disk failed is told.
+    /// Records failed reads of the disk.
     pub reads: Arc<Reads>,
 }
 
 #[cfg(test)]
 impl Common {
-    /// Of an empty database in a folder.
+    /// Settings of an empty database in a folder.
     pub(crate) fn of_test(folder: &Path) -> Self {
         let clock = Arc::new(convoke_core::clock::SystemClock::new());
         std::fs::create_dir_all(folder).unwrap();

@@ -1,11 +1,10 @@
-//! The readers: connections that read one snapshot each, handed out one query at a time, in the order of a
-//! [`FairQueue`].
+//! The readers: connections that read one snapshot each, assigned to queries in the order of a [`FairQueue`].
 //!
-//! A query may run where it is called, if a reader is free. Any other runs on a thread of the readers', of which there is
-//! one for each: what waits goes on there as soon as the query before it has ended, however much the executor has to do.
+//! A query may run on the calling thread if a reader is free. Otherwise it runs on a reader thread, one per reader: a
+//! queued query starts as soon as the previous one ends, however busy the executor is.
 //!
-//! A snapshot stays open when its query is done, and serves the next one if nothing was committed in between. Before the
-//! log is copied back, the readers that nobody uses let go of theirs.
+//! A snapshot stays open after its query and serves the next one if nothing was committed in between. Before a
+//! checkpoint, idle readers end their snapshots.
 
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -35,17 +34,17 @@ pub(crate) struct Readers {
     run: RunRead,
 }
 
-/// Runs a read on a reader. The readers know neither snapshots nor transactions.
+/// Runs a read on a reader. The readers themselves have no knowledge of snapshots and transactions.
 pub(crate) type RunRead = fn(Lease, &mut Read<'_>) -> Ran;
 
-/// A turn: the place that is served, and the connection that was free. There is none where one broke.
+/// A turn: the place in service, and a free connection. There is none if it broke.
 type Turn = (Service, Option<PooledReader>);
 
 impl Readers {
-    /// Opens all readers and starts their threads, which run each read by `run`.
+    /// Opens all readers and starts their threads, which run each read with `run`.
     ///
     /// # Errors
-    /// As [`Connection::open`]; the system has no thread.
+    /// Like [`Connection::open`]; the system has no thread.
     pub(crate) fn open(common: &Common, limits: &Limits, run: RunRead) -> Result<Self, OpenError> {
         let count = limits.readers.max(1);
         let line = Arc::new(Line::new(count, limits.reader_queue_max));
@@ -74,7 +73,7 @@ impl Readers {
         let Some((service, connection)) = self.line.try_serve(flow)? else { return Ok(None) };
         match connection.or_else(|| self.pool.try_replacement()) {
             Some(connection) => self.clone().lease((service, Some(connection)), Place::Caller).map(Some),
-            // The caller's thread must not wait for the file; the queue's may.
+            // The caller's thread must not wait for the file; a reader thread may.
             None => {
                 self.line.end((service, None), Duration::ZERO, Place::Caller);
                 Ok(None)
@@ -82,8 +81,8 @@ impl Readers {
         }
     }
 
-    /// Has a thread of the readers' run `job`, now or when it is the flow's turn. Another one may have to go for it,
-    /// whose flow has more than its share of the places: that one is to be refused.
+    /// Runs `job` on a reader thread, now or in the turn of the flow. If another flow exceeds its share of a full
+    /// queue, returns the newest query of that flow, which must be rejected.
     ///
     /// # Errors
     /// [`StoreError::QueueFull`], [`StoreError::ShareFull`], [`StoreError::Closed`].
@@ -91,10 +90,10 @@ impl Readers {
         self.line.push(flow, Waiting::Job(self.clone(), job))
     }
 
-    /// A reader for the thread that calls, which waits for its turn.
+    /// Returns a reader for the calling thread, which waits for its turn.
     ///
     /// # Errors
-    /// As [`Readers::read`].
+    /// Like [`Readers::read`].
     pub(crate) fn lease_blocking(self: &Arc<Self>, flow: Flow) -> Result<Lease, StoreError> {
         if let Some(lease) = self.lease_at_once(flow)? {
             return Ok(lease);
@@ -119,7 +118,7 @@ impl Readers {
         Ok(Lease { connection: Some(connection), readers: self, service, place, began, ended: Cell::new(None) })
     }
 
-    /// Whether one more call of `flow` would get a reader or a place to wait.
+    /// Checks if another call of `flow` would get a reader or be queued.
     ///
     /// # Errors
     /// [`StoreError::QueueFull`], [`StoreError::ShareFull`].
@@ -128,9 +127,9 @@ impl Readers {
         if state.queue.is_free() { Ok(()) } else { state.queue.admits(flow).map_err(rejected) }
     }
 
-    /// Ends the snapshots that nobody uses: they would keep the log from being copied back, and from starting anew.
+    /// Ends the snapshots of idle readers, which would block the checkpoint and the restart of the log.
     pub(crate) fn release_snapshots(&self) {
-        // All of them are held until the last one is found: the first one would be handed out again.
+        // All are held until the last one is found, since a returned one would be assigned again.
         let mut held = Vec::with_capacity(self.count);
         while let Ok(Some((service, connection))) = self.line.try_serve(Flow::SYSTEM) {
             if let Some(connection) = &connection
@@ -143,31 +142,31 @@ impl Readers {
         held.into_iter().for_each(|turn| self.line.end(turn, Duration::ZERO, Place::Caller));
     }
 
-    /// Tells the reader whose snapshot is the oldest to stop; says whether one was at work.
+    /// Stops the read with the oldest snapshot. Returns true if there was one.
     pub(crate) fn stop_oldest(&self) -> bool {
         self.pool.stop_oldest()
     }
 
-    /// How many readers are at work, and how many calls wait for one.
+    /// Returns the number of busy readers and of queued calls.
     pub(crate) fn busy(&self) -> (usize, usize) {
         let state = self.line.state.lock();
         (state.queue.served(), state.queue.len())
     }
 
-    /// How many readers there are.
+    /// Returns the number of readers.
     pub(crate) fn count(&self) -> usize {
         self.count
     }
 
-    /// Hands out no reader any more; what waits is told so. Reads that have begun go on.
+    /// Closes the readers: queued calls fail, and running reads continue.
     pub(crate) fn close(&self) {
         self.line.close();
     }
 }
 
 impl Drop for Readers {
-    /// Closes the connections before anybody believes that the database is closed; the threads may end later. Whoever has a
-    /// reader, or waits for one, holds this: all of them are idle.
+    /// Closes the connections before the database counts as closed; the threads may end later. Busy and queued calls
+    /// hold a reference, so all readers are idle here.
     fn drop(&mut self) {
         self.line.close();
         let idle = std::mem::take(&mut self.line.state.lock().idle);
@@ -175,19 +174,19 @@ impl Drop for Readers {
     }
 }
 
-/// Whoever waits for a reader. Its flow may lose its place before its turn comes, and the store may close.
+/// A call that waits for a reader. Its flow may lose its place before its turn, and the store may close.
 pub(crate) enum Waiting {
-    /// A read, for a thread of the readers'.
+    /// A read for a reader thread.
     Job(Arc<Readers>, Box<dyn ReadJob>),
-    /// A thread, which reads itself.
+    /// A thread that reads itself.
     Thread(mpsc::Sender<Result<Turn, StoreError>>),
 }
 
 impl Waiting {
-    /// Its turn has come.
+    /// Serves it.
     fn serve(self, turn: Turn) {
         match self {
-            // Nobody waits for it any more.
+            // Its caller no longer waits.
             Waiting::Job(readers, job) if job.is_abandoned() => {
                 readers.line.end(turn, Duration::ZERO, Place::Reader);
             }
@@ -198,13 +197,13 @@ impl Waiting {
                 job.finish(ran);
             }
             Waiting::Thread(reply) => {
-                // It waits for this and nothing else.
+                // The thread waits only for this.
                 let _ = reply.send(Ok(turn));
             }
         }
     }
 
-    /// Its turn will not come.
+    /// Rejects it.
     pub(crate) fn refuse(self, error: StoreError) {
         match self {
             Waiting::Job(_, job) => job.finish(Err(error)),
@@ -215,7 +214,7 @@ impl Waiting {
     }
 }
 
-/// The queue for the readers, and the threads that work it off.
+/// The queue for the readers, and the threads that process it.
 struct Line {
     state: Mutex<State>,
     wake: Condvar,
@@ -223,19 +222,19 @@ struct Line {
 
 struct State {
     queue: FairQueue<Waiting>,
-    /// Whose turn it is, for the next thread.
+    /// Granted calls, for the next thread.
     granted: VecDeque<(Service, Waiting)>,
-    /// The connections that nobody uses: one for each place that is free, but for those that broke.
+    /// Idle connections: one per free place, except for broken ones.
     idle: Vec<PooledReader>,
     closed: bool,
 }
 
-/// Where a reader is used.
+/// The thread that uses a reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
-    /// On the thread that called.
+    /// The calling thread.
     Caller,
-    /// On a thread of the readers', which looks for what is next by itself.
+    /// A reader thread, which takes the next call itself.
     Reader,
 }
 
@@ -246,7 +245,7 @@ impl Line {
         Self { state: Mutex::new(state), wake: Condvar::new() }
     }
 
-    /// Serves `flow` on the caller's thread, if that takes nobody's turn.
+    /// Serves `flow` on the calling thread if no other flow has to wait for it.
     fn try_serve(&self, flow: Flow) -> Result<Option<Turn>, StoreError> {
         let state = &mut *self.state.lock();
         if state.closed {
@@ -255,7 +254,7 @@ impl Line {
         Ok(state.queue.try_serve(flow).map(|service| (service, state.idle.pop())))
     }
 
-    /// Has a thread of the readers' serve `waiting`, now or when it is the flow's turn.
+    /// Serves `waiting` on a reader thread, now or in the turn of the flow.
     fn push(&self, flow: Flow, waiting: Waiting) -> Result<Option<Waiting>, StoreError> {
         let mut state = self.state.lock();
         if state.closed {
@@ -269,7 +268,7 @@ impl Line {
         state.queue.push(flow, waiting).map_err(|(_, rejection)| rejected(rejection))
     }
 
-    /// A reader is free again.
+    /// Returns a reader.
     fn end(&self, (service, connection): Turn, elapsed: Duration, place: Place) {
         // A broken connection goes back to the pool, which closes it and opens another one.
         let whole = connection.filter(|connection| !connection.is_broken());
@@ -284,7 +283,7 @@ impl Line {
         }
     }
 
-    /// Does what is granted until the readers are closed.
+    /// Processes granted calls until the readers are closed.
     fn work(&self) {
         let mut state = self.state.lock();
         loop {
@@ -326,40 +325,40 @@ fn rejected(rejection: Rejection) -> StoreError {
     }
 }
 
-/// A reader in somebody's hands. It goes back when this is dropped, and its turn is the next one's.
+/// A reader in use. Dropping it returns the reader to the next call.
 pub(crate) struct Lease {
-    /// There until then.
+    /// Present until the drop.
     connection: Option<PooledReader>,
     readers: Arc<Readers>,
     service: Service,
     place: Place,
     began: Duration,
-    /// When what it was for was done.
+    /// Time when its work ended.
     ended: Cell<Option<Duration>>,
 }
 
 impl Lease {
-    /// The connection.
+    /// Returns the connection.
     pub(crate) fn connection(&self) -> &Connection {
         self.connection.as_ref().expect("it goes back when the lease is dropped")
     }
 
-    /// What it is for was done at `now`.
+    /// Records that its work ended at `now`.
     pub(crate) fn end_at(&self, now: Duration) {
         self.ended.set(Some(now));
     }
 
-    /// The longest that its read may take.
+    /// Returns the time limit of its read.
     pub(crate) fn timeout(&self) -> Duration {
         self.readers.timeout
     }
 
-    /// When it was handed out.
+    /// Returns the time when it was assigned.
     pub(crate) fn began(&self) -> Duration {
         self.began
     }
 
-    /// How long it has been in use.
+    /// Returns how long it has been in use.
     pub(crate) fn elapsed(&self) -> Duration {
         let now = self.ended.get().unwrap_or_else(|| self.readers.clock.monotonic());
         now.saturating_sub(self.began)
@@ -368,7 +367,7 @@ impl Lease {
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        // An order to stop that comes too late must not reach the next read.
+        // A late order to stop must not affect the next read.
         self.connection().interrupt.end();
         let elapsed = self.elapsed();
         self.readers.line.end((self.service, self.connection.take()), elapsed, self.place);

@@ -1,8 +1,8 @@
 //! A copy of the database while it is in use.
 //!
-//! SQLite copies page by page and begins again whenever *another* connection wrote in between, which under load is
-//! always. So the pages are copied on the writer's own connection, some between any two batches: what the writer changes
-//! meanwhile goes into the copy too, and no snapshot is held that would keep the log from shrinking.
+//! SQLite copies page by page and starts again whenever *another* connection has written, which under load is always.
+//! So the writer's connection copies some pages between any two batches: concurrent changes go into the copy too, and
+//! no snapshot blocks the log.
 
 use std::fs::{self, File};
 use std::io;
@@ -17,24 +17,24 @@ use crate::failure;
 use convoke_store::engine::{OnProgress, Progress, Seal};
 use convoke_store::{StoreError, private_file, sync_folder};
 
-/// Pages copied between two batches: about a millisecond of work.
+/// Pages per step between two batches: about a millisecond.
 const PAGES_AT_ONCE: i32 = 256;
 
-/// A backup on its way to the writer.
+/// A backup for the writer.
 pub(crate) struct BackupJob {
-    /// The copy, not synchronous: it is made durable at the end.
+    /// The copy, without syncs: it is made durable at the end.
     pub to: rusqlite::Connection,
-    /// Told after every step.
+    /// Called after every step.
     pub progress: OnProgress,
-    /// Where the copy goes when it is whole.
+    /// Receives the complete copy.
     pub done: Sender<Result<rusqlite::Connection, StoreError>>,
 }
 
 impl BackupJob {
-    /// Copies everything; `between` is asked between two steps and says whether to go on.
+    /// Copies everything; `between` is called between two steps and returns true to continue.
     pub(crate) fn run(mut self, from: &Connection, between: impl FnMut() -> bool) {
         let copied = self.copy(from, between);
-        // Whoever asked may have gone away; the copy then falls with its connection.
+        // The caller may be gone; the copy then ends with its connection.
         let _ = self.done.send(copied.map(|()| self.to));
     }
 
@@ -57,17 +57,17 @@ impl BackupJob {
     }
 }
 
-/// Where a copy is written until it is whole and checked.
+/// Path of a copy until it is complete and checked.
 pub(crate) fn partial(to: &Path) -> PathBuf {
     let mut name = to.file_name().unwrap_or_default().to_owned();
     name.push(".partial");
     to.with_file_name(name)
 }
 
-/// An empty file for a copy.
+/// Creates an empty file for a copy.
 ///
 /// # Errors
-/// Those of the file system, as text.
+/// Errors of the file system, as text.
 pub(crate) fn destination(to: &Path) -> Result<rusqlite::Connection, StoreError> {
     let partial = partial(to);
     match fs::remove_file(&partial) {
@@ -84,20 +84,20 @@ pub(crate) fn destination(to: &Path) -> Result<rusqlite::Connection, StoreError>
     Ok(connection)
 }
 
-/// Makes a whole copy a single file.
+/// Converts a complete copy to a single file.
 ///
 /// # Errors
 /// [`StoreError::Engine`].
 pub(crate) fn settle(copy: rusqlite::Connection) -> Result<(), StoreError> {
-    // The copy says of itself that it has a log; as one file it must not.
+    // The copy is in WAL mode; a single file must not be.
     copy.query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(())).map_err(engine)?;
     copy.close().map_err(|(_, error)| engine(error))
 }
 
-/// Checks a whole copy, makes it durable, hands it to `seal`, and gives it its name.
+/// Checks a complete copy, makes it durable, passes it to `seal`, and renames it.
 ///
 /// # Errors
-/// [`StoreError::Engine`] if the check finds something, the file cannot be written, or `seal` fails.
+/// [`StoreError::Engine`]: the check finds damage, the file cannot be written, or `seal` fails.
 pub(crate) fn complete(copy: rusqlite::Connection, to: &Path, seal: &mut Seal<'_>) -> Result<(), StoreError> {
     let found: String = copy.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0)).map_err(engine)?;
     if found != "ok" {

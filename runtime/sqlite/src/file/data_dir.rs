@@ -1,4 +1,4 @@
-//! The data folder: made private, and locked for one process.
+//! The data folder: private, and locked by one process.
 
 use std::fs::{self, DirBuilder, File, TryLockError};
 use std::io::{self, Read as _, Seek as _, Write as _};
@@ -12,7 +12,7 @@ use convoke_store::files::private_file;
 
 const LOCK: &str = "convoke.lock";
 
-/// A data folder that this process alone serves; the lock falls with it, also when the process is killed.
+/// A data folder that only this process serves. The lock ends with the value, also when the process is killed.
 pub(crate) struct DataDir {
     path: PathBuf,
     lock: File,
@@ -20,16 +20,16 @@ pub(crate) struct DataDir {
 
 impl Drop for DataDir {
     fn drop(&mut self) {
-        // Closing the file is not enough: a process that this one is just starting holds it too until it has begun.
+        // Closing the file is not enough: a child process that is just starting holds it until its exec.
         let _ = self.lock.unlock();
     }
 }
 
 impl DataDir {
-    /// Makes the folder (mode 0700) and the database file (0600) where they are missing, and locks the folder.
+    /// Creates the folder (mode 0700) and the database file (0600) if they are missing, and locks the folder.
     ///
     /// # Errors
-    /// As [`DataDir::lock`].
+    /// Like [`DataDir::lock`].
     pub(crate) fn open(path: &Path) -> Result<Self, OpenError> {
         let folder = Self::lock(path)?;
         // SQLite gives the log the mode of the database.
@@ -37,11 +37,11 @@ impl DataDir {
         Ok(folder)
     }
 
-    /// Makes the folder where it is missing, locks it, ends a replacement of the database that was cut off, and
-    /// removes what killed work left half-made.
+    /// Creates the folder if it is missing, locks it, completes an interrupted replacement of the database, and removes
+    /// unfinished files.
     ///
     /// # Errors
-    /// [`OpenError::Locked`] if another process serves it; [`OpenError::Folder`] if it cannot be made or written.
+    /// [`OpenError::Locked`]: another process serves it; [`OpenError::Folder`]: it cannot be created or written.
     pub(crate) fn lock(path: &Path) -> Result<Self, OpenError> {
         let folder = Self::hold(path)?;
         let failed = |source| OpenError::Folder { folder: path.to_owned(), source };
@@ -52,10 +52,10 @@ impl DataDir {
         }
     }
 
-    /// Locks the folder, makes it where it is missing, and leaves everything in it as it is.
+    /// Locks the folder, creates it if it is missing, and changes nothing in it.
     ///
     /// # Errors
-    /// As [`DataDir::lock`].
+    /// Like [`DataDir::lock`].
     pub(crate) fn hold(path: &Path) -> Result<Self, OpenError> {
         let failed = |source| OpenError::Folder { folder: path.to_owned(), source };
         DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(failed)?;
@@ -64,7 +64,7 @@ impl DataDir {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
                 let mut holder = String::new();
-                // Who holds it is a help to the reader of the message; not knowing changes nothing.
+                // The process id only helps the reader of the message.
                 let _ = lock.read_to_string(&mut holder);
                 return Err(OpenError::Locked { folder: path.to_owned(), process: holder.trim().to_owned() });
             }
@@ -76,27 +76,27 @@ impl DataDir {
         Ok(Self { path: path.to_owned(), lock })
     }
 
-    /// The folder itself.
+    /// Returns the folder.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// A place for a file that is being made, of this name, on the same file system as the database.
+    /// Returns a path for a temporary file with this name, on the file system of the database.
     ///
     /// # Errors
-    /// Those of the file system.
+    /// Errors of the file system.
     pub(crate) fn scratch(&self, name: &str) -> io::Result<PathBuf> {
         let folder = self.path.join(SCRATCH);
         DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
         Ok(folder.join(name))
     }
 
-    /// The file that is locked.
+    /// Returns the locked file.
     pub(crate) fn lock_file(path: &Path) -> PathBuf {
         path.join(LOCK)
     }
 
-    /// Where the database file is.
+    /// Returns the path of the database file.
     pub(crate) fn database(&self) -> PathBuf {
         self.path.join(DATABASE)
     }

@@ -1,4 +1,4 @@
-//! A database under construction: filled row by row in one transaction, and worth nothing until it is finished.
+//! A new database that is filled row by row in one transaction, and is discarded unless it is finished.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ use convoke_store::{
     Writer as _, private_file, sync_folder,
 };
 
-/// A new database that is being filled. Dropped before it is finished, it leaves no file.
+/// A new database during its import. Dropped before it is finished, it leaves no file.
 pub(crate) struct FileBuilder {
     path: PathBuf,
     clock: Arc<dyn Clock>,
@@ -29,10 +29,10 @@ pub(crate) struct FileBuilder {
 }
 
 impl FileBuilder {
-    /// Makes the file, for its owner alone, with these tables and no rows.
+    /// Creates the private file with these tables and no rows.
     ///
     /// # Errors
-    /// Those of the file system and the engine.
+    /// Errors of the file system and the engine.
     pub(crate) fn create(
         path: &Path,
         tables: &[&'static TableDef],
@@ -96,7 +96,7 @@ impl Drop for FileBuilder {
     fn drop(&mut self) {
         self.open = None;
         if !self.path.as_os_str().is_empty() {
-            // What cannot be removed now is removed when the folder is locked next.
+            // The next lock of the folder removes the rest.
             let _ = std::fs::remove_file(&self.path);
         }
     }

@@ -1,6 +1,6 @@
-//! A database file that nobody serves: a finished copy, or that of a folder whose server is stopped.
+//! A database file without a server: a finished copy, or the file of a folder whose server is stopped.
 //!
-//! It is read and never changed, its log included.
+//! It is opened read-only, with its log.
 
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -21,7 +21,7 @@ use convoke_store::{
     Commits, Inspected, NamedStat, OfflineDatabase, OfflineError, Reader, StoreError, TableDef, Thoroughness,
 };
 
-/// Findings of one check at most.
+/// Most findings of one check.
 const FINDINGS_MAX: usize = 100;
 
 /// A database file, opened for reading.
@@ -31,10 +31,10 @@ pub(crate) struct DatabaseFile {
     transaction: Rc<SqliteTransaction>,
 }
 
-/// What a connection to a file beside the served one is settled with.
+/// Settings of a connection to a file beside the served one.
 pub(crate) fn common(path: &Path, clock: Arc<dyn Clock>) -> Common {
     let defaults = Sqlite::default();
-    // Nobody follows what is committed there.
+    // No client follows its commits.
     let commits = Arc::new(Commits::new(clock.clone(), &[]));
     Common {
         path: path.into(),
@@ -53,12 +53,12 @@ pub(crate) fn common(path: &Path, clock: Arc<dyn Clock>) -> Common {
 }
 
 impl DatabaseFile {
-    /// Opens a file whose log, if it has one, is read with it.
+    /// Opens a file and its log, if it has one.
     ///
     /// # Errors
-    /// [`OfflineError::Foreign`] if it is no database of ours; the engine's.
+    /// [`OfflineError::Foreign`]: it is no database of this program; errors of the engine.
     pub(crate) fn open(path: &Path, clock: Arc<dyn Clock>) -> Result<Self, OfflineError> {
-        // A log is read by connections only that may write; this one does not, and leaves the log where it is.
+        // Only a connection that may write can read a log. This one does not write, and leaves the log unchanged.
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let sqlite = rusqlite::Connection::open_with_flags_and_vfs(path, flags, "unix-excl").offline()?;
         sqlite.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).offline()?;
@@ -102,7 +102,7 @@ impl OfflineDatabase for DatabaseFile {
             statement.query_map([], |row| row.get::<_, String>(0))?.collect::<rusqlite::Result<Vec<_>>>()
         });
         let findings = match found {
-            // Damage that the check cannot even walk over.
+            // Damage that stops the check itself.
             Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseCorrupt) => {
                 match failure::of_disk(&error) {
                     Some(failure) => return Err(failure.into()),

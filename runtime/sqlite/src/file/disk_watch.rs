@@ -1,6 +1,6 @@
-//! The disk under the database, watched: whether it has room, and whether it answers reads.
+//! The watch of the disk: its free space, and if it serves reads.
 //!
-//! Both are looked at on a thread of their own, so that no call pays for it and none waits for a disk that hangs.
+//! It runs on its own thread, so that no call pays for it or waits for a hanging disk.
 
 use std::io;
 use std::path::PathBuf;
@@ -17,32 +17,32 @@ use convoke_store::Disk;
 use convoke_store::disk::Floor;
 use convoke_store::gate::Gate;
 
-/// Between two looks at the disk.
+/// Interval of the watch.
 const PERIOD: Duration = Duration::from_millis(250);
 
-/// What is looked at.
+/// The watched disk.
 pub(crate) struct Watched<P> {
     /// The data folder.
     pub folder: PathBuf,
-    /// Where the room is asked.
+    /// Source of the free space.
     pub disk: Arc<dyn Disk>,
-    /// The least room.
+    /// Limit of the free space.
     pub floor: Floor,
-    /// Closes for writes of users below it.
+    /// Closes for writes of users below the limit.
     pub gate: Arc<Gate>,
-    /// Failed reads.
+    /// State of reads.
     pub reads: Arc<Reads>,
     /// Reads from the database, past every cache of the process.
     pub probe: P,
-    /// Time.
+    /// The clock.
     pub clock: Arc<dyn Clock>,
 }
 
 impl<P: Fn() -> Result<(), String> + Send + 'static> Watched<P> {
-    /// Looks at it once here, then on a thread of its own until `switch` is off.
+    /// Checks once immediately, then on its own thread until `switch` is off.
     ///
     /// # Errors
-    /// That of the system, if it gives no thread.
+    /// The system provides no thread.
     pub(crate) fn watch(self, switch: Switch) -> io::Result<JoinHandle<()>> {
         let mut is_kept = self.look_for_room(true);
         thread::Builder::new().name("convoke-disk".to_owned()).spawn(move || {
@@ -53,9 +53,9 @@ impl<P: Fn() -> Result<(), String> + Send + 'static> Watched<P> {
         })
     }
 
-    /// Says whether there is enough.
+    /// Returns true if there is enough space.
     fn look_for_room(&self, was_kept: bool) -> bool {
-        // A file system that does not say is no reason to refuse: the write itself will tell.
+        // If the file system reports nothing, the write itself will show it.
         let Ok(room) = self.disk.room(&self.folder) else { return was_kept };
         let is_kept = self.floor.is_kept(room, was_kept);
         match (was_kept, is_kept) {

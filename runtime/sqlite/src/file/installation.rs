@@ -1,6 +1,6 @@
-//! An installation whose server is stopped: locked, looked at, and given another database.
+//! An installation whose server is stopped: locked, inspected, and given a new database.
 //!
-//! Nothing here changes the database that is there. Another one is made beside it and put in its place as a whole.
+//! This module never changes the existing database. A new one is created beside it and replaces it as a whole.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
@@ -22,20 +22,20 @@ use convoke_store::{
 pub(crate) struct DataDirInstallation {
     folder: DataDir,
     clock: Arc<dyn Clock>,
-    /// Whether half-made files are removed at the end.
+    /// True if unfinished files are removed at the end.
     clears: bool,
 }
 
 impl DataDirInstallation {
-    /// Locks the folder, and makes it where it is missing.
+    /// Locks the folder, and creates it if it is missing.
     ///
     /// # Errors
-    /// [`OpenError::Locked`] if a server runs; [`OpenError::Folder`].
+    /// [`OpenError::Locked`]: a server is running; [`OpenError::Folder`].
     pub(crate) fn lock(folder: &Path, clock: Arc<dyn Clock>) -> Result<Self, OpenError> {
         Ok(Self { folder: DataDir::lock(folder)?, clock, clears: true })
     }
 
-    /// As [`DataDirInstallation::lock`], and leaves everything as it is.
+    /// Like [`DataDirInstallation::lock`], without any change.
     ///
     /// # Errors
     /// As [`DataDirInstallation::lock`].
@@ -50,7 +50,7 @@ impl DataDirInstallation {
         std::iter::once(plain.clone()).chain(numbered).find(|name| !taken(name)).unwrap_or(plain)
     }
 
-    /// Where the replacement is made.
+    /// Returns the path of the replacement.
     fn replacement(&self) -> Result<PathBuf, OfflineError> {
         let name = REPLACEMENT.rsplit('/').next().unwrap_or(REPLACEMENT);
         let failed = |source| OfflineError::File { path: self.folder.path().to_owned(), source };
@@ -82,7 +82,7 @@ impl Installation for DataDirInstallation {
         copy(from, &to, progress)?;
         let (log, log_to) = (log_of(from), log_of(&to));
         if log.exists() {
-            // What is in the log only belongs to the database: it is copied back, so that one file is left.
+            // Content of the log only belongs to the database: it is copied back, so that one file is left.
             copy(&log, &log_to, &mut |_| {})?;
             let sqlite = rusqlite::Connection::open(&to).offline()?;
             sqlite.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).offline()?;
@@ -107,14 +107,14 @@ impl Installation for DataDirInstallation {
 
 impl Drop for DataDirInstallation {
     fn drop(&mut self) {
-        // Half-made files are of no use to anybody; what cannot be removed now is removed by the next lock.
+        // Unfinished files are useless; the next lock removes the rest.
         if self.clears {
             let _ = fs::remove_dir_all(self.folder.path().join(SCRATCH));
         }
     }
 }
 
-/// The replacement, within the data folder.
+/// Path of the replacement, relative to the data folder.
 const REPLACEMENT: &str = "tmp/replacement.db";
 
 fn copy(from: &Path, to: &Path, progress: &mut dyn FnMut(u64)) -> Result<(), OfflineError> {

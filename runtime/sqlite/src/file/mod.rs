@@ -1,4 +1,4 @@
-//! The files of a data folder: the database and its log, copies of it, another one in its place, and the disk below.
+//! The files of a data folder: the database and its log, copies, replacements, and the disk.
 
 pub(crate) mod backup;
 mod data_dir;

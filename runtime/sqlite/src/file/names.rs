@@ -2,17 +2,17 @@
 
 use std::path::{Path, PathBuf};
 
-/// The database file within the folder.
+/// Name of the database file.
 pub(crate) const DATABASE: &str = "convoke.db";
-/// The folder of what is being made: files that only the holder of the lock has a use for.
+/// Folder of temporary files, which only the holder of the lock uses.
 pub(crate) const SCRATCH: &str = "tmp";
 
-/// What a database is called that was replaced at the time of this stamp.
+/// Returns the name of a database that was replaced at the time of this stamp.
 pub(crate) fn former_name(stamp: &str) -> String {
     format!("{DATABASE}.before-{stamp}")
 }
 
-/// The log of a database.
+/// Returns the path of a database's log.
 pub(crate) fn log_of(database: &Path) -> PathBuf {
     let mut name = database.as_os_str().to_owned();
     name.push("-wal");

@@ -1,4 +1,4 @@
-//! The schema in the file: where it is kept, and the SQL of each step towards the one in code.
+//! The recorded schema in the file, and the SQL of each step of an update.
 
 use std::rc::Rc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -20,7 +20,7 @@ use convoke_store::{IndexDef, OnOpening, OpenError, TableDef, Writer};
 const OWN_TABLE: &str = "CREATE TABLE IF NOT EXISTS \"_schema\" \
     (\"version\" INTEGER PRIMARY KEY, \"appliedAt\" INTEGER, \"changes\" TEXT, \"definition\" TEXT) STRICT";
 
-/// Refuses names of tables that SQLite keeps for itself.
+/// Rejects table names that SQLite reserves.
 ///
 /// # Errors
 /// [`OpenError::Definition`].
@@ -36,21 +36,21 @@ pub(crate) fn require_free_names(tables: &[&'static TableDef]) -> Result<(), Ope
     }
 }
 
-/// How a schema is applied.
+/// Options of an update of the schema.
 #[derive(Clone, Debug)]
 pub(crate) struct Way {
-    /// Rows from which a table is large.
+    /// Number of rows at which a table is large.
     pub large_rows: u64,
     /// Receives each long step.
     pub on_opening: OnOpening,
 }
 
-/// Applies what the code adds, in a transaction, or in several where a table is large: each leaves a schema that the next
-/// start goes on from. Returns the difference that cannot be applied, in plain words; then at most indexes were made, in the
-/// application's tables.
+/// Applies additions of the code in one transaction, or in several if a table is large: each leaves a schema from which
+/// the next start continues. Returns the difference that cannot be applied, in plain words; in the application's
+/// tables, at most indexes were then created.
 ///
 /// # Errors
-/// The engine's.
+/// Errors of the engine.
 pub(crate) fn apply(
     connection: &Rc<Connection>,
     tables: &[&'static TableDef],
@@ -62,7 +62,7 @@ pub(crate) fn apply(
         let applied = apply_part(connection, tables, extent, now, way)?;
         log_changes(&applied);
         if applied.changed() {
-            // Otherwise the log has the bytes of all parts at the end, and reads and writes meet it.
+            // Otherwise the log has the bytes of all parts at the end, which slows down reads and writes.
             copy_back(connection);
         }
         if !matches!(applied, Applied::Part(_)) {
@@ -71,7 +71,7 @@ pub(crate) fn apply(
     }
 }
 
-/// Copies the log back as far as readers let it.
+/// Copies the log back as far as readers permit.
 fn copy_back(connection: &Connection) {
     connection.counters.checkpoints.fetch_add(1, Relaxed);
     if let Err(error) = connection.sqlite.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())) {
@@ -102,10 +102,10 @@ fn apply_part(
     applied
 }
 
-/// Compares a file with the tables in code and changes nothing; `None` if the file holds no schema of ours.
+/// Compares a file with the tables in code without changing it; `None`: the file has no schema of this program.
 ///
 /// # Errors
-/// The engine's.
+/// Errors of the engine.
 pub(crate) fn inspect(
     connection: &rusqlite::Connection,
     tables: &[&'static TableDef],
@@ -123,10 +123,10 @@ pub(crate) fn inspect(
     convoke_store::schema::inspect(&SchemaFile { sqlite: connection, way: None }, tables, applied_at).map(Some)
 }
 
-/// The greatest id of any row.
+/// Returns the greatest row id.
 ///
 /// # Errors
-/// The engine's.
+/// Errors of the engine.
 pub(crate) fn greatest_id(connection: &Connection) -> Result<u128, OpenError> {
     let sqlite = &connection.sqlite;
     let mut names = sqlite
@@ -145,7 +145,7 @@ pub(crate) fn greatest_id(connection: &Connection) -> Result<u128, OpenError> {
     Ok(greatest)
 }
 
-/// The schema that is kept in a file, and its rows.
+/// The recorded schema of a file, and its rows.
 struct SchemaFile<'a> {
     sqlite: &'a rusqlite::Connection,
     /// None if it is only compared.

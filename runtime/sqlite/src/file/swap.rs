@@ -1,8 +1,8 @@
-//! Another database in the place of the one that is there: all of it or nothing, whatever ends the process meanwhile.
+//! Replacement of the database: completely or not at all, whenever the process ends.
 //!
-//! A database is up to two files (itself and its log), and two renames are not one. So what is to be done is written
-//! down first: from then on the new database stands, and the process that locks the folder next ends what was begun. A log is
-//! moved away before its database is, and never stays beside the new one.
+//! A database has up to two files (itself and its log), and two renames are not atomic. So a plan is written first.
+//! From then on the new database is valid, and the next process that locks the folder completes the plan. The log is
+//! moved away before its database, and never stays beside the new one.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -14,22 +14,22 @@ use serde::{Deserialize, Serialize};
 use super::names::{DATABASE, log_of};
 use convoke_store::{private_file, sync_folder};
 
-/// What is to be done, while it is being done.
+/// The file with the plan.
 const PLAN: &str = "replace.json";
 
 #[derive(Serialize, Deserialize)]
 struct Plan {
-    /// The new database, within the folder.
+    /// Path of the new database in the folder.
     new: String,
-    /// What the former one is called afterwards.
+    /// New name of the former one.
     former: String,
 }
 
-/// Puts `new`, a durable file of the folder, in the place of the database, which is called `former` from then on. The
-/// caller holds the folder's lock.
+/// Replaces the database by `new`, a durable file of the folder, and renames the old one to `former`. The caller holds
+/// the folder's lock.
 ///
 /// # Errors
-/// Those of the file system. Before the plan is written nothing has changed; after it, [`resume`] goes on.
+/// Errors of the file system. Before the plan is written, nothing has changed; after it, [`resume`] continues.
 pub(crate) fn swap(folder: &Path, new: &str, former: &str) -> io::Result<()> {
     let plan = serde_json::to_vec(&Plan { new: new.to_owned(), former: former.to_owned() })?;
     let half_written = folder.join(format!("{PLAN}.partial"));
@@ -44,7 +44,7 @@ pub(crate) fn swap(folder: &Path, new: &str, former: &str) -> io::Result<()> {
     resume(folder)
 }
 
-/// A file that the superuser makes for a server of another user is that user's: it could not open it otherwise.
+/// Gives a file that the superuser creates to the user of the server, who could not open it otherwise.
 fn give_to_owner(folder: &Path, file: &Path) -> io::Result<()> {
     let (owner, made) = (fs::metadata(folder)?, fs::metadata(file)?);
     if (owner.uid(), owner.gid()) == (made.uid(), made.gid()) || made.uid() != 0 {
@@ -53,15 +53,15 @@ fn give_to_owner(folder: &Path, file: &Path) -> io::Result<()> {
     std::os::unix::fs::chown(file, Some(owner.uid()), Some(owner.gid()))
 }
 
-/// Whether a replacement was begun and not ended.
+/// Returns true if a replacement was started and not completed.
 pub(crate) fn is_half_done(folder: &Path) -> bool {
     folder.join(PLAN).exists()
 }
 
-/// Ends a replacement that was begun; nothing happens if none was.
+/// Completes a replacement that was started; does nothing if there is none.
 ///
 /// # Errors
-/// Those of the file system.
+/// Errors of the file system.
 pub(crate) fn resume(folder: &Path) -> io::Result<()> {
     let path = folder.join(PLAN);
     let plan: Plan = match fs::read(&path) {
@@ -70,11 +70,11 @@ pub(crate) fn resume(folder: &Path) -> io::Result<()> {
         Err(error) => return Err(error),
     };
     let (new, database) = (folder.join(&plan.new), folder.join(DATABASE));
-    // Without the new file, it stands in its place already.
+    // If the new file is missing, it has been renamed already.
     if new.exists() {
         move_if_there(&log_of(&database), &log_of(&folder.join(&plan.former)))?;
         remove_if_there(&folder.join(format!("{DATABASE}-shm")))?;
-        // An empty file is what a first start makes, and nothing to keep.
+        // An empty file comes from a first start and is not kept.
         match fs::metadata(&database) {
             Ok(metadata) if metadata.len() > 0 => fs::rename(&database, folder.join(&plan.former))?,
             Ok(_) => {}
@@ -106,7 +106,7 @@ fn remove_if_there(path: &Path) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    /// The folder as it is when the process ends after this many steps of a replacement that was decided on.
+    /// Returns the folder as it is when the process ends after this number of steps.
     fn cut_off_after(steps: usize) -> tempfile::TempDir {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);

@@ -1,11 +1,11 @@
-//! The write-ahead log: copied back into the database between batches, and kept from growing without bound.
+//! The write-ahead log: checkpoints between batches, and limits of its size.
 //!
-//! A snapshot that stays open keeps the log from starting anew. The bounds, in order: past some pages the log is copied
-//! back without waiting for anybody; past four times that, readers are waited for, for a few milliseconds; past
-//! `wal_bytes_interrupt` the oldest reader is told to stop; past `wal_bytes_max` writes are refused (by the store).
+//! An open snapshot prevents the log from restarting. The limits, in order: above some pages, a checkpoint runs without
+//! waiting; above four times that, it waits for readers for a few milliseconds; above `wal_bytes_interrupt`, the oldest
+//! reader is interrupted; above `wal_bytes_max`, the store rejects writes.
 //!
-//! A transaction that is larger than `wal_bytes_interrupt` by itself (an index, an import) is no reason to stop readers: its
-//! bytes do not count until the log restarts, which it does when the readers from before it have ended.
+//! A single transaction larger than `wal_bytes_interrupt` (an index, an import) is no reason to interrupt readers: its
+//! bytes do not count until the log restarts after the end of the older readers.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -17,31 +17,31 @@ use tracing::{debug, warn};
 use crate::connection::{BUSY, Connection, Readers};
 use convoke_core::clock::Clock;
 
-/// How long a checkpoint waits for readers of an older state.
+/// Longest wait of a checkpoint for readers of an older state.
 const WAIT_FOR_READERS: Duration = Duration::from_millis(5);
-/// Between two attempts while a reader stands in the way.
+/// Time between two attempts while a reader blocks the checkpoint.
 const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(50);
-/// How long the writer may be idle before the log is copied back anyway.
+/// Idle time of the writer after which a checkpoint runs anyway.
 const IDLE: Duration = Duration::from_secs(1);
-/// Bytes of the log beside each page.
+/// Bytes of the log per page besides the page.
 const FRAME_HEADER: u64 = 24;
 
 thread_local! {
-    /// Pages in the log after the last commit of this thread. SQLite's hook takes a function without state; only the
-    /// writer's thread commits.
+    /// Pages in the log after the last commit of this thread. SQLite's hook is a function without state, and only the
+    /// writer thread commits.
     static PAGES: Cell<u64> = const { Cell::new(0) };
 }
 
-/// The bounds of the log.
+/// The limits of the log.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bounds {
-    /// Bytes after which it is copied back.
+    /// Size in bytes for a checkpoint.
     pub checkpoint_bytes: u64,
-    /// Bytes above which the oldest reader is told to stop.
+    /// Size in bytes above which the oldest reader is interrupted.
     pub interrupt_bytes: u64,
 }
 
-/// Keeps the log small; lives on the writer's thread.
+/// Keeps the log small; belongs to the writer thread.
 pub(crate) struct Wal {
     bounds: Bounds,
     page_bytes: u64,
@@ -50,19 +50,19 @@ pub(crate) struct Wal {
     /// Pages at which the next attempt is due.
     due_pages: u64,
     last_attempt: Duration,
-    /// Pages in the log after the commit before.
+    /// Pages in the log after the previous commit.
     last_pages: u64,
-    /// Pages of transactions that are larger than the bound by themselves.
+    /// Pages of single transactions above the limit.
     excused_pages: u64,
-    /// Whether pages stand in the log that are not copied back.
+    /// True if the log has pages that are not copied back.
     dirty: bool,
 }
 
 impl Wal {
-    /// Watches the commits of `connection`.
+    /// Installs the commit hook of `connection`.
     ///
     /// # Errors
-    /// The engine's.
+    /// Errors of the engine.
     pub(crate) fn watch(
         connection: &Connection,
         bounds: Bounds,
@@ -97,7 +97,7 @@ impl Wal {
         pages * (self.page_bytes + FRAME_HEADER)
     }
 
-    /// After every commit, when the mutations are answered.
+    /// Called after every commit, when the mutations are completed.
     pub(crate) fn committed(&mut self, connection: &Connection) {
         self.dirty = true;
         let pages = PAGES.get();
@@ -108,7 +108,7 @@ impl Wal {
         }
     }
 
-    /// Takes note of a commit after which the log has so many pages.
+    /// Records a commit after which the log has this number of pages.
     fn excuse(&mut self, pages: u64) {
         if pages < self.last_pages {
             // The log has restarted.
@@ -121,14 +121,14 @@ impl Wal {
         self.last_pages = pages;
     }
 
-    /// When nothing waited for a while.
+    /// Called when the queue was empty for a while.
     pub(crate) fn idle(&mut self, connection: &Connection) {
         if self.dirty && self.rested() {
             self.tend(connection, PAGES.get());
         }
     }
 
-    /// How long the writer may wait for work before [`Wal::idle`] is due.
+    /// Returns how long the writer may wait for work before [`Wal::idle`] is due.
     pub(crate) fn patience(&self, connection: &Connection) -> Option<Duration> {
         if connection.counters.wal_bytes.load(Relaxed) > self.bounds.interrupt_bytes {
             Some(BETWEEN_ATTEMPTS)
@@ -171,7 +171,7 @@ impl Wal {
         whole && patient.is_ok() && restored.is_ok()
     }
 
-    /// Copies back what it can; says whether that was everything.
+    /// Copies back as much as possible. Returns true if that was everything.
     fn checkpoint(&self, connection: &Connection, sql: &'static str) -> bool {
         connection.counters.checkpoints.fetch_add(1, Relaxed);
         let result = connection.sqlite.prepare_cached(sql).and_then(|mut statement| {

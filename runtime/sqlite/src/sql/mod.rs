@@ -1,4 +1,4 @@
-//! SQL: the text of every operation, the key of each prepared statement, and values as SQLite stores them.
+//! SQL: the text of every operation, the key of each prepared statement, and the storage of values.
 
 pub(crate) mod row;
 mod single_row;

@@ -1,4 +1,5 @@
-//! Values into parameters and columns into values. Ids are 16 bytes, most significant first, so that they sort by time.
+//! Conversion between values, parameters and columns. Ids are 16 bytes, most significant first, so that they sort by
+//! time.
 
 use std::ops::Bound;
 
@@ -9,9 +10,9 @@ use super::statement_key::places;
 use super::text::Tail;
 use convoke_store::{ColumnType, Plan, Row, StoreError, TableDef, Value, ValueRef};
 
-/// A row that SQLite stands on.
+/// The current row of a statement.
 pub(crate) struct SqliteRow<'row> {
-    /// The table it is of.
+    /// Its table.
     pub table: &'static TableDef,
     /// The columns: id, creation time, fields.
     pub row: &'row rusqlite::Row<'row>,
@@ -23,7 +24,7 @@ impl SqliteRow<'_> {
         self.row.get_ref(column).map_err(|error| StoreError::Engine(error.to_string()))
     }
 
-    /// The row's number, where the statement asks for it behind the fields ([`sql::NUMBER`]).
+    /// The row number, if the statement selects it behind the fields ([`sql::NUMBER`]).
     ///
     /// [`sql::NUMBER`]: super::text::NUMBER
     pub(crate) fn number(&self) -> Option<i64> {
@@ -58,7 +59,7 @@ impl Row for SqliteRow<'_> {
     }
 }
 
-/// The value that a column of this type stores so.
+/// Converts the value of a column of this type to the stored form.
 pub(crate) fn value(column: ColumnType, raw: Raw<'_>) -> Option<ValueRef<'_>> {
     match (column, raw) {
         (_, Raw::Null) => Some(ValueRef::Null),
@@ -72,7 +73,7 @@ pub(crate) fn value(column: ColumnType, raw: Raw<'_>) -> Option<ValueRef<'_>> {
     }
 }
 
-/// The bits of a stored id.
+/// Returns the bits of a stored id.
 pub(crate) fn id(raw: Raw<'_>) -> Option<u128> {
     match raw {
         Raw::Blob(bytes) => bytes.try_into().ok().map(u128::from_be_bytes),
@@ -80,7 +81,7 @@ pub(crate) fn id(raw: Raw<'_>) -> Option<u128> {
     }
 }
 
-/// A value on its way into a parameter, without a copy of its text.
+/// A value for a parameter, without a copy of its text.
 struct Parameter<'value>(ValueRef<'value>);
 
 impl ToSql for Parameter<'_> {
@@ -92,7 +93,7 @@ impl ToSql for Parameter<'_> {
             ValueRef::Float(number) => Raw::Real(number),
             ValueRef::Text(text) => Raw::Text(text.as_bytes()),
             ValueRef::Bytes(bytes) => Raw::Blob(bytes),
-            // `bind` takes ids before they come here.
+            // `bind` handles ids itself.
             ValueRef::Id(_) => Raw::Null,
         }))
     }
@@ -111,12 +112,12 @@ pub(crate) fn bind_id(statement: &mut Statement<'_>, number: usize, bits: u128) 
     statement.raw_bind_parameter(number, &bits.to_be_bytes()[..])
 }
 
-/// Binds a list of ids from parameter 1; those left over stay null.
+/// Binds a list of ids from parameter 1; remaining parameters stay null.
 pub(crate) fn bind_ids(statement: &mut Statement<'_>, ids: &[u128]) -> Result<()> {
     ids.iter().enumerate().try_for_each(|(place, id)| bind_id(statement, place + 1, *id))
 }
 
-/// Binds the values of a plan, in the order in which `sql` numbers them.
+/// Binds the values of a plan, in the order of the parameters in `sql`.
 pub(crate) fn bind_plan(statement: &mut Statement<'_>, plan: &Plan) -> Result<()> {
     let mut next = Next { statement, last: 0 };
     for value in plan.eq.iter().filter(|value| **value != Value::Null) {

@@ -1,9 +1,9 @@
-//! Plans that have one row at most.
+//! Plans with at most one row.
 
 use convoke_store::table::IndexDef;
 use convoke_store::{Plan, Value};
 
-/// The unique index of which a plan asks for all keys, so that it has one row at most.
+/// Returns the unique index of which a plan has all keys, so that it has at most one row.
 pub(crate) fn unique_index(plan: &Plan) -> Option<&'static IndexDef> {
     let Plan { table: _, index, eq, any, range, reverse: _, limit, keys_only, after } = plan;
     let index = index.filter(|index| index.unique && index.when.is_none() && index.keys.len() == eq.len())?;

@@ -9,29 +9,29 @@ use convoke_store::query::LIST_MAX;
 use convoke_store::table::{FIELDS_MAX, KEYS_MAX};
 use convoke_store::{Plan, TableDef, Value};
 
-/// Fields of a table, by place.
+/// Fields of a table, by position.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Fields(u128);
 
 impl Fields {
-    /// Those that change.
+    /// The fields that change.
     pub(crate) fn of(changes: &[(usize, Value)]) -> Self {
         let mut fields = Self::default();
         changes.iter().for_each(|(place, _)| fields.add(*place));
         fields
     }
 
-    /// These and others.
+    /// Returns the union.
     pub(crate) fn and(self, others: Self) -> Self {
         Self(self.0 | others.0)
     }
 
-    /// One more.
+    /// Adds a field.
     pub(crate) fn add(&mut self, place: usize) {
         self.0 |= 1 << place;
     }
 
-    /// Their places, in order.
+    /// Returns their positions, in order.
     pub(crate) fn places(self) -> impl Iterator<Item = usize> + Clone {
         let mut left = self.0;
         std::iter::from_fn(move || {
@@ -46,7 +46,7 @@ impl Fields {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct StatementKey {
     verb: Verb,
-    /// The definitions' addresses: two definitions at one address have one content, hence one text.
+    /// Addresses of the definitions. Two definitions at one address are equal, so they have the same text.
     table: usize,
     index: usize,
     detail: u128,
@@ -64,7 +64,7 @@ enum Verb {
     Delete,
 }
 
-// Masks of the fields of a table and of the keys of an index fit a key, and a list fits a statement.
+// Masks of the fields of a table and of the keys of an index fit into a key, and a list fits into a statement.
 const _: () = assert!(FIELDS_MAX <= 128 && KEYS_MAX <= 32 && LIST_MAX <= 32_766);
 
 impl StatementKey {
@@ -72,42 +72,42 @@ impl StatementKey {
         Self { verb, table: std::ptr::from_ref(table).addr(), index: 0, detail }
     }
 
-    /// A row by its id.
+    /// A read of a row by its id.
     pub(crate) fn get(table: &'static TableDef) -> Self {
         Self::of(Verb::Get, table, 0)
     }
 
-    /// Rows by a list of ids.
+    /// A read of rows by a list of ids.
     pub(crate) fn get_many(table: &'static TableDef, places: usize) -> Self {
         Self::of(Verb::GetMany, table, places as u128)
     }
 
-    /// A new row.
+    /// An insert.
     pub(crate) fn insert(table: &'static TableDef) -> Self {
         Self::of(Verb::Insert, table, 0)
     }
 
-    /// Some fields of a row.
+    /// An update of some fields of a row.
     pub(crate) fn update(table: &'static TableDef, fields: Fields) -> Self {
         Self::of(Verb::Update, table, fields.0)
     }
 
-    /// The same of a row whose number is known.
+    /// The same for a row with a known number.
     pub(crate) fn update_numbered(table: &'static TableDef, fields: Fields) -> Self {
         Self::of(Verb::UpdateNumbered, table, fields.0)
     }
 
-    /// A row's end.
+    /// A delete.
     pub(crate) fn delete(table: &'static TableDef) -> Self {
         Self::of(Verb::Delete, table, 0)
     }
 
-    /// The rows of a plan.
+    /// A read of the rows of a plan.
     pub(crate) fn select(plan: &Plan) -> Self {
         Self::of_plan(Verb::Select, plan)
     }
 
-    /// Their number.
+    /// A count of the rows of a plan.
     pub(crate) fn count(plan: &Plan) -> Self {
         Self::of_plan(Verb::Count, plan)
     }
@@ -152,19 +152,19 @@ impl Detail {
     }
 }
 
-/// Which of these values are null, as a mask.
+/// Returns a mask of the values that are null.
 fn nulls(values: &[Value]) -> usize {
     values.iter().enumerate().fold(0, |mask, (place, value)| mask | usize::from(*value == Value::Null) << place)
 }
 
-/// Whether null is one of the values, and how many others there are.
+/// Returns true if one of the values is null, and the number of the others.
 pub(crate) fn split(values: &[Value]) -> (bool, usize) {
     let nulls = values.iter().filter(|value| **value == Value::Null).count();
     (nulls > 0, values.len() - nulls)
 }
 
-/// How many parameters stand for a list of `values`: the next power of four, so that few texts serve all lengths. A
-/// parameter that is left over is null, and no value equals null.
+/// Returns the number of parameters for a list of `values`: the next power of four, so that few texts serve all
+/// lengths. Remaining parameters are null, and no value equals null.
 pub(crate) fn places(values: usize) -> usize {
     let mut places = 1;
     while places < values {
@@ -173,7 +173,7 @@ pub(crate) fn places(values: usize) -> usize {
     places
 }
 
-/// The form of one side of a range.
+/// The form of one end of a range.
 fn side(bound: &Bound<Value>) -> usize {
     match bound {
         Bound::Unbounded => 0,

@@ -1,8 +1,8 @@
-//! The SQL of every operation, and the names tables and indexes have in the file.
+//! The SQL of every operation, and the names of tables and indexes in the file.
 //!
-//! Columns are always named, an index query always says its index, and parameters are numbered in the order in which
-//! `row::bind_plan` gives them: the keys that are equal to something, the list, the range, the place to go on from,
-//! the limit. Null is never a parameter but part of the text.
+//! Columns are always named, a query with an index always names it, and parameters are numbered in the order of
+//! `row::bind_plan`: the equal keys, the list, the range, the position to continue from, the limit. Null is part of the
+//! text, never a parameter.
 
 use std::fmt::Write as _;
 use std::ops::Bound;
@@ -14,20 +14,21 @@ use convoke_store::{ColumnType, Condition, FieldDef, IndexDef, Plan, TableDef, V
 /// `_id`, as a column.
 pub(crate) const ID: &str = "\"_id\"";
 
-/// The number by which SQLite finds a row without its id. No field is called so: their names begin with a letter.
+/// The number by which SQLite finds a row without its id. No field has this name, because field names begin with a
+/// letter.
 pub(crate) const NUMBER: &str = "_rowid_";
 
-/// A name in double quotes.
+/// Returns a name in double quotes.
 pub(crate) fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
-/// What an index is called in the file; names of indexes are shared by all tables.
+/// Returns the name of an index in the file; all tables share the names of indexes.
 pub(crate) fn index_name(table: &str, index: &str) -> String {
     quoted(&format!("{table}.{index}"))
 }
 
-/// The type of a column in a STRICT table.
+/// Returns the type of a column in a STRICT table.
 pub(crate) const fn column_type(column: ColumnType) -> &'static str {
     match column {
         ColumnType::Bool | ColumnType::Integer => "INTEGER",
@@ -37,7 +38,7 @@ pub(crate) const fn column_type(column: ColumnType) -> &'static str {
     }
 }
 
-/// A constant.
+/// Returns a constant.
 pub(crate) fn literal(value: &Value) -> String {
     match value {
         Value::Null => "NULL".to_owned(),
@@ -55,7 +56,8 @@ fn blob(bytes: &[u8]) -> String {
     format!("x'{digits}'")
 }
 
-/// The rows a conditional index holds. The constant stands in the text: only so SQLite sees that the index applies.
+/// Returns the condition of a conditional index. The constant must be in the text, so that SQLite sees that the index
+/// applies.
 pub(crate) fn condition(condition: Condition) -> String {
     match condition {
         Condition::Equals(field, value) => format!("{} = {}", quoted(field), literal(&value.value())),
@@ -64,20 +66,20 @@ pub(crate) fn condition(condition: Condition) -> String {
     }
 }
 
-/// What ends an index, so that its order is total.
+/// The last key of an index, which makes its order total.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Tail {
     /// The id.
     Id,
-    /// Nothing: the keys are unique and never null.
+    /// None: the keys are unique and never null.
     None,
-    /// The id where one of these nullable keys is null, and nothing where none is: unique keys that may be null. Rows
-    /// with a null key never collide, since the id is part of their entry.
+    /// The id if one of these nullable keys is null, otherwise nothing: unique keys that may be null. Rows with a null
+    /// key never conflict, since the id is part of their entry.
     IdIfNull(Vec<usize>),
 }
 
 impl Tail {
-    /// The tail of an index, or of a table's order by id.
+    /// Returns the tail of an index, or of a table's order by id.
     pub(crate) fn of(table: &TableDef, index: Option<&IndexDef>) -> Self {
         let Some(index) = index.filter(|index| index.unique) else { return Tail::Id };
         let nullable: Vec<usize> =
@@ -85,7 +87,7 @@ impl Tail {
         if nullable.is_empty() { Tail::None } else { Tail::IdIfNull(nullable) }
     }
 
-    /// The expression that stands last in the index.
+    /// Returns the last expression of the index.
     pub(crate) fn expression(&self, table: &TableDef, index: Option<&IndexDef>) -> Option<String> {
         match (self, index) {
             (Tail::None, _) => None,
@@ -101,7 +103,7 @@ impl Tail {
     }
 }
 
-/// Makes a table.
+/// Creates a table.
 pub(crate) fn create_table(table: &TableDef, name: &str) -> String {
     let mut sql = format!("CREATE TABLE {} ({ID} BLOB, \"_creationTime\" INTEGER", quoted(name));
     for field in table.fields.iter().filter(|field| !field.retired) {
@@ -111,12 +113,12 @@ pub(crate) fn create_table(table: &TableDef, name: &str) -> String {
     sql
 }
 
-/// Makes the index by which rows are found by id.
+/// Creates the index on ids.
 pub(crate) fn create_id_index(table: &TableDef) -> String {
     format!("CREATE UNIQUE INDEX {} ON {} ({ID})", index_name(table.name, "_id"), quoted(table.name))
 }
 
-/// Makes an index.
+/// Creates an index.
 pub(crate) fn create_index(table: &TableDef, index: &IndexDef) -> String {
     let mut keys: Vec<String> = index
         .keys
@@ -137,7 +139,7 @@ pub(crate) fn create_index(table: &TableDef, index: &IndexDef) -> String {
     sql
 }
 
-/// Adds a column. A default fills the rows that are there; new rows name every column.
+/// Adds a column. A default fills existing rows; new rows name every column.
 pub(crate) fn add_field(table: &TableDef, field: &FieldDef) -> String {
     let mut sql =
         format!("ALTER TABLE {} ADD COLUMN {} {}", quoted(table.name), quoted(field.name), column_type(field.column));
@@ -147,7 +149,7 @@ pub(crate) fn add_field(table: &TableDef, field: &FieldDef) -> String {
     sql
 }
 
-/// The columns of a row: id, creation time, and every field at its place; retired ones read as null.
+/// Returns the columns of a row: id, creation time, and every field at its position; retired ones read as null.
 fn columns(table: &TableDef) -> String {
     let mut sql = format!("{ID}, \"_creationTime\"");
     for field in table.fields {
@@ -157,7 +159,7 @@ fn columns(table: &TableDef) -> String {
     sql
 }
 
-/// As [`columns`], with nothing but the id and the keys of the plan's index.
+/// Like [`columns`], with only the id and the keys of the plan's index.
 fn keys(plan: &Plan) -> String {
     let mut sql = format!("{ID}, NULL");
     let keys = plan.index.map_or(&[][..], |index| index.keys);
@@ -168,14 +170,14 @@ fn keys(plan: &Plan) -> String {
     sql
 }
 
-/// The bytes of one tree of pages.
+/// The bytes of one b-tree.
 pub(crate) const TREE_BYTES: &str = "SELECT coalesce(sum(pgsize), 0) FROM dbstat WHERE name = ?1 AND aggregate = TRUE";
 
-/// The schema that is kept, with its number.
+/// The recorded schema with its number.
 pub(crate) const LAST_SCHEMA: &str =
     "SELECT \"version\", \"definition\" FROM \"_schema\" ORDER BY \"version\" DESC LIMIT 1";
 
-/// The names of the trees in which a table and its indexes lie.
+/// The names of the b-trees of a table and its indexes.
 pub(crate) fn trees(table: &TableDef) -> Vec<String> {
     let indexes = table.indexes.iter().map(|index| index.name).chain(["_id"]);
     let mut names: Vec<String> = indexes.map(|index| format!("{}.{index}", table.name)).collect();
@@ -183,17 +185,17 @@ pub(crate) fn trees(table: &TableDef) -> Vec<String> {
     names
 }
 
-/// A row by its id.
+/// Reads a row by its id.
 pub(crate) fn get(table: &TableDef) -> String {
     format!("SELECT {}, {NUMBER} FROM {} WHERE {ID} = ?1", columns(table), quoted(table.name))
 }
 
-/// Rows by `places` ids.
+/// Reads rows by `places` ids.
 pub(crate) fn get_many(table: &TableDef, places: usize) -> String {
     format!("SELECT {} FROM {} WHERE {ID} IN ({})", columns(table), quoted(table.name), parameters(1, places))
 }
 
-/// A new row: id, creation time, and the fields that are not retired.
+/// Inserts a row: id, creation time, and the fields that are not retired.
 pub(crate) fn insert(table: &TableDef) -> String {
     let mut names = format!("{ID}, \"_creationTime\"");
     let mut count = 2;
@@ -204,14 +206,14 @@ pub(crate) fn insert(table: &TableDef) -> String {
     format!("INSERT INTO {} ({names}) VALUES ({})", quoted(table.name), parameters(1, count))
 }
 
-/// Some fields of a row; the id is the last parameter.
+/// Updates some fields of a row; the id is the last parameter.
 pub(crate) fn update(table: &TableDef, fields: Fields) -> String {
     let (table, sets, count) = (quoted(table.name), sets(table, fields), fields.places().count());
     format!("UPDATE {table} SET {sets} WHERE {ID} = ?{}", count + 1)
 }
 
-/// The same of a row whose number is known; the number and the id are the last parameters. The id is compared, and not
-/// looked up.
+/// The same for a row with a known number; number and id are the last parameters. The id is compared rather than looked
+/// up.
 pub(crate) fn update_numbered(table: &TableDef, fields: Fields) -> String {
     let (table, sets, count) = (quoted(table.name), sets(table, fields), fields.places().count());
     format!("UPDATE {table} SET {sets} WHERE {NUMBER} = ?{} AND +{ID} = ?{}", count + 1, count + 2)
@@ -222,12 +224,12 @@ fn sets(table: &TableDef, fields: Fields) -> String {
     fields.places().enumerate().map(set).collect::<Vec<_>>().join(", ")
 }
 
-/// A row's end.
+/// Deletes a row.
 pub(crate) fn delete(table: &TableDef) -> String {
     format!("DELETE FROM {} WHERE {ID} = ?1", quoted(table.name))
 }
 
-/// The rows of a plan, in order.
+/// Reads the rows of a plan, in order.
 pub(crate) fn select(plan: &Plan) -> String {
     let mut text = PlanText::new(plan);
     let mut columns = if plan.keys_only { keys(plan) } else { columns(plan.table) };
@@ -245,7 +247,7 @@ pub(crate) fn select(plan: &Plan) -> String {
     sql
 }
 
-/// How many rows a plan has.
+/// Counts the rows of a plan.
 pub(crate) fn count(plan: &Plan) -> String {
     let mut text = PlanText::new(plan);
     let from = text.from();
@@ -255,8 +257,8 @@ pub(crate) fn count(plan: &Plan) -> String {
     }
 }
 
-/// From the first row to the last one by their internal numbers, which are given in order: as many as there are, if none
-/// was removed in between. Both ends are found without a walk.
+/// Estimates the rows by the difference of the first and last row number, which is exact if none was deleted in
+/// between. Both ends are found without a scan.
 pub(crate) fn span_of_rows(table: &TableDef) -> String {
     let name = quoted(table.name);
     format!("SELECT (SELECT max({NUMBER}) FROM {name}) - (SELECT min({NUMBER}) FROM {name}) + 1")
@@ -270,14 +272,14 @@ fn parameters(first: usize, count: usize) -> String {
     sql
 }
 
-/// One key of the order in which a plan's rows come.
+/// A key of the order of a plan's rows.
 struct Ordered {
     expression: String,
     descending: bool,
     nullable: bool,
 }
 
-/// The text of a plan under way: hands out the parameters' numbers in order.
+/// The text of a plan, which numbers its parameters in order.
 struct PlanText<'plan> {
     plan: &'plan Plan,
     last: usize,
@@ -344,7 +346,7 @@ impl<'plan> PlanText<'plan> {
         if null { format!("({field} IS NULL OR {list})") } else { list }
     }
 
-    /// Null as a start excludes nothing but null, which every range excludes; as an end it excludes everything.
+    /// Null as a start excludes only null, which every range excludes; as an end it excludes everything.
     fn range(&mut self, start: &Bound<Value>, end: &Bound<Value>, all: &mut Vec<String>) {
         let field = self.field(self.plan.eq.len());
         let null = |bound: &Bound<Value>| {
@@ -364,7 +366,7 @@ impl<'plan> PlanText<'plan> {
         }
     }
 
-    /// The keys that order the rows: those that are not fixed, and the tail.
+    /// The keys of the order: those that are not fixed, and the tail.
     fn keys(&self) -> Vec<Ordered> {
         let (plan, mut keys) = (self.plan, Vec::new());
         for key in plan.index.map_or(&[][..], |index| index.keys).iter().skip(plan.eq.len()) {
@@ -388,8 +390,8 @@ impl<'plan> PlanText<'plan> {
             .collect()
     }
 
-    /// Rows behind a place. Where all keys go one way and null cannot be among those behind, a comparison of rows says
-    /// it, and SQLite starts right there; otherwise it is said key by key.
+    /// Returns the condition for rows behind a position. If all keys have one direction and null cannot be among those
+    /// behind, it is a comparison of row values, at which SQLite starts directly. Otherwise it is a condition per key.
     fn after(&mut self, values: &[Value]) -> String {
         let keys = self.keys();
         let fixed = self.plan.eq.len();
@@ -475,7 +477,7 @@ mod tests {
         line: 0,
     };
 
-    /// How SQLite goes about it, in its own words.
+    /// Returns SQLite's query plan.
     fn way(sql: &str) -> String {
         let connection = rusqlite::Connection::open_in_memory().unwrap();
         connection.execute_batch(&create_table(&TABLE, TABLE.name)).unwrap();
