@@ -1,5 +1,5 @@
-//! A connection beside those of transactions, for statements that stand alone: nothing of what they write must outlive the loss
-//! of the server's power, so that none waits for its disk.
+//! A connection outside of transactions, for single statements whose effect may be lost if the server loses power, so
+//! that they need not wait for its disk.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use super::failure::Failure;
 use super::server::Server;
 use super::session::{Ask, Session, Told};
 
-/// How long a call waits for it.
+/// Longest wait of a call for it.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The connection, once it is needed.
@@ -20,19 +20,19 @@ pub(crate) struct Aside {
 }
 
 impl Aside {
-    /// One to this server.
+    /// Creates one for this server.
     pub(crate) fn of(server: Arc<Server>) -> Self {
         Self { server, session: Mutex::default() }
     }
 
-    /// Sends these statements, and tells what the last one came to. They are sent once more where the connection was cut, and
-    /// may have been carried out then.
+    /// Sends these statements and returns the result of the last one. After a cut connection they are sent once more,
+    /// and may have been executed twice.
     ///
     /// # Errors
-    /// The server's.
+    /// Errors of the server.
     pub(crate) fn ask(&self, asks: &[Ask]) -> Result<Told, Failure> {
         let mut place = self.session.try_lock_for(PATIENCE).ok_or(Failure::Late)?;
-        // One that stood idle may have been cut; nobody is told so before it is used.
+        // An idle connection may have been cut, which is noticed only when it is used.
         let told = match place.take().filter(Session::is_sound).map(|session| fly(session, asks)) {
             Some((session, Err(Failure::Cut(_)))) => {
                 drop(session);

@@ -1,4 +1,4 @@
-//! Checks before anything is done on a server: that it accepts writes, that connections lead to one session each, and its
+//! Checks of a server before it is used: that it accepts writes, that each connection has its own session, and its
 //! encoding.
 
 use std::sync::Arc;
@@ -15,22 +15,22 @@ use super::server::Server;
 use super::session::{Session, block_on};
 use convoke_store::OpenError;
 
-/// Wait for a notification that was sent.
+/// Longest wait for a notification.
 const NOTIFICATION: Duration = Duration::from_secs(5);
 
-/// The message on a standby.
+/// Message for a standby.
 const STANDBY: &str = "the server is a standby, which accepts no writes. Name the primary in the address, or all servers: \
                        postgres://user@one,two/database?target_session_attrs=read-write";
-/// The message behind a pooler.
+/// Message for a pooler.
 const POOLER: &str = "the connection does not keep its session: the address leads to a connection pooler in transaction mode or \
                       statement mode. Set session mode (PgBouncer: pool_mode = session), or name the server itself in the address";
-/// The message where writes are switched off.
+/// Message for a read-only server.
 const READ_ONLY: &str = "the server allows reads only: default_transaction_read_only is on. Set it to off";
 
 /// Checks the server.
 ///
 /// # Errors
-/// [`OpenError`] with the reason and what to do.
+/// [`OpenError`] with the reason and the remedy.
 pub(crate) fn require(session: &mut Session, server: &Arc<Server>) -> Result<(), OpenError> {
     require_own_session(session, server)?;
     let rows = session.rows(
@@ -47,9 +47,8 @@ pub(crate) fn require(session: &mut Session, server: &Arc<Server>) -> Result<(),
     }
 }
 
-/// Checks that each connection has a session of the server to itself, by statements without names only. A connection that
-/// listens is notified while it asks nothing. A pooler that lends a session for one transaction delivers no notification then,
-/// also with one client alone.
+/// Checks that each connection has its own session on the server, without named statements. A listening connection must
+/// receive a notification while it is idle. A pooler in transaction mode delivers none, even with a single client.
 fn require_own_session(session: &mut Session, server: &Arc<Server>) -> Result<(), OpenError> {
     let runtime = Builder::new_current_thread().enable_io().enable_time().build();
     let runtime = runtime.map_err(|error| Failure::Cut(format!("no connection can be driven: {error}")))?;

@@ -1,4 +1,4 @@
-//! What this engine counts: what every engine does, and how often others were in the way.
+//! Counters of this engine: those of every engine, and those of conflicts.
 
 use std::ops::Deref;
 use std::sync::atomic::AtomicU64;
@@ -10,13 +10,13 @@ use convoke_store::NamedStat;
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
     common: convoke_store::stats::Counters,
-    /// Runs of queries and mutations that were in conflict with others and were run again.
+    /// Runs of queries and mutations that conflicted with others and were repeated.
     pub retries: AtomicU64,
-    /// Queries and mutations that were given up since they were in conflict until their time was over.
+    /// Queries and mutations that failed because they conflicted until their time limit.
     pub contended: AtomicU64,
     /// Runs of mutations whose connection was cut.
     pub cuts: AtomicU64,
-    /// Commits of which it was unknown at first whether they took effect.
+    /// Commits whose outcome was at first unknown.
     pub commits_resolved: AtomicU64,
 }
 
@@ -28,7 +28,7 @@ impl Deref for Counters {
 }
 
 impl Counters {
-    /// What no other engine counts.
+    /// The counters that only this engine has.
     pub(crate) fn own(&self) -> Vec<NamedStat> {
         let counter = |name, help, counter: &AtomicU64| NamedStat::counter(name, help, counter.load(Relaxed));
         vec![

@@ -1,5 +1,4 @@
-//! The engine as the store holds it: sessions, the threads that use them, and this node's row, opened together and closed
-//! together.
+//! The engine for the store: sessions, the threads that use them, and this node's row, opened and closed together.
 
 use std::path::Path;
 use std::rc::Rc;
@@ -37,10 +36,10 @@ use convoke_store::{
     OpenError, Ran, ReadJob, Stats, StoreError, TableDef, TurnRows, WriteJob,
 };
 
-/// How often a read is run that is in conflict with writes beside it: one that is so each time holds a reader.
+/// Most runs of a read that conflicts with concurrent writes, because such a read blocks a reader.
 const ATTEMPTS: u32 = 8;
 
-/// An open database, as one node serves it.
+/// An open database, served by one node.
 pub(crate) struct PgEngine {
     server: Arc<Server>,
     sessions: Arc<Sessions>,
@@ -61,7 +60,7 @@ pub(crate) struct PgEngine {
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
-/// What a read needs.
+/// The dependencies of a read.
 #[derive(Clone)]
 struct Reading {
     sessions: Arc<Sessions>,
@@ -71,25 +70,25 @@ struct Reading {
     limit: Duration,
 }
 
-/// Whoever waits for a reader.
+/// A call that waits for a reader.
 enum Waiting {
-    /// A read, for a thread of the readers'.
+    /// A read, for a reader thread.
     Job(Box<dyn ReadJob>),
-    /// A thread, which reads itself.
+    /// A thread that reads itself.
     Thread(mpsc::Sender<Result<Service, StoreError>>),
 }
 
 impl PgEngine {
-    /// Connects, enters this node, applies what the tables add, and starts the threads.
+    /// Connects, enters this node, applies additions of the tables, and starts the threads.
     ///
     /// # Errors
-    /// [`OpenError`]: the server cannot be had, somebody works on the database alone, the engine fails.
+    /// [`OpenError`]: the server is unreachable, a tool has locked the database, or the engine fails.
     pub(crate) fn open(settings: &Postgres, start: EngineStart<'_>) -> Result<Self, OpenError> {
         let EngineStart { data, agreed, tables, limits, clock, stuck, gate, commits, on_opening, .. } = start;
         schema::require_free_names(&tables)?;
         folder::make(data)?;
         let tables: Arc<[_]> = tables.into();
-        // A node that stands still must not hold others up for long; one that thinks may take its time.
+        // A stopped node must not block others for long, but a slow one may take its time.
         let idle = (2 * limits.mutation_timeout.max(limits.query_timeout)).max(Duration::from_secs(10));
         let server = Arc::new(settings.server.with_idle(idle));
         let mut session = Session::open(&server)?;
@@ -104,11 +103,11 @@ impl PgEngine {
         let (difference, mut session) =
             schema::apply(session, &server, &tables, Extent::Whole, (&clock, &commits), by)?;
         gate.set_schema(difference);
-        // Before any row is read: what is committed from here on is told.
+        // Before any row is read, so that every later commit is received.
         let history = session.rows(HISTORY, Vec::new())?;
         let history = history.first().map(History::of_row).transpose()?;
         let history = history.ok_or_else(|| Failure::Other("the database has no history".to_owned()))?;
-        // In no order with others: what they make from here on has later ids.
+        // Not ordered among other nodes: their later rows have later ids.
         let transaction = PgTransaction::new(session, Purpose::Upkeep, schema::frame(&clock, &commits));
         let greatest_id = schema::greatest_id(&transaction)?;
         let sessions = Arc::new(Sessions::of(server.clone()));
@@ -141,7 +140,7 @@ impl PgEngine {
             move |service, waiting| match waiting {
                 Waiting::Job(job) => reading.serve(&readers, service, job),
                 Waiting::Thread(reply) => {
-                    // It waits for this and nothing else.
+                    // The thread waits only for this.
                     let _ = reply.send(Ok(service));
                 }
             }
@@ -172,7 +171,7 @@ impl PgEngine {
         })
     }
 
-    /// Counts it, if it was for the share of its flow.
+    /// Counts a rejection because of the share of its flow.
     fn rejected(&self, error: StoreError) -> StoreError {
         let counters = &self.reading.counters;
         match error {
@@ -197,16 +196,16 @@ impl PgEngine {
 impl Reading {
     fn serve(&self, readers: &Line<Waiting>, service: Service, mut job: Box<dyn ReadJob>) {
         let began = self.clock.monotonic();
-        // Nobody may wait for it any more.
+        // Its caller may be gone.
         let ran = (!job.is_abandoned()).then(|| self.run(&mut |reader| job.run(reader)));
         readers.end(service, self.clock.monotonic().saturating_sub(began));
         job.finish(ran.unwrap_or_else(|| Err(closed())));
     }
 
-    /// Runs `read` on this thread, in one snapshot that fits into the order of the mutations beside it.
+    /// Runs `read` on this thread, on one snapshot that is serializable with the mutations.
     fn run(&self, read: &mut Read<'_>) -> Result<Ran, StoreError> {
         let mut session = self.sessions.take().map_err(|failure| failure.into_store(0))?;
-        // Its time begins when there is a connection.
+        // Its time starts when there is a connection.
         let began = self.clock.monotonic();
         let elapsed = || self.clock.monotonic().saturating_sub(began);
         let (mut pauses, mut conflicts) = (Pauses::default(), 0);
@@ -233,7 +232,7 @@ impl Reading {
         }
     }
 
-    /// Runs `read` in one snapshot.
+    /// Runs `read` on one snapshot.
     fn attempt(&self, session: Session, read: &mut Read<'_>, began: Duration) -> Result<(), Death> {
         let frame = Frame { clock: self.clock.clone(), began, limit: self.limit, commits: self.commits.clone() };
         let transaction = Rc::new(PgTransaction::new(session, Purpose::Read, frame));
@@ -245,7 +244,7 @@ impl Reading {
                 Committed::No(death) => Err(death),
                 Committed::Unknown(failure) => Err(Death::Cut(failure.reason())),
             },
-            // The function knows: what it asked for next failed.
+            // The function knows, because its next operation failed.
             Some(Death::Failed(StoreError::TransactionLost(_))) => Ok(()),
             Some(death) => Err(death),
         };
@@ -263,7 +262,7 @@ fn outcome(death: Death) -> StoreError {
     }
 }
 
-/// Ends a transaction also where its function panics.
+/// Ends a transaction, also if its function panics.
 struct Closing<'a> {
     transaction: &'a PgTransaction,
     sessions: &'a Sessions,
@@ -275,7 +274,7 @@ impl Drop for Closing<'_> {
     }
 }
 
-/// Gives a server back also where its function panics.
+/// Returns a place, also if its function panics.
 struct Turn<'a> {
     engine: &'a PgEngine,
     service: Service,
@@ -291,7 +290,7 @@ impl Drop for Turn<'_> {
 
 impl Engine for PgEngine {
     fn read_at_once(&self, _: Flow, _: &mut Read<'_>) -> Result<Option<Ran>, StoreError> {
-        // It would keep an executor's thread waiting for the server.
+        // It would block an executor's thread on the server.
         Ok(None)
     }
 
@@ -362,7 +361,7 @@ impl Engine for PgEngine {
     }
 
     fn draw(&self, draw: &Draw) -> Result<Drawn, StoreError> {
-        // Nobody waits for a server that is known not to answer.
+        // Calls do not wait for a server that is known to be unreachable.
         match self.presence.trouble() {
             Some(failure) => Err(failure.into_store(0)),
             None => self.buckets.draw(draw).map_err(|failure| match failure {
@@ -448,7 +447,7 @@ impl Engine for PgEngine {
         }
         let threads = std::mem::take(&mut *self.threads.lock());
         for thread in threads {
-            // The last handle may fall in an answer, that is on one of these threads: it ends right after.
+            // The last handle may be dropped in a completion on one of these threads, which ends right after.
             if thread.thread().id() != thread::current().id() {
                 let _ = thread.join();
             }

@@ -1,4 +1,4 @@
-//! Makes engines: for a node, and for an installation whose nodes are stopped.
+//! Creates engines: for a node, and for an installation whose nodes are stopped.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What the server or the way to it did, as far as it matters to a transaction.
+//! Errors of the server and the connection, as far as they matter to a transaction.
 
 use std::error::Error as _;
 
@@ -6,40 +6,40 @@ use convoke_store::{OpenError, StoreError};
 use tokio_postgres::error::{DbError, Severity, SqlState};
 use tokio_rustls::rustls::{CertificateError, Error as TlsError};
 
-/// The reason of a server in recovery.
+/// Reason of a server in recovery.
 pub(crate) const STANDBY: &str = "it is a standby";
-/// The reason of a server that refused a write.
+/// Reason of a server that rejects writes.
 const READ_ONLY: &str = "it is read-only: it is a standby, or default_transaction_read_only is on";
-/// The reason of a server that does not answer commits.
+/// Reason of a server that does not confirm commits.
 pub(crate) const UNCONFIRMED: &str = "it does not confirm commits: check its disk and its synchronous standbys";
 
-/// A failure of a statement.
+/// The failure of a statement.
 #[derive(Clone, Debug)]
 pub(crate) enum Failure {
-    /// The transaction could not be put in one order with others beside it: it is to be run again.
+    /// The transaction conflicts with concurrent ones and must run again.
     Conflict(String),
-    /// A unique index refused a row, or a statement that looks for one in the way found it.
+    /// A unique index rejected a row, or a statement found a row with the same keys.
     Unique,
-    /// The statement ran out of time and was stopped.
+    /// The statement exceeded its time limit and was cancelled.
     Late,
-    /// The way to the server is cut, or the server is going: what was not committed is rolled back.
+    /// The connection was cut, or the server is shutting down: uncommitted writes are rolled back.
     Cut(String),
-    /// The server accepts no writes, for this reason.
+    /// The server rejects writes, for this reason.
     NotWritable(&'static str),
     /// The server committed without the confirmation of its synchronous standby.
     Unconfirmed,
-    /// The server has no room.
+    /// The server's disk or memory is full.
     NoRoom(String),
     /// A key is too long for an index.
     TooLong(String),
-    /// The statement rests on a schema that has changed since it was prepared.
+    /// The statement was prepared with an older schema.
     Outdated(String),
-    /// Anything else.
+    /// Another error.
     Other(String),
 }
 
 impl Failure {
-    /// What tokio-postgres says.
+    /// Converts an error of tokio-postgres.
     pub(crate) fn of(error: &tokio_postgres::Error) -> Self {
         if let Some(reason) = untrusted(error) {
             return Failure::Other(reason);
@@ -49,7 +49,7 @@ impl Failure {
         }
         let text = text(error);
         let Some(code) = error.code() else {
-            // What the server has not said is said by the way to it, or by the library about what was asked.
+            // An error without a code comes from the connection or from the library.
             return if is_cut(error) { Failure::Cut(text) } else { Failure::Other(text) };
         };
         if *code == SqlState::T_R_SERIALIZATION_FAILURE
@@ -84,7 +84,7 @@ impl Failure {
         }
     }
 
-    /// In plain words.
+    /// Returns the reason in plain words.
     pub(crate) fn reason(self) -> String {
         match self {
             Failure::Late => "it was not answered in time".to_owned(),
@@ -92,7 +92,7 @@ impl Failure {
         }
     }
 
-    /// As a failure of the store.
+    /// Converts it to an error of the store.
     pub(crate) fn into_store(self, limit_ms: u64) -> StoreError {
         match self {
             Failure::Conflict(reason) => StoreError::Contended(reason),
@@ -120,20 +120,20 @@ fn is_cut(error: &tokio_postgres::Error) -> bool {
     error.is_closed() || error.source().is_some_and(|source| source.is::<std::io::Error>())
 }
 
-/// Returns true if every host of the address was refused by `target_session_attrs=read-write`.
+/// Returns true if `target_session_attrs=read-write` rejected every host of the address.
 fn is_read_only_host(error: &tokio_postgres::Error) -> bool {
     let cause = error.source().and_then(|source| source.downcast_ref::<std::io::Error>());
     cause.is_some_and(|cause| cause.kind() == std::io::ErrorKind::PermissionDenied && cause.raw_os_error().is_none())
 }
 
-/// Returns true if the server warns that it stopped waiting for its synchronous standby. The text depends on the server's
-/// language. So every general warning counts: it costs one confirmation more.
+/// Returns true if the server warns that it stopped waiting for its synchronous standby. The text depends on the
+/// server's language, so every general warning counts. It costs one more confirmation.
 pub(crate) fn is_unconfirmed(notice: &DbError) -> bool {
     notice.parsed_severity() == Some(Severity::Warning)
         && (*notice.code() == SqlState::WARNING || *notice.code() == SqlState::ADMIN_SHUTDOWN)
 }
 
-/// Why the server's certificate is refused, if that is what is wrong.
+/// Returns the reason why the server's certificate is rejected, if it is.
 fn untrusted(error: &tokio_postgres::Error) -> Option<String> {
     let mut cause = error.source();
     let refused = loop {
@@ -158,7 +158,7 @@ fn untrusted(error: &tokio_postgres::Error) -> Option<String> {
     Some(format!("the certificate of the database server is refused: {advice} ({refused})"))
 }
 
-/// The error with what it was caused by, in one line.
+/// Returns the error with its causes, in one line.
 fn text(error: &tokio_postgres::Error) -> String {
     let mut text = match error.as_db_error() {
         Some(said) => format!("{} ({})", said.message(), said.code().code()),

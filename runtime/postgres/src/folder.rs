@@ -6,7 +6,7 @@ use std::path::Path;
 
 use convoke_store::OpenError;
 
-/// Makes the data folder for its owner alone, where it is missing. What it holds is this node's: its socket, its secrets.
+/// Creates the private data folder if it is missing. It contains the node's socket and secrets.
 pub(crate) fn make(data: &Path) -> Result<(), OpenError> {
     let made = DirBuilder::new().recursive(true).mode(0o700).create(data);
     made.map_err(|source| OpenError::Folder { folder: data.to_owned(), source })

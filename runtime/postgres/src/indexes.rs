@@ -1,10 +1,10 @@
-//! Indexes of tables with rows, built while others write: before the transaction that changes the schema, which only gives
-//! them their names.
+//! Builds indexes of tables with rows concurrently with writes, before the transaction that changes the schema, which
+//! then only renames them.
 //!
-//! Such a build runs in no transaction and waits for those that are open, so nobody may wait for it with a snapshot: whoever
-//! builds has a lease that no transaction holds. Until the schema has it an index has a name that no other one has
-//! ([`sql::unnamed_index`]); what is found under such a name by the next one who builds was left by a node that died, whole
-//! or not, and is dropped.
+//! Such a build runs outside of a transaction and waits for open ones. So no transaction may wait for it with a
+//! snapshot: the building node has a lease that no transaction holds. Until the schema contains an index, it has a
+//! unique temporary name ([`sql::unnamed_index`]). The next build drops indexes with temporary names, which a dead node
+//! left, valid or not.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -22,39 +22,39 @@ use super::transaction::PgTransaction;
 use convoke_store::schema::{Catalog, Step};
 use convoke_store::{FieldDef, IndexDef, OnOpening, OpenError, TableDef, Value};
 
-/// What only one node does at a time.
+/// Name of the lease: one node builds at a time.
 const LEASE: &str = "indexes";
-/// Between two attempts to be that one.
+/// Time between two attempts to take the lease.
 const PAUSE: Duration = Duration::from_millis(100);
-/// How often it is tried to let another node be it.
+/// Number of attempts to take the lease.
 const GIVING_BACK: u32 = 50;
-/// How often a build is begun anew that is in conflict with others.
+/// Most attempts of a build that conflicts with others.
 const ATTEMPTS: u32 = 20;
-/// For one index.
+/// Time limit of one index.
 const PATIENCE: Duration = Duration::from_secs(24 * 3_600);
 const LEFTOVERS: &str = "SELECT relname::text FROM pg_class WHERE relnamespace = quote_ident(current_schema())::regnamespace \
                          AND relkind = 'i' AND relname LIKE '~%'";
 
-/// What was made for a change of the schema before its transaction.
+/// The preparation of a schema change before its transaction.
 #[derive(Default)]
 pub(super) struct Prepared {
-    /// Whose lease it is, if there was anything to make.
+    /// Owner of the lease, if anything was built.
     holder: Option<u128>,
     on_opening: OnOpening,
     indexes: BTreeMap<(&'static str, &'static str), Made>,
     fields: BTreeSet<(&'static str, &'static str)>,
 }
 
-/// What became of an index.
+/// The result of an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Made {
-    /// It is there, without its name.
+    /// It is built, under its temporary name.
     Whole,
-    /// Rows collide in it.
+    /// Rows have duplicate keys in it.
     Collides,
 }
 
-/// What can be made before a change of the schema: the indexes that it adds to tables with rows, and the fields of those.
+/// The preparable part of a schema change: indexes on tables with rows, and the fields of these indexes.
 #[derive(Default)]
 pub(super) struct Plan {
     fields: Vec<(&'static TableDef, &'static FieldDef)>,
@@ -62,20 +62,20 @@ pub(super) struct Plan {
 }
 
 impl Prepared {
-    /// Nothing yet; `on_opening` receives what takes long.
+    /// Creates an empty preparation; `on_opening` receives long steps.
     pub(super) fn by(on_opening: OnOpening) -> Self {
         Self { on_opening, ..Self::default() }
     }
 
-    /// A long step begins.
+    /// Reports the start of a long step.
     pub(super) fn begins(&self, step: &str) {
         self.on_opening.begins(step);
     }
 
-    /// Makes what `plan` says. Waits for another node that does so. Gives the session back.
+    /// Builds what `plan` contains. Waits for another building node. Returns the session.
     ///
     /// # Errors
-    /// The server's. What was made until then is to be finished all the same.
+    /// Errors of the server. The part that was built must be completed anyway.
     pub(super) fn make(
         &mut self,
         session: Session,
@@ -97,7 +97,7 @@ impl Prepared {
         }
         self.holder = Some(node);
         drop_leftovers(&mut session)?;
-        // Another node may have done all of it.
+        // Another node may have built all of it.
         let (planned, mut session) = plan(session)?;
         for (table, field) in planned.fields {
             session.run(sql::add_field(table, field))?;
@@ -113,23 +113,23 @@ impl Prepared {
         Ok(session)
     }
 
-    /// What became of an index; `None` if nobody has made it before.
+    /// Returns the result of an index; `None`: it was not built.
     pub(super) fn index(&self, table: &TableDef, index: &IndexDef) -> Option<Made> {
         self.indexes.get(&(table.name, index.name)).copied()
     }
 
-    /// Whether a field is there.
+    /// Returns true if a field was added.
     pub(super) fn has_field(&self, table: &TableDef, field: &FieldDef) -> bool {
         self.fields.contains(&(table.name, field.name))
     }
 
-    /// Removes the indexes that the schema has not taken, and gives the lease back. What cannot be removed now is when
-    /// something is prepared again.
+    /// Drops the indexes that the schema does not contain, and releases the lease. The next preparation drops the rest.
     pub(super) fn finish(self, server: &Arc<Server>) {
         self.give_back(server, drop_leftovers);
     }
 
-    /// Gives the lease back, and leaves what was made to the next one: to remove it may take as long as what was broken off.
+    /// Releases the lease and leaves everything to the next preparation, because dropping may take as long as the
+    /// interrupted work.
     pub(super) fn leave(self, server: &Arc<Server>) {
         self.give_back(server, |_| Ok(()));
     }
@@ -138,7 +138,7 @@ impl Prepared {
         let Some(node) = self.holder else { return };
         let done = Session::open(server).and_then(|mut session| match own::claim(&mut session, LEASE, node)? {
             true => before(&mut session),
-            // This one was not heard of meanwhile, and what there is may be of the next one.
+            // This node lost its lease, and the next one may own what exists.
             false => Ok(()),
         });
         if let Err(failure) = done {
@@ -156,10 +156,10 @@ impl Prepared {
 }
 
 impl Plan {
-    /// Of these steps, in tables with rows.
+    /// Returns the steps on tables with rows.
     ///
     /// # Errors
-    /// The engine's.
+    /// Errors of the engine.
     pub(super) fn of(catalog: &dyn Catalog, steps: &[Step]) -> Result<Self, OpenError> {
         let mut plan = Self::default();
         for step in steps {
@@ -181,8 +181,8 @@ impl Plan {
     }
 }
 
-/// Whether the table stands before the change, and nothing that the change writes can collide in the index: then the step
-/// that writes it is to be told so.
+/// Returns true if the table exists before the change, and no write of the change can cause a duplicate key in the
+/// index. Otherwise the writing step must detect it.
 fn is_made_before(table: &TableDef, index: &IndexDef, steps: &[Step]) -> bool {
     let fills = |place: &usize| index.keys.iter().any(|key| key.field == *place);
     !steps.iter().any(|step| match step {
@@ -192,7 +192,7 @@ fn is_made_before(table: &TableDef, index: &IndexDef, steps: &[Step]) -> bool {
     })
 }
 
-/// Builds an index; `None` if it fails in a way that is for the change of the schema to tell.
+/// Builds an index; `None`: it failed in a way that the schema change must report.
 fn build(session: &mut Session, table: &TableDef, index: &IndexDef) -> Result<Option<Made>, Failure> {
     let (name, table_name) = (sql::unnamed_index(table.name, index.name), table.name);
     info!("table {table_name}: index {} is being built", index.name);
@@ -209,7 +209,7 @@ fn build(session: &mut Session, table: &TableDef, index: &IndexDef) -> Result<Op
                 return Ok(None);
             }
         };
-        // A build that fails leaves an index that is not valid, and holds writes to it all the same.
+        // A failed build leaves an invalid index, which still constrains writes.
         drop_index(session, &name)?;
         if made.is_some() {
             return Ok(made);
@@ -227,16 +227,16 @@ fn drop_leftovers(session: &mut Session) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Drops an index beside those who write.
+/// Drops an index concurrently with writes.
 fn drop_index(session: &mut Session, name: &str) -> Result<(), Failure> {
     let drop = Ask::Run(format!("DROP INDEX CONCURRENTLY IF EXISTS {}", quoted(name)));
     session.fly(&[drop], PATIENCE).pop().unwrap_or(Err(Failure::Late)).map(|_| ())
 }
 
-/// Gives an index that was made before its name; says whether it is there and whole.
+/// Renames a built index to its final name. Returns true if it is valid.
 ///
 /// # Errors
-/// The server's.
+/// Errors of the server.
 pub(super) fn name(transaction: &PgTransaction, table: &TableDef, index: &IndexDef) -> Result<bool, OpenError> {
     const IS_WHOLE: &str = "SELECT 1 FROM pg_index JOIN pg_class ON oid = indexrelid \
         WHERE relnamespace = quote_ident(current_schema())::regnamespace AND relname = $1 AND indisvalid";

@@ -1,6 +1,6 @@
-//! A database that no node serves: read, and replaced as a whole by one that is built beside it.
+//! A database without nodes: read, and replaced as a whole by a new one.
 //!
-//! The tables lie in a schema of the server's. Another one is made beside it, and takes its name.
+//! The tables are in a schema of the server. A new schema is created beside it and takes its name.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -25,7 +25,7 @@ use convoke_store::{
     TableDef, Value, Writer as _,
 };
 
-/// An installation that nobody else uses as long as this lives.
+/// A locked installation.
 pub(crate) struct PgInstallation {
     server: Arc<Server>,
     clock: Arc<dyn Clock>,
@@ -33,10 +33,10 @@ pub(crate) struct PgInstallation {
 }
 
 impl PgInstallation {
-    /// Keeps everybody else away.
+    /// Locks the installation.
     ///
     /// # Errors
-    /// [`OpenError::Locked`] if nodes serve it; the server's.
+    /// [`OpenError::Locked`]: nodes serve it; errors of the server.
     pub(crate) fn lock(server: &Server, data: &Path, clock: Arc<dyn Clock>) -> Result<Self, OpenError> {
         folder::make(data)?;
         let server = Arc::new(server.clone());
@@ -55,10 +55,10 @@ impl PgInstallation {
     }
 }
 
-/// Removes every row, and what is known of commits and nodes.
+/// Deletes every row, and the records of commits and nodes.
 ///
 /// # Errors
-/// The server's.
+/// Errors of the server.
 pub(crate) fn empty(server: &Server) -> Result<(), OpenError> {
     const TABLES: &str = "SELECT relname::text FROM pg_class WHERE relnamespace = quote_ident(current_schema())::regnamespace \
                           AND relkind = 'r' AND relname NOT IN ('_schema', '_leases')";
@@ -89,7 +89,7 @@ impl Installation for PgInstallation {
             return Err(StoreError::Engine(format!("the schema cannot be made: {refused}")).into());
         }
         let frame = schema::frame(&self.clock, &commits);
-        // Nobody else knows of it.
+        // No other process knows it.
         let transaction = PgTransaction::new(session, Purpose::Upkeep, frame);
         Ok(Box::new(Builder { server, transaction, is_finished: Mutex::new(false) }))
     }
@@ -113,7 +113,7 @@ impl Installation for PgInstallation {
                 quoted(&new.schema)
             ))?;
             session.forget_statements();
-            // Whoever works here still does, in the one as in the other.
+            // The lock covers both schemas.
             enter_row(session, self.presence.id(), Company::None)?;
             if rows.is_empty() {
                 session.run(format!("DROP SCHEMA {} CASCADE; COMMIT", quoted(&former)))?;
@@ -138,7 +138,7 @@ fn free_name(session: &mut Session, plain: &str) -> Result<String, Failure> {
     Ok(name)
 }
 
-/// A new database that is being filled, in a schema of its own and one transaction.
+/// A new database during its import, in its own schema and one transaction.
 struct Builder {
     server: Arc<Server>,
     transaction: PgTransaction,
@@ -159,7 +159,7 @@ impl DatabaseBuilder for Builder {
     fn insert_all(&self, table: &'static TableDef, rows: &[NewRow]) -> Result<(), (usize, StoreError)> {
         match self.transaction.insert_all(table, rows) {
             Ok(true) => Ok(()),
-            // Which one is in the way shows one after the other.
+            // Single inserts show which row is rejected.
             Ok(false) => rows.iter().enumerate().try_for_each(|(place, row)| {
                 self.insert(table, row.id, row.creation_time, &row.values).map_err(|error| (place, error))
             }),
@@ -194,7 +194,7 @@ impl Drop for Builder {
         if *self.is_finished.lock() {
             return;
         }
-        // What cannot be removed now is removed when another one is begun.
+        // The next build removes the rest.
         if let Some(mut session) = session {
             let _ = session.run(format!("DROP SCHEMA {} CASCADE", quoted(&self.server.schema)));
         }

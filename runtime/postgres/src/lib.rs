@@ -1,8 +1,8 @@
-//! The engine on PostgreSQL: any number of nodes on one database.
+//! The PostgreSQL engine: any number of nodes on one database.
 //!
-//! The only crate that names PostgreSQL; outside of it there is [`Postgres`], which makes engines. In reading order: what
-//! the server says when it fails, where it is, a connection and what bounds it, the SQL of a plan, values, a transaction,
-//! the engine's own tables, what nodes share (`nodes/`), and then who runs what.
+//! This is the only crate that uses PostgreSQL; other crates use [`Postgres`], the engine factory. In reading order:
+//! errors of the server, its address, connections and their limits, the SQL of a plan, values, transactions, the
+//! engine's own tables, shared state of nodes (`nodes/`), and the threads that run them.
 
 mod aside;
 mod checks;

@@ -1,4 +1,4 @@
-//! Who waits for one of a number of equal servers, and the threads that serve: in the order of a [`FairQueue`].
+//! The queue for a number of equal servers with their threads, in the order of a [`FairQueue`].
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -21,19 +21,19 @@ pub(crate) struct Line<W> {
 
 struct State<W> {
     queue: FairQueue<W>,
-    /// Whose turn it is, for the next thread.
+    /// Granted calls, for the next thread.
     granted: VecDeque<(Service, W)>,
     closed: bool,
 }
 
 impl<W: Send + 'static> Line<W> {
-    /// A line for `count` servers, in which at most `waiting_max` wait.
+    /// Creates a queue for `count` servers and at most `waiting_max` waiting calls.
     pub(crate) fn new(what: &'static str, count: usize, waiting_max: usize) -> Self {
         let state = State { queue: FairQueue::new(count, waiting_max), granted: VecDeque::new(), closed: false };
         Self { what, state: Mutex::new(state), wake: Condvar::new() }
     }
 
-    /// Starts the threads, which `serve` what is granted until the line is closed and nothing waits.
+    /// Starts the threads, which `serve` granted calls until the queue is closed and empty.
     ///
     /// # Errors
     /// The system has no thread.
@@ -51,11 +51,11 @@ impl<W: Send + 'static> Line<W> {
         (0..count).map(start).collect()
     }
 
-    /// Has a thread serve `waiting`, now or when it is the turn of `flow`. Another one may have to go for it, whose flow has
-    /// more than its share of the places: that one is to be refused.
+    /// Serves `waiting` on a thread, now or in the turn of `flow`. If another flow exceeds its share of a full queue,
+    /// returns the newest call of that flow, which must be rejected.
     ///
     /// # Errors
-    /// Gives it back: [`StoreError::QueueFull`], [`StoreError::ShareFull`], [`StoreError::Closed`].
+    /// Returns it with [`StoreError::QueueFull`], [`StoreError::ShareFull`] or [`StoreError::Closed`].
     pub(crate) fn push(&self, flow: Flow, waiting: W) -> Result<Option<W>, (W, StoreError)> {
         let mut state = self.state.lock();
         if state.closed {
@@ -69,7 +69,7 @@ impl<W: Send + 'static> Line<W> {
         state.queue.push(flow, waiting).map_err(|(waiting, rejection)| (waiting, self.rejected(rejection)))
     }
 
-    /// Serves `flow` on the caller's own thread, if that takes nobody's turn.
+    /// Serves `flow` on the calling thread if no other flow has to wait for it.
     ///
     /// # Errors
     /// [`StoreError::Closed`].
@@ -78,7 +78,7 @@ impl<W: Send + 'static> Line<W> {
         if state.closed { Err(closed()) } else { Ok(state.queue.try_serve(flow)) }
     }
 
-    /// Whether one more of `flow` would be served or could wait.
+    /// Checks if another call of `flow` would be served or queued.
     ///
     /// # Errors
     /// [`StoreError::QueueFull`], [`StoreError::ShareFull`].
@@ -91,7 +91,7 @@ impl<W: Send + 'static> Line<W> {
         }
     }
 
-    /// A server is free again, after `elapsed`.
+    /// Returns a server after `elapsed`.
     pub(crate) fn end(&self, service: Service, elapsed: Duration) {
         let mut state = self.state.lock();
         state.queue.end(service, elapsed);
@@ -101,19 +101,19 @@ impl<W: Send + 'static> Line<W> {
         }
     }
 
-    /// How many are served, and how many wait.
+    /// Returns the number of busy servers and of waiting calls.
     pub(crate) fn busy(&self) -> (usize, usize) {
         let state = self.state.lock();
         (state.queue.served(), state.queue.len())
     }
 
-    /// Takes no more; what waits is still served.
+    /// Closes the queue; queued calls are still served.
     pub(crate) fn close(&self) {
         self.state.lock().closed = true;
         self.wake.notify_all();
     }
 
-    /// Takes no more, and hands out what waits.
+    /// Closes the queue and returns queued calls.
     pub(crate) fn clear(&self) -> Vec<W> {
         let mut state = self.state.lock();
         state.closed = true;
@@ -121,7 +121,7 @@ impl<W: Send + 'static> Line<W> {
         state.queue.clear()
     }
 
-    /// What somebody is told who may not wait.
+    /// Returns the error of a rejected call.
     pub(crate) fn rejected(&self, rejection: Rejection) -> StoreError {
         match rejection {
             Rejection::Full => StoreError::QueueFull(self.what),
@@ -147,7 +147,7 @@ impl<W: Send + 'static> Line<W> {
     }
 }
 
-/// What everybody is told once the engine is closed.
+/// Returns the error after the engine is closed.
 pub(crate) fn closed() -> StoreError {
     StoreError::Closed("it is shutting down".to_owned())
 }

@@ -1,5 +1,5 @@
-//! The engine's own tables: the schema's history, what was committed, who serves, what one node alone may do at a time, what
-//! all together may let through, what one asks of another, and what is held by whoever calls.
+//! The engine's own tables: the history of the schema, commits, nodes, exclusive work of one node, shared rate limits,
+//! requests between nodes, and leases of callers.
 
 use std::time::Duration;
 
@@ -10,21 +10,21 @@ use super::sql::{quoted, text_literal};
 use super::value::Param;
 use convoke_store::Value;
 
-/// After so long without a renewal a row of `_nodes` stands for nobody.
+/// Time without renewal after which a row of `_nodes` is dead.
 pub(crate) const LIFETIME_S: u32 = 10;
 
-/// Names that no table of an application has.
+/// Reserved names of tables.
 pub(crate) const NAMES: [&str; 8] =
     ["_schema", "_commits", "_nodes", "_leases", "_buckets", "_requests", "_held", "_turns"];
 
-/// Makes the schema and the engine's own tables where they are missing.
+/// Creates the schema and the engine's own tables if they are missing.
 ///
 /// # Errors
-/// The server's.
+/// Errors of the server.
 pub(crate) fn make(session: &mut Session, server: &Server) -> Result<(), Failure> {
-    // Several nodes may begin at the same moment, and "if not exists" does not keep one from seeing another half-way.
+    // Several nodes may start at the same time, and "if not exists" is not atomic between them.
     for _ in 0..50 {
-        // What the latest release has added.
+        // Additions of the latest release.
         let exists = format!(
             "SELECT EXISTS (SELECT 1 FROM information_schema.tables WHERE table_schema = {} AND table_name = '_turns')",
             text_literal(&server.schema)
@@ -43,8 +43,8 @@ pub(crate) fn make(session: &mut Session, server: &Server) -> Result<(), Failure
     Err(Failure::Other("the engine's own tables cannot be made".to_owned()))
 }
 
-/// The statements of [`make`]; they are one transaction, and add what a former release has not made. Leases come first: whoever
-/// holds one is waited for before anything is locked that mutations need.
+/// The statements of [`make`]. They are one transaction, and add what a former release did not create. Leases come
+/// first: their holders are awaited before tables of mutations are locked.
 pub(crate) fn all(schema: &str) -> String {
     let schema = quoted(schema);
     format!(
@@ -76,15 +76,15 @@ pub(crate) fn all(schema: &str) -> String {
     )
 }
 
-/// Holds what the lease `name` stands for until the transaction ends; whoever else wants it waits.
+/// Takes the lease `name` until the end of the transaction; other transactions wait for it.
 pub(crate) fn hold(name: &str) -> String {
     format!("SELECT 1 FROM _leases WHERE name = '{name}' FOR UPDATE")
 }
 
-/// Takes the lease `name` for a node, until it gives it back or is not heard of; says whether it has it.
+/// Takes the lease `name` for a node, until the node releases it or dies. Returns true if it was taken.
 ///
 /// # Errors
-/// The server's.
+/// Errors of the server.
 pub(crate) fn claim(session: &mut Session, name: &str, node: u128) -> Result<bool, Failure> {
     let sql = format!(
         "UPDATE _leases SET holder = $1 WHERE name = $2 AND (holder IS NULL OR holder = $1 OR NOT EXISTS (SELECT 1 FROM _nodes \
@@ -93,21 +93,21 @@ pub(crate) fn claim(session: &mut Session, name: &str, node: u128) -> Result<boo
     Ok(session.change(&sql, vec![id(node), Value::Text(name.to_owned()).into()])? > 0)
 }
 
-/// Gives the lease `name` back.
+/// Releases the lease `name`.
 ///
 /// # Errors
-/// The server's.
+/// Errors of the server.
 pub(crate) fn give_back(session: &mut Session, name: &str, node: u128) -> Result<(), Failure> {
     const GIVE: &str = "UPDATE _leases SET holder = NULL WHERE name = $2 AND holder = $1";
     session.change(GIVE, vec![id(node), Value::Text(name.to_owned()).into()]).map(drop)
 }
 
-/// An id as it is given to a statement.
+/// Converts an id to a parameter.
 pub(crate) fn id(bits: u128) -> Param {
     Value::Id(bits).into()
 }
 
-/// A new random id.
+/// Returns a new random id.
 ///
 /// # Errors
 /// The system has no randomness.

@@ -1,8 +1,8 @@
-//! The pauses between two runs of what was in conflict with others.
+//! Pauses between runs of conflicting transactions.
 
 use std::time::Duration;
 
-/// Each is about twice as long as the one before.
+/// Each pause is about twice as long as the previous one.
 pub(crate) struct Pauses(Duration);
 
 impl Default for Pauses {
@@ -14,7 +14,8 @@ impl Default for Pauses {
 impl Pauses {
     const LONGEST: Duration = Duration::from_millis(50);
 
-    /// The next one: between half of it and the whole, so that two that met do not meet again.
+    /// Returns the next pause, between half and all of its length, so that two conflicting transactions do not meet
+    /// again.
     pub(crate) fn next(&mut self) -> Duration {
         let pause = self.0;
         self.0 = (2 * pause).min(Self::LONGEST);
@@ -22,10 +23,10 @@ impl Pauses {
     }
 }
 
-/// Some number from 0 to 1.
+/// Returns a random number from 0 to 1.
 fn chance() -> f64 {
     let mut bytes = [0; 4];
-    // Without randomness the pauses are all alike, which is slower and not wrong.
+    // Without randomness all pauses are equal, which is slower but not wrong.
     let _ = getrandom::fill(&mut bytes);
     f64::from(u32::from_le_bytes(bytes)) / f64::from(u32::MAX)
 }

@@ -1,4 +1,4 @@
-//! The schema in the database: where it is kept, and the SQL of each step towards the one in code.
+//! The recorded schema in the database, and the SQL of each step of an update.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,12 +17,12 @@ use convoke_store::schema::{
 };
 use convoke_store::{Commits, IndexDef, OnOpening, OpenError, StoreError, TableDef, Value, Writer};
 
-/// Rows that are fetched together when all rows of a table are read.
+/// Rows per fetch when all rows of a table are read.
 const ROWS_OF_A_PART: usize = 1_000;
-/// How often a change of the schema is begun anew that is in conflict with writes.
+/// Most attempts of a schema change that conflicts with writes.
 const ATTEMPTS: u32 = 20;
 
-/// Refuses names that the server or the engine keeps for itself.
+/// Rejects names that the server or the engine reserves.
 ///
 /// # Errors
 /// [`OpenError::Definition`].
@@ -37,12 +37,12 @@ pub(crate) fn require_free_names(tables: &[&'static TableDef]) -> Result<(), Ope
     })
 }
 
-/// Applies what the code adds, in a transaction of its own, while no other node does; what can be made while others write
-/// is made before it. Returns the difference that cannot be applied, in plain words; then nothing was, in the application's
-/// tables. `node` is the number of this node, `on_opening` receives what takes long.
+/// Applies additions of the code in one transaction, on one node at a time; parts that need no lock are prepared
+/// before. Returns the difference that cannot be applied, in plain words; then nothing was applied to the application's
+/// tables. `node` is the number of this node, `on_opening` receives long steps.
 ///
 /// # Errors
-/// The engine's.
+/// Errors of the engine.
 pub(crate) fn apply(
     session: Session,
     server: &Arc<Server>,
@@ -65,7 +65,7 @@ pub(crate) fn apply(
     }
 }
 
-/// What can be made before the change: of a schema that is not new.
+/// Prepares the change of an existing schema.
 fn plan(
     session: Session,
     tables: &[&'static TableDef],
@@ -125,26 +125,26 @@ fn change(
     }
 }
 
-/// The frame of a transaction that may take as long as it likes.
+/// Options of a transaction without time limit.
 pub(crate) fn frame(clock: &Arc<dyn Clock>, commits: &Arc<Commits>) -> Frame {
     let limit = Duration::from_secs(24 * 3_600);
     Frame { clock: clock.clone(), began: clock.monotonic(), limit, commits: commits.clone() }
 }
 
-/// Compares a database with the tables in code and changes nothing.
+/// Compares a database with the tables in code without changing it.
 ///
 /// # Errors
-/// The engine's.
+/// Errors of the engine.
 pub(crate) fn inspect(transaction: &PgTransaction, tables: &[&'static TableDef]) -> Result<Inspected, OpenError> {
     let rows = transaction.own_rows("SELECT coalesce(max(applied_at), 0) FROM _schema", Vec::new())?;
     let applied_at = rows.first().map_or(Ok(0), |row| row.try_get(0)).map_err(|error| Failure::of(&error))?;
     convoke_store::schema::inspect(&SchemaUpkeep(transaction, &Prepared::default()), tables, applied_at)
 }
 
-/// The greatest id of any row of the schema's tables.
+/// Returns the greatest row id of the schema's tables.
 ///
 /// # Errors
-/// The engine's.
+/// Errors of the engine.
 pub(crate) fn greatest_id(transaction: &PgTransaction) -> Result<u128, OpenError> {
     let tables = "SELECT table_name::text FROM information_schema.columns \
                   WHERE table_schema = current_schema() AND column_name = '_id'";
@@ -159,7 +159,7 @@ pub(crate) fn greatest_id(transaction: &PgTransaction) -> Result<u128, OpenError
     Ok(greatest)
 }
 
-/// The schema that is kept in a database, and its rows, in a transaction for which something was prepared.
+/// The recorded schema of a database and its rows, in a transaction with a preparation.
 struct SchemaUpkeep<'a>(&'a PgTransaction, &'a Prepared);
 
 impl SchemaUpkeep<'_> {
@@ -231,7 +231,7 @@ impl Catalog for SchemaUpkeep<'_> {
     }
 
     fn has_company(&self) -> Result<bool, OpenError> {
-        // A node has entered its row before it looks at the schema.
+        // A node enters its row before it reads the schema.
         self.is_true(&format!(
             "SELECT count(*) > 1 FROM _nodes WHERE NOT alone \
              AND seen_at > clock_timestamp() - interval '{LIFETIME_S} seconds'"

@@ -1,4 +1,4 @@
-//! Where the database is: the address, who asks, how the way there is protected, and what each session is settled with.
+//! The address of the database: user, encryption, and the settings of each session.
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,31 +15,30 @@ use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 use super::failure::Failure;
 use super::sql::{NAME_MAX, quoted};
 
-/// The schema that holds the tables where none is named.
+/// Default schema of the tables.
 const SCHEMA: &str = "convoke";
-/// Until a connection stands.
+/// Timeout of a connection attempt.
 const CONNECT: Duration = Duration::from_secs(5);
 
-/// Why an address is none.
+/// Reason why an address is invalid.
 #[derive(Debug, thiserror::Error)]
 #[error("the address of the database must look like postgres://user@host:5432/database: {0}")]
 pub struct AddressError(String);
 
-/// Where the database is.
+/// The server of a database.
 #[derive(Clone)]
 pub(crate) struct Server {
     config: Config,
     tls: Option<MakeRustlsConnect>,
     /// The schema of the tables.
     pub schema: String,
-    /// How mutations are held apart.
+    /// Isolation of mutations.
     pub isolation: &'static str,
-    /// For a statement outside of calls.
+    /// Time limit of a statement outside of calls.
     pub patience: Duration,
-    /// A transaction that nothing is asked of for so long is ended by the server, so that a node which stands still holds
-    /// nobody up.
+    /// Idle time after which the server ends a transaction, so that a stopped node blocks no others.
     idle_ms: u128,
-    /// Counts the histories that the database had while this process ran.
+    /// Number of histories that the database had while this process ran.
     history: Arc<AtomicU64>,
 }
 
@@ -50,7 +49,7 @@ impl fmt::Debug for Server {
 }
 
 impl Server {
-    /// The server at this address, as libpq writes it, with `schema` and `sslrootcert` beside libpq's own parameters.
+    /// Parses an address in libpq's form, with the additional parameters `schema` and `sslrootcert`.
     pub(crate) fn at(url: &str, password: Option<&str>) -> Result<Self, AddressError> {
         let (base, query) = url.split_once('?').unwrap_or((url, ""));
         let (mut schema, mut roots, mut kept) = (SCHEMA.to_owned(), None, Vec::new());
@@ -60,7 +59,7 @@ impl Server {
                 ("schema", value) => value.clone_into(&mut schema),
                 ("sslrootcert", path) => roots = Some(path.to_owned()),
                 ("sslmode", "disable") => is_plain = true,
-                // What is encrypted is also verified.
+                // Encryption always includes verification.
                 ("sslmode", "require" | "verify-ca" | "verify-full") => is_verified = true,
                 ("sslmode", other) => {
                     return Err(AddressError(format!("sslmode {other} is not known; say disable or verify-full")));
@@ -105,25 +104,25 @@ impl Server {
         })
     }
 
-    /// The same database, another schema.
+    /// Returns the same database with another schema.
     pub(crate) fn with_schema(&self, schema: &str) -> Self {
         Self { schema: schema.to_owned(), ..self.clone() }
     }
 
-    /// The same, with an isolation that is too low.
+    /// Returns the same with an insufficient isolation.
     pub(crate) fn with_snapshots_alone(&self) -> Self {
         Self { isolation: "REPEATABLE READ", ..self.clone() }
     }
 
-    /// The same, for transactions that may take so long.
+    /// Returns the same for transactions with this time limit.
     pub(crate) fn with_idle(&self, idle: Duration) -> Self {
         Self { idle_ms: idle.as_millis(), ..self.clone() }
     }
 
-    /// Connects. `hear` gets what the server sends unasked, and `None` when the connection ends.
+    /// Connects. `hear` receives asynchronous messages of the server, and `None` at the end of the connection.
     ///
     /// # Errors
-    /// [`Failure::Cut`], or what the server says.
+    /// [`Failure::Cut`], or errors of the server.
     pub(crate) async fn connect(
         &self,
         hear: impl FnMut(Option<AsyncMessage>) + Send + 'static,
@@ -144,17 +143,17 @@ impl Server {
         }
     }
 
-    /// The number of the history that the database has now.
+    /// Returns the number of the database's current history.
     pub(crate) fn history(&self) -> u64 {
         self.history.load(Relaxed)
     }
 
-    /// The database has another history from now on: sessions from before are not used again.
+    /// Starts a new history of the database: older sessions are not used again.
     pub(crate) fn begin_history(&self) {
         self.history.fetch_add(1, Relaxed);
     }
 
-    /// Has the server stop a statement.
+    /// Cancels a statement on the server.
     pub(crate) async fn cancel(&self, token: CancelToken) -> Result<(), tokio_postgres::Error> {
         match &self.tls {
             None => token.cancel_query(NoTls).await,
@@ -162,8 +161,8 @@ impl Server {
         }
     }
 
-    /// What each session is settled with. Walks of whole tables and sorts are avoided, also in small tables: whoever walks
-    /// a table is in conflict with everybody who writes to it. Every statement has one plan, made once.
+    /// Settings of each session. They avoid table scans and sorts, also for small tables, because a table scan
+    /// conflicts with every write to the table. Every statement has one plan, made once.
     pub(crate) fn settle(&self) -> String {
         format!(
             "SET search_path TO {}; SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_sort = off; \
@@ -175,7 +174,7 @@ impl Server {
         )
     }
 
-    /// Where it is, for people.
+    /// Returns its location for users.
     pub(crate) fn hosts(&self) -> String {
         let (hosts, ports) = (self.config.get_hosts(), self.config.get_ports());
         let host = |(number, host): (usize, &Host)| {
@@ -210,7 +209,7 @@ fn is_here(host: &Host) -> bool {
     }
 }
 
-/// The server's certificate is verified against these roots, or those of the system.
+/// Returns the roots to verify the server's certificate: these, or those of the system.
 fn client_config(roots: Option<&str>) -> Result<ClientConfig, AddressError> {
     use rustls_pki_types::pem::PemObject as _;
     let mut store = RootCertStore::empty();

@@ -1,7 +1,7 @@
-//! A connection with what belongs to it: the runtime that drives it, and the statements it has prepared.
+//! A connection with its runtime and its prepared statements.
 //!
-//! What is asked of the server together goes out together: a flight of statements takes one way there and back. A
-//! session is used by one transaction at a time, on whichever thread runs that.
+//! Statements that are requested together are sent together and need one round trip. One transaction uses a session at
+//! a time, on any thread.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -22,27 +22,27 @@ use super::failure::{self, Failure};
 use super::server::Server;
 use super::value::Param;
 
-/// Statements that a session keeps prepared; beyond it all are forgotten.
+/// Most prepared statements per session; beyond it all are dropped.
 const STATEMENTS_MAX: usize = 1_000;
-/// Writes to the server's log where a standby must confirm that: the commit then waits for all that was committed before.
+/// Writes to the server's log if a standby must confirm it: the commit then waits for all earlier commits.
 pub(crate) const BARRIER: &str = "SELECT pg_logical_emit_message(true, 'convoke', '') \
                                   WHERE current_setting('synchronous_standby_names') <> ''";
-/// For the order to stop a statement that takes too long.
+/// Timeout of cancelling a statement.
 const CANCEL: Duration = Duration::from_millis(500);
 
-/// One statement of a flight.
+/// A statement of a round trip.
 #[derive(Clone, Debug)]
 pub(crate) enum Ask {
-    /// Statements without parameters, of whose answer nothing is needed.
+    /// Statements without parameters and results.
     Run(String),
-    /// Rows.
+    /// A statement that returns rows.
     Rows(String, Vec<Param>),
-    /// How many rows it changed.
+    /// A statement that returns the number of changed rows.
     Change(String, Vec<Param>),
 }
 
 impl Ask {
-    /// Bytes of its values, about.
+    /// Returns the approximate size of its values in bytes.
     pub(crate) fn bytes(&self) -> usize {
         match self {
             Ask::Run(_) => 0,
@@ -51,19 +51,19 @@ impl Ask {
     }
 }
 
-/// What a statement came to.
+/// The result of a statement.
 #[derive(Debug)]
 pub(crate) enum Told {
-    /// It was carried out.
+    /// Executed.
     Done,
-    /// These rows.
+    /// Rows.
     Rows(Vec<Row>),
-    /// So many rows were changed.
+    /// Number of changed rows.
     Changed(u64),
 }
 
 impl Told {
-    /// The rows, if it has any.
+    /// Returns the rows, if there are any.
     pub(crate) fn rows(self) -> Vec<Row> {
         match self {
             Told::Rows(rows) => rows,
@@ -71,7 +71,7 @@ impl Told {
         }
     }
 
-    /// How many rows were changed or found.
+    /// Returns the number of changed or found rows.
     pub(crate) fn count(&self) -> u64 {
         match self {
             Told::Done => 0,
@@ -81,28 +81,28 @@ impl Told {
     }
 }
 
-/// What each statement of a flight came to, in their order.
+/// The results of the statements of a round trip, in order.
 pub(crate) type Flight = Vec<Result<Told, Failure>>;
 
 /// A connection.
 pub(crate) struct Session {
-    /// None once it is being dropped.
+    /// None during its drop.
     runtime: Option<Runtime>,
     client: Client,
     server: Arc<Server>,
     statements: FxHashMap<String, Statement>,
     broken: bool,
-    /// The database's history when it was opened.
+    /// History of the database when it was opened.
     history: u64,
     /// Set by a warning that a commit was not confirmed.
     is_unconfirmed: Arc<AtomicBool>,
 }
 
 impl Session {
-    /// Connects and settles what every session has.
+    /// Connects and applies the settings of every session.
     ///
     /// # Errors
-    /// Why the server cannot be had.
+    /// Reason why the server is unreachable.
     pub(crate) fn open(server: &Arc<Server>) -> Result<Self, Failure> {
         let runtime = Builder::new_current_thread().enable_io().enable_time().build();
         let runtime = runtime.map_err(|error| Failure::Cut(format!("no connection can be driven: {error}")))?;
@@ -128,33 +128,33 @@ impl Session {
         Ok(session)
     }
 
-    /// How mutations are held apart.
+    /// Returns the isolation of mutations.
     pub(crate) fn isolation(&self) -> &'static str {
         self.server.isolation
     }
 
-    /// Whether it may serve another transaction.
+    /// Returns true if it may serve another transaction.
     pub(crate) fn is_sound(&self) -> bool {
         !self.broken && !self.client.is_closed() && self.history == self.server.history()
     }
 
-    /// Takes in what the server sent while the session was idle. A session that the server has ended is not sound then, and no
-    /// commit has to be looked up that was never sent.
+    /// Processes messages that arrived while the session was idle. A session that the server has ended is then
+    /// recognized before a commit is sent on it.
     pub(crate) fn refresh(&self) {
         let Some(runtime) = &self.runtime else { return };
         block_on(runtime, async {
-            // Once for the socket, once for the connection that reads it.
+            // Once for the socket, and once for the connection that reads it.
             tokio::task::yield_now().await;
             tokio::task::yield_now().await;
         });
     }
 
-    /// No transaction uses it any more.
+    /// Records the end of a transaction.
     pub(crate) fn set_broken(&mut self) {
         self.broken = true;
     }
 
-    /// Forgets what is prepared.
+    /// Drops the prepared statements.
     pub(crate) fn forget_statements(&mut self) {
         self.statements.clear();
     }
@@ -162,23 +162,23 @@ impl Session {
     /// Runs one statement without parameters.
     ///
     /// # Errors
-    /// As [`Session::fly`].
+    /// Like [`Session::fly`].
     pub(crate) fn run(&mut self, sql: impl Into<String>) -> Result<(), Failure> {
         self.one(Ask::Run(sql.into())).map(drop)
     }
 
-    /// The rows of one statement.
+    /// Returns the rows of one statement.
     ///
     /// # Errors
-    /// As [`Session::fly`].
+    /// Like [`Session::fly`].
     pub(crate) fn rows(&mut self, sql: &str, params: Vec<Param>) -> Result<Vec<Row>, Failure> {
         self.one(Ask::Rows(sql.to_owned(), params)).map(Told::rows)
     }
 
-    /// How many rows one statement changed.
+    /// Returns the number of rows that one statement changed.
     ///
     /// # Errors
-    /// As [`Session::fly`].
+    /// Like [`Session::fly`].
     pub(crate) fn change(&mut self, sql: &str, params: Vec<Param>) -> Result<u64, Failure> {
         self.one(Ask::Change(sql.to_owned(), params)).map(|told| told.count())
     }
@@ -188,17 +188,17 @@ impl Session {
         flight.pop().unwrap_or_else(|| Err(Failure::Other("a statement was not answered".to_owned())))
     }
 
-    /// Returns once everything that was committed before is confirmed by the synchronous standbys, if there are any.
+    /// Returns once the synchronous standbys, if there are any, have confirmed all earlier commits.
     ///
     /// # Errors
-    /// [`Failure::Late`], [`Failure::Unconfirmed`]; the server's.
+    /// [`Failure::Late`], [`Failure::Unconfirmed`]; errors of the server.
     pub(crate) fn confirm(&mut self, limit: Duration) -> Result<(), Failure> {
-        // Its own commit may be cancelled: it holds nothing.
+        // Its own commit may be cancelled: it contains nothing.
         self.fly(&[Ask::Run(BARRIER.to_owned())], limit).into_iter().try_for_each(|told| told.map(drop))
     }
 
-    /// Sends all statements at once and waits for what becomes of them, at most for `limit`: then the server is told to
-    /// stop, and the session is of no more use.
+    /// Sends all statements together and waits for their results, at most for `limit`. After that, the statement is
+    /// cancelled and the session is not used again.
     pub(crate) fn fly(&mut self, asks: &[Ask], limit: Duration) -> Flight {
         self.send(asks, limit).unwrap_or_else(|| {
             self.cancel();
@@ -206,13 +206,13 @@ impl Session {
         })
     }
 
-    /// As [`Session::fly`], of a flight that ends with a commit. After `limit` the server is not told to stop: a commit that
-    /// waits for a standby would be cancelled, and would count without it.
+    /// Like [`Session::fly`], for a round trip that ends with a commit. After `limit` nothing is cancelled: cancelling
+    /// a commit that waits for a standby would make it count without the standby.
     pub(crate) fn fly_to_commit(&mut self, asks: &[Ask], limit: Duration) -> Flight {
         self.send(asks, limit).unwrap_or_else(|| vec![Err(Failure::Late)])
     }
 
-    /// Returns `None` after `limit`. An answer that came with a warning about the commit is not one: its flight fails.
+    /// Returns `None` after `limit`. A response with a warning about the commit counts as a failure.
     fn send(&mut self, asks: &[Ask], limit: Duration) -> Option<Flight> {
         let Some(runtime) = &self.runtime else { return Some(vec![Err(Failure::Cut("it is over".to_owned()))]) };
         if self.statements.len() > STATEMENTS_MAX {
@@ -238,18 +238,18 @@ impl Session {
         Some(flight)
     }
 
-    /// Has the server stop what runs for this session.
+    /// Cancels the running statement of this session.
     fn cancel(&self) {
         let Some(runtime) = &self.runtime else { return };
         let token = self.client.cancel_token();
-        // What cannot be stopped ends by the server's own limit.
+        // If cancelling fails, the server's own limit ends the statement.
         let _ = block_on(runtime, async move { timeout(CANCEL, self.server.cancel(token)).await });
     }
 }
 
 impl Drop for Session {
     fn drop(&mut self) {
-        // A runtime that is dropped waits for its threads, which an executor's thread must not.
+        // Dropping a runtime waits for its threads, which an executor's thread must not do.
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
         }
@@ -283,7 +283,7 @@ fn given(params: &[Param]) -> Vec<&(dyn ToSql + Sync)> {
     params.iter().map(Param::as_sql).collect()
 }
 
-/// Carries all out at the same time; each is begun when those before it are, so that the server is asked in this order.
+/// Runs all concurrently, each started after the ones before it, so that the server receives them in order.
 async fn in_order<F: Future>(all: Vec<F>) -> Vec<F::Output> {
     let mut under_way: Vec<Pin<Box<F>>> = all.into_iter().map(Box::pin).collect();
     let mut done: Vec<Option<F::Output>> = under_way.iter().map(|_| None).collect();
@@ -306,7 +306,7 @@ async fn in_order<F: Future>(all: Vec<F>) -> Vec<F::Output> {
     .await
 }
 
-/// Runs `work` to its end on this thread; on one beside it where this one is an executor's, which must not be held.
+/// Runs `work` to its end on this thread, or on another one if this is an executor's thread, which must not block.
 pub(crate) fn block_on<F: Future<Output: Send> + Send>(runtime: &Runtime, work: F) -> F::Output {
     if Handle::try_current().is_err() {
         return runtime.block_on(work);

@@ -1,5 +1,5 @@
-//! The sessions of an engine: opened when they are needed, handed out to one transaction at a time, kept when they are
-//! sound.
+//! The session pool of an engine: sessions are opened on demand, used by one transaction at a time, and kept while they
+//! are valid.
 
 use std::sync::Arc;
 
@@ -9,23 +9,23 @@ use super::failure::Failure;
 use super::server::Server;
 use super::session::Session;
 
-/// Sessions that nobody uses.
+/// Idle sessions.
 pub(crate) struct Sessions {
     server: Arc<Server>,
-    /// The one that was used last comes first: it has most of what is asked prepared.
+    /// The last used one comes first: it has most statements prepared.
     idle: Mutex<Vec<Session>>,
 }
 
 impl Sessions {
-    /// None yet.
+    /// Creates an empty pool.
     pub(crate) fn of(server: Arc<Server>) -> Self {
         Self { server, idle: Mutex::default() }
     }
 
-    /// A session, an idle one if there is one.
+    /// Returns a session, an idle one if possible.
     ///
     /// # Errors
-    /// Why the server cannot be had.
+    /// Reason why the server is unreachable.
     pub(crate) fn take(&self) -> Result<Session, Failure> {
         loop {
             let idle = self.idle.lock().pop();
@@ -37,7 +37,7 @@ impl Sessions {
         }
     }
 
-    /// A session that was opened just now: those that are idle may all have been cut.
+    /// Returns a new session: idle ones may all have been cut.
     ///
     /// # Errors
     /// As [`Sessions::take`].
@@ -45,14 +45,14 @@ impl Sessions {
         Session::open(&self.server)
     }
 
-    /// Takes one back.
+    /// Returns a session to the pool.
     pub(crate) fn give_back(&self, session: Option<Session>) {
         if let Some(session) = session {
             self.idle.lock().push(session);
         }
     }
 
-    /// Closes those that nobody uses.
+    /// Closes idle sessions.
     pub(crate) fn clear(&self) {
         let idle = std::mem::take(&mut *self.idle.lock());
         drop(idle);

@@ -1,42 +1,41 @@
-//! The settings of the engine.
+//! Settings of the engine.
 
 use super::server::{AddressError, Server};
 
-/// Makes engines on one database of a PostgreSQL server.
+/// The factory of engines on one PostgreSQL database.
 #[derive(Clone, Debug)]
 pub struct Postgres {
     pub(crate) server: Server,
-    /// Mutations that one node runs beside each other, each on a connection of its own.
+    /// Most concurrent mutations of one node, each on its own connection.
     pub writers: usize,
 }
 
 impl Postgres {
-    /// Engines on the database at this address, `postgres://user@host:5432/database`, as libpq writes it. `schema` among
-    /// its parameters is the schema of the tables (`convoke` by default), `sslrootcert` a file with the roots that the
-    /// server's certificate is verified against (those of the system by default). The way there is encrypted and
-    /// verified, except to this machine itself or with `sslmode=disable`.
+    /// Creates a factory for this address, `postgres://user@host:5432/database`, in libpq's form. Its parameter
+    /// `schema` is the schema of the tables (default: `convoke`), and `sslrootcert` a file with the roots to verify the
+    /// server's certificate (default: those of the system). The connection is encrypted and verified, except to this
+    /// machine or with `sslmode=disable`.
     ///
     /// # Errors
-    /// [`AddressError`]: what is wrong with it, without the password.
+    /// [`AddressError`]: the mistake, without the password.
     pub fn at(url: &str, password: Option<&str>) -> Result<Self, AddressError> {
         Ok(Self { server: Server::at(url, password)?, writers: 16 })
     }
 
-    /// The same with mutations that see one snapshot each and are not held against each other: what tests of a checker seed
-    /// as a mistake.
+    /// Returns the same with snapshot isolation, which is not serializable: the seeded fault of a checker's tests.
     #[doc(hidden)]
     #[must_use]
     pub fn with_snapshots_alone(&self) -> Self {
         Self { server: self.server.with_snapshots_alone(), ..self.clone() }
     }
 
-    /// The same server and database, another schema.
+    /// Returns the same server and database with another schema.
     #[must_use]
     pub fn in_schema(&self, schema: &str) -> Self {
         Self { server: self.server.with_schema(schema), ..self.clone() }
     }
 }
 
-/// What backs a database up.
+/// The backup tool.
 pub(crate) const BACKED_UP_BY: &str = "the tools of PostgreSQL: pg_dump and pg_restore, or its log of writes (PITR). Rows go to \
                             another installation by `convoke export` and `convoke import`";

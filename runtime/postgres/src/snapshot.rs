@@ -1,4 +1,4 @@
-//! A database as of one moment, for reading.
+//! A read-only database as of one moment.
 
 use std::sync::Arc;
 
@@ -12,17 +12,17 @@ use convoke_store::{
     Commits, Inspected, NamedStat, OfflineDatabase, OfflineError, Reader, StoreError, TableDef, Thoroughness, Value,
 };
 
-/// A database as of one moment: a snapshot that the server holds.
+/// A database as of one moment: a snapshot on the server.
 pub(crate) struct Snapshot {
     server: Arc<Server>,
     transaction: PgTransaction,
 }
 
 impl Snapshot {
-    /// Opens one that fits into the order of the mutations.
+    /// Opens a snapshot that is serializable with the mutations.
     ///
     /// # Errors
-    /// The server's.
+    /// Errors of the server.
     pub(crate) fn open(
         server: &Arc<Server>,
         clock: &Arc<dyn Clock>,
@@ -35,10 +35,10 @@ impl Snapshot {
         Ok(Self { server: server.clone(), transaction })
     }
 
-    /// Returns true if the database has a schema of ours.
+    /// Returns true if the database has a schema of this program.
     ///
     /// # Errors
-    /// The server's.
+    /// Errors of the server.
     pub(crate) fn has_schema(&self) -> Result<bool, StoreError> {
         Ok(!self.transaction.own_rows("SELECT 1 FROM _schema LIMIT 1", Vec::new())?.is_empty())
     }
@@ -50,7 +50,7 @@ impl OfflineDatabase for Snapshot {
     }
 
     fn check(&self, _: Thoroughness) -> Result<Vec<String>, OfflineError> {
-        // Whether pages are whole is for the server's own tools to say (pg_amcheck).
+        // The server's own tools check pages (pg_amcheck).
         Ok(Vec::new())
     }
 

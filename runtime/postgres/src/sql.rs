@@ -1,8 +1,8 @@
-//! The SQL of every operation, and the names tables and indexes have in the database.
+//! The SQL of every operation, and the names of tables and indexes in the database.
 //!
-//! Columns are always named, and parameters are numbered in the order in which `bind` gives them: the keys that are equal
-//! to something, the list, the range, the place to go on from, the limit. Null is never a parameter but part of the
-//! text: equality with it is `IS NULL`. Texts are compared by their bytes (the collation `C`), and null comes first.
+//! Columns are always named, and parameters are numbered in the order of `bind`: the equal keys, the list, the range,
+//! the position to continue from, the limit. Null is part of the text, never a parameter: equality with it is `IS
+//! NULL`. Texts are compared by their bytes (collation `C`), and null comes first.
 
 use std::fmt::Write as _;
 use std::ops::Bound;
@@ -11,24 +11,23 @@ use convoke_store::{ColumnType, Condition, FieldDef, IndexDef, Plan, TableDef, V
 
 /// `_id`, as a column.
 pub(crate) const ID: &str = "\"_id\"";
-/// Bytes of a name at most; the server cuts what is longer.
+/// Longest name in bytes; the server truncates longer ones.
 pub(crate) const NAME_MAX: usize = 63;
-/// What stands for no id where an index ends in one only for some rows.
+/// Stands for no id in an index that ends in an id only for some rows.
 const NO_ID: &str = "'00000000-0000-0000-0000-000000000000'::uuid";
 
-/// A name in double quotes.
+/// Returns a name in double quotes.
 pub(crate) fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
-/// A text as a constant.
+/// Returns a text as a constant.
 pub(crate) fn text_literal(text: &str) -> String {
     let quoted = text.replace('\'', "''");
     if text.contains('\\') { format!("E'{}'", quoted.replace('\\', "\\\\")) } else { format!("'{quoted}'") }
 }
 
-/// What an index is called in the database, where indexes share the names of tables; one that is too long ends in its
-/// digest.
+/// Returns the name of an index in the database, where indexes and tables share names. A long name ends in its digest.
 pub(crate) fn index_name(table: &str, index: &str) -> String {
     let name = format!("{table}.{index}");
     if name.len() <= NAME_MAX {
@@ -37,18 +36,18 @@ pub(crate) fn index_name(table: &str, index: &str) -> String {
     quoted(&format!("{}~{:016x}", &name[..NAME_MAX - 17], digest(&name)))
 }
 
-/// The name of an index until the schema has it: no other one begins like this.
+/// Returns the temporary name of an index; no other name begins like this.
 pub(crate) fn unnamed_index(table: &str, index: &str) -> String {
     format!("~{:016x}", digest(&format!("{table}.{index}")))
 }
 
-/// FNV-1a: names must be the same in every build.
+/// FNV-1a, because names must be equal in every build.
 fn digest(name: &str) -> u64 {
     name.bytes()
         .fold(0xcbf2_9ce4_8422_2325_u64, |digest, byte| (digest ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3))
 }
 
-/// The type of a column.
+/// Returns the type of a column.
 pub(crate) const fn column_type(column: ColumnType) -> &'static str {
     match column {
         ColumnType::Bool => "boolean",
@@ -60,7 +59,7 @@ pub(crate) const fn column_type(column: ColumnType) -> &'static str {
     }
 }
 
-/// Null of a column's type.
+/// Returns null with the type of a column.
 const fn null(column: ColumnType) -> &'static str {
     match column {
         ColumnType::Bool => "NULL::boolean",
@@ -72,7 +71,7 @@ const fn null(column: ColumnType) -> &'static str {
     }
 }
 
-/// A constant.
+/// Returns a constant.
 pub(crate) fn literal(value: &Value) -> String {
     match value {
         Value::Null => "NULL".to_owned(),
@@ -88,7 +87,8 @@ pub(crate) fn literal(value: &Value) -> String {
     }
 }
 
-/// The rows a conditional index holds. The constant stands in the text: only so the server sees that the index applies.
+/// Returns the condition of a conditional index. The constant must be in the text, so that the server sees that the
+/// index applies.
 pub(crate) fn condition(condition: Condition) -> String {
     match condition {
         Condition::Equals(field, value) => format!("{} = {}", quoted(field), literal(&value.value())),
@@ -97,20 +97,20 @@ pub(crate) fn condition(condition: Condition) -> String {
     }
 }
 
-/// What ends an index, so that its order is total.
+/// The last key of an index, which makes its order total.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Tail {
     /// The id.
     Id,
-    /// Nothing: the keys are unique and never null.
+    /// None: the keys are unique and never null.
     None,
-    /// The id where one of these nullable keys is null, and nothing where none is: unique keys that may be null. Rows
-    /// with a null key never collide, since null equals nothing.
+    /// The id if one of these nullable keys is null, otherwise nothing: unique keys that may be null. Rows with a null
+    /// key never conflict, since null equals nothing.
     IdIfNull(Vec<usize>),
 }
 
 impl Tail {
-    /// The tail of an index, or of a table's order by id.
+    /// Returns the tail of an index, or of a table's order by id.
     pub(crate) fn of(table: &TableDef, index: Option<&IndexDef>) -> Self {
         let Some(index) = index.filter(|index| index.unique) else { return Tail::Id };
         let nullable: Vec<usize> =
@@ -131,7 +131,7 @@ impl Tail {
     }
 }
 
-/// Makes a table.
+/// Creates a table.
 pub(crate) fn create_table(table: &TableDef) -> String {
     let mut sql = format!("CREATE TABLE {} ({ID} uuid NOT NULL, \"_creationTime\" bigint NOT NULL", quoted(table.name));
     for field in table.fields.iter().filter(|field| !field.retired) {
@@ -141,17 +141,17 @@ pub(crate) fn create_table(table: &TableDef) -> String {
     sql
 }
 
-/// Makes the index by which rows are found by id.
+/// Creates the index on ids.
 pub(crate) fn create_id_index(table: &TableDef) -> String {
     format!("CREATE UNIQUE INDEX {} ON {} ({ID})", index_name(table.name, "_id"), quoted(table.name))
 }
 
-/// Makes an index.
+/// Creates an index.
 pub(crate) fn create_index(table: &TableDef, index: &IndexDef) -> String {
     create(table, index, &index_name(table.name, index.name))
 }
 
-/// Makes an index while others write, in no transaction; see [`unnamed_index`].
+/// Creates an index concurrently with writes, outside of a transaction; see [`unnamed_index`].
 pub(crate) fn create_index_beside(table: &TableDef, index: &IndexDef) -> String {
     create(table, index, &format!("CONCURRENTLY {}", quoted(&unnamed_index(table.name, index.name))))
 }
@@ -170,13 +170,13 @@ fn create(table: &TableDef, index: &IndexDef, name: &str) -> String {
     sql
 }
 
-/// Adds a column. One that is there is known to no schema: a change that was broken off has left it, and nothing is in it.
+/// Adds a column. An existing column comes from an interrupted change: no schema contains it, and it is empty.
 pub(crate) fn add_field(table: &TableDef, field: &FieldDef) -> String {
     let (name, table) = (quoted(field.name), quoted(table.name));
     format!("ALTER TABLE {table} DROP COLUMN IF EXISTS {name}, ADD COLUMN {}", column(field))
 }
 
-/// A column. A default fills the rows that are there, and those of a release that does not know it.
+/// Returns a column definition. A default fills existing rows, and those of a release that does not know the column.
 fn column(field: &FieldDef) -> String {
     let mut sql = format!("{} {}", quoted(field.name), column_type(field.column));
     if let Some(default) = field.default {
@@ -185,7 +185,7 @@ fn column(field: &FieldDef) -> String {
     sql
 }
 
-/// The columns of a row: id, creation time, and every field at its place; retired ones read as null.
+/// Returns the columns of a row: id, creation time, and every field at its position; retired ones read as null.
 fn columns(table: &TableDef) -> String {
     let mut sql = format!("{ID}, \"_creationTime\"");
     for field in table.fields {
@@ -195,7 +195,7 @@ fn columns(table: &TableDef) -> String {
     sql
 }
 
-/// As [`columns`], with nothing but the id and the keys of the plan's index.
+/// Like [`columns`], with only the id and the keys of the plan's index.
 fn keys(plan: &Plan) -> String {
     let mut sql = format!("{ID}, NULL::bigint");
     let keys = plan.index.map_or(&[][..], |index| index.keys);
@@ -209,31 +209,31 @@ fn keys(plan: &Plan) -> String {
     sql
 }
 
-/// The schema that is kept, with its number.
+/// Reads the recorded schema with its number.
 pub(crate) const LAST_SCHEMA: &str = "SELECT version, definition FROM _schema ORDER BY version DESC LIMIT 1";
 
-/// The bytes of a table and its indexes.
+/// Reads the size of a table and its indexes in bytes.
 pub(crate) fn bytes(table: &TableDef) -> String {
     format!("SELECT pg_total_relation_size({}::regclass)", text_literal(&quoted(table.name)))
 }
 
-/// A row by its id.
+/// Reads a row by its id.
 pub(crate) fn get(table: &TableDef) -> String {
     format!("SELECT {} FROM {} WHERE {ID} = $1", columns(table), quoted(table.name))
 }
 
-/// Rows by a list of ids.
+/// Reads rows by a list of ids.
 pub(crate) fn get_many(table: &TableDef) -> String {
     format!("SELECT {} FROM {} WHERE {ID} = ANY($1)", columns(table), quoted(table.name))
 }
 
-/// As [`insert`], and no row is made where it would violate a unique index: a statement that fails would end the
+/// Like [`insert`], but inserts no row that would violate a unique index, because a failing statement would end the
 /// transaction.
 pub(crate) fn insert_unless_taken(table: &TableDef) -> String {
     insert(table) + " ON CONFLICT DO NOTHING"
 }
 
-/// A new row: id, creation time, and the fields that are not retired.
+/// Inserts a row: id, creation time, and the fields that are not retired.
 pub(crate) fn insert(table: &TableDef) -> String {
     let (mut names, mut places, mut count) = (format!("{ID}, \"_creationTime\""), "$1, $2".to_owned(), 2);
     for field in table.fields.iter().filter(|field| !field.retired) {
@@ -244,7 +244,7 @@ pub(crate) fn insert(table: &TableDef) -> String {
     format!("INSERT INTO {} ({names}) VALUES ({places})", quoted(table.name))
 }
 
-/// Some fields of a row; the id is the last parameter.
+/// Updates some fields of a row; the id is the last parameter.
 pub(crate) fn update(table: &TableDef, changes: &[(usize, Value)]) -> String {
     let set = |(number, (place, _)): (usize, &(usize, Value))| {
         format!("{} = ${}", quoted(table.fields[*place].name), number + 1)
@@ -253,12 +253,12 @@ pub(crate) fn update(table: &TableDef, changes: &[(usize, Value)]) -> String {
     format!("UPDATE {} SET {} WHERE {ID} = ${}", quoted(table.name), sets.join(", "), changes.len() + 1)
 }
 
-/// A row's end.
+/// Deletes a row.
 pub(crate) fn delete(table: &TableDef) -> String {
     format!("DELETE FROM {} WHERE {ID} = $1", quoted(table.name))
 }
 
-/// Whether another row than the one of the last parameter has these keys of a unique index.
+/// Checks if another row than that of the last parameter has these keys of a unique index.
 pub(crate) fn other_with(table: &TableDef, index: &IndexDef) -> String {
     let mut sql = format!("SELECT 1 FROM {} WHERE ", quoted(table.name));
     for (number, key) in index.keys.iter().enumerate() {
@@ -271,12 +271,12 @@ pub(crate) fn other_with(table: &TableDef, index: &IndexDef) -> String {
     sql
 }
 
-/// Fails, by a division by zero, if `sql` finds a row.
+/// Fails by a division by zero if `sql` finds a row.
 pub(crate) fn fail_if(sql: &str) -> String {
     format!("SELECT 1 / (CASE WHEN EXISTS ({sql}) THEN 0 ELSE 1 END)")
 }
 
-/// The rows of a plan, in order.
+/// Reads the rows of a plan, in order.
 pub(crate) fn select(plan: &Plan) -> String {
     let mut text = PlanText { plan, last: 0 };
     let columns = if plan.keys_only { keys(plan) } else { columns(plan.table) };
@@ -291,7 +291,7 @@ pub(crate) fn select(plan: &Plan) -> String {
     sql
 }
 
-/// How many rows a plan has.
+/// Counts the rows of a plan.
 pub(crate) fn count(plan: &Plan) -> String {
     let mut text = PlanText { plan, last: 0 };
     let from = text.from();
@@ -301,14 +301,14 @@ pub(crate) fn count(plan: &Plan) -> String {
     }
 }
 
-/// One key of the order in which a plan's rows come.
+/// A key of the order of a plan's rows.
 struct Ordered {
     expression: String,
     descending: bool,
     nullable: bool,
 }
 
-/// The text of a plan under way: hands out the parameters in order.
+/// The text of a plan, which numbers its parameters in order.
 struct PlanText<'plan> {
     plan: &'plan Plan,
     last: usize,
@@ -361,7 +361,7 @@ impl PlanText<'_> {
         all
     }
 
-    /// Null as a start excludes nothing but null, which every range excludes; as an end it excludes everything.
+    /// Null as a start excludes only null, which every range excludes; as an end it excludes everything.
     fn range(&mut self, start: &Bound<Value>, end: &Bound<Value>, all: &mut Vec<String>) {
         let field = self.field(self.plan.eq.len());
         let is_null = |bound: &Bound<Value>| {
@@ -381,7 +381,7 @@ impl PlanText<'_> {
         }
     }
 
-    /// The keys that order the rows: those that are not fixed, and the tail.
+    /// The keys of the order: those that are not fixed, and the tail.
     fn keys(&self) -> Vec<Ordered> {
         let (plan, mut keys) = (self.plan, Vec::new());
         for key in plan.index.map_or(&[][..], |index| index.keys).iter().skip(plan.eq.len()) {
@@ -398,7 +398,8 @@ impl PlanText<'_> {
         keys
     }
 
-    /// Keys that are equal to a value need no mention: the server knows that. Of those that are null it does not.
+    /// Keys that equal a value are omitted, because the server knows that they are constant. It does not know it of
+    /// null keys.
     fn order(&self) -> Vec<String> {
         let plan = self.plan;
         let fixed = plan.eq.iter().enumerate().filter(|(_, value)| **value == Value::Null).map(|(key, _)| {
@@ -414,8 +415,9 @@ impl PlanText<'_> {
         fixed.chain(self.keys()).map(order).collect()
     }
 
-    /// Rows behind a place. Where all keys go one way and null cannot be among those behind, a comparison of rows says
-    /// it, and the server starts right there; otherwise it is said key by key.
+    /// Returns the condition for rows behind a position. If all keys have one direction and null cannot be among those
+    /// behind, it is a comparison of row values, at which the server starts directly. Otherwise it is a condition per
+    /// key.
     fn after(&mut self, values: &[Value]) -> String {
         let keys = self.keys();
         let fixed = self.plan.eq.len();

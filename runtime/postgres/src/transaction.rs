@@ -1,12 +1,12 @@
-//! One transaction on a session: reads and writes by plan, and the rule that a failed one stays failed.
+//! A transaction on a session: reads and writes by plan. A failed transaction stays failed.
 //!
-//! Writes wait here and go out together, before a read that could see them or with the commit. What they come to is told to
-//! the function before it is known: that they violate no unique index. Where one does, the transaction is begun anew on
-//! a new snapshot, and each write goes out at once, so that the function may catch the violation. A row that was read is remembered as it is in the
-//! snapshot, so that reading it again asks nobody.
+//! Writes are queued and sent together, before a read that could see them or with the commit. The function assumes that
+//! they violate no unique index. If one does, the transaction starts again on a new snapshot and sends each write
+//! immediately, so that the function can handle the violation. A row that was read is remembered as it is in the
+//! snapshot, so that reading it again needs no round trip.
 //!
-//! After a deadline, a conflict or a failure of the server the transaction is *poisoned*: whatever is asked of it next
-//! fails, whatever the function makes of it.
+//! After a deadline, a conflict or a failure of the server, the transaction is *poisoned*: every further operation
+//! fails, whatever the function returns.
 
 use std::cell::{Cell, RefCell};
 use std::ops::ControlFlow;
@@ -33,33 +33,33 @@ use convoke_store::{
 
 type Result<T> = std::result::Result<T, StoreError>;
 
-/// Statements that wait at most.
+/// Most queued statements.
 const WAITING_MAX: usize = 64;
-/// Bytes of their values at most, about.
+/// Approximate maximum of their values in bytes.
 const WAITING_BYTES_MAX: usize = 1 << 20;
-/// Rows that are remembered.
+/// Most remembered rows.
 const REMEMBERED_MAX: usize = 256;
-/// Rows of a plan without a limit that are asked for first; bytes that are asked for at a time after that, and rows.
+/// First number of rows of a plan without a limit; then the bytes, and the rows, per fetch.
 const FIRST_ROWS: u64 = 256;
 const CHUNK_BYTES: usize = 1 << 20;
 const CHUNK_ROWS: u64 = 5_000;
 
-/// How long a mutation waits for a row that another one changes. Whoever waits is mostly in conflict with that one, and run
-/// again; of two that wait for each other the server would let one go only after its `deadlock_timeout`, a second.
+/// Longest wait of a mutation for a row that another one changes. It mostly conflicts with that one and runs again. Of
+/// two mutations that wait for each other, the server would end one only after its `deadlock_timeout`, a second.
 const LOCK_WAIT_MS: u32 = 100;
 
-/// What a transaction is for.
+/// The purpose of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// Reads one snapshot.
+    /// Reads on one snapshot.
     Read,
-    /// Reads one snapshot for as long as it likes, one that fits into the order of the writes for certain.
+    /// Reads on one snapshot without a time limit, certainly serializable with the writes.
     ReadLong,
     /// A mutation.
     Write,
-    /// A mutation of which each write goes out at once, since one that waited before violated an index.
+    /// A mutation that sends each write immediately, because a queued one violated an index.
     WriteAtOnce,
-    /// A change of the schema, or a look at what is there: not a mutation, and in no order with any.
+    /// A schema change or an inspection: not a mutation, and not ordered with any.
     Upkeep,
 }
 
@@ -75,20 +75,20 @@ impl Purpose {
         })
     }
 
-    /// Whether everything is read from one snapshot.
+    /// Returns true if everything is read from one snapshot.
     const fn has_snapshot(self) -> bool {
         !matches!(self, Purpose::Upkeep)
     }
 }
 
-/// How long a transaction may take, by whose clock, and what it is told of commits.
+/// Options of a transaction: time limit, clock, and commits.
 #[derive(Clone)]
 pub(crate) struct Frame {
-    /// Time.
+    /// The clock.
     pub clock: Arc<dyn Clock>,
-    /// When it began.
+    /// Start.
     pub began: Duration,
-    /// What it may take.
+    /// Time limit.
     pub limit: Duration,
     /// The commits of the store.
     pub commits: Arc<Commits>,
@@ -99,10 +99,10 @@ pub(crate) struct PgTransaction {
     session: RefCell<Option<Session>>,
     purpose: Purpose,
     frame: Frame,
-    /// The newest commit that was published before the snapshot: what is published is committed, and so it shows that.
+    /// The newest commit published before the snapshot, which therefore contains it.
     newest: Commit,
     begun: Cell<bool>,
-    /// Whether the server was sent anything that changes rows.
+    /// True if a statement that changes rows was sent.
     has_sent: Cell<bool>,
     waiting: RefCell<Waiting>,
     remembered: RefCell<FxHashMap<(usize, u128), Remembered>>,
@@ -113,24 +113,24 @@ pub(crate) struct PgTransaction {
     poison: RefCell<Option<Poison>>,
 }
 
-/// Writes that are not sent yet.
+/// Unsent writes.
 #[derive(Default)]
 struct Waiting {
     asks: Vec<Waits>,
     bytes: usize,
-    /// The tables that they change.
+    /// Their tables.
     tables: Vec<&'static str>,
-    /// Whether something that was sent is to be rolled back.
+    /// True if a sent statement must be rolled back.
     rolls_back: bool,
 }
 
 impl Waiting {
-    /// Whether what is read of a table may rest on what waits.
+    /// Returns true if a read of a table may depend on queued writes.
     fn concerns(&self, table: &str) -> bool {
         self.rolls_back || self.tables.contains(&table)
     }
 
-    /// What waits behind the savepoint that was opened last, or all if none waits, or one that is closed.
+    /// Returns the writes behind the innermost open savepoint, or all if there is none or it is closed.
     fn part(&self) -> &[Waits] {
         let is_mark = |waits: &Waits| matches!(waits, Waits::Savepoint | Waits::Control(_));
         match self.asks.iter().rposition(is_mark) {
@@ -143,62 +143,62 @@ impl Waiting {
 enum Waits {
     Savepoint,
     Control(&'static str),
-    /// It fails where another row is in the way.
+    /// It must fail if another row has the same keys.
     Check(Ask),
-    /// One row is changed, or it is not what the function was told.
+    /// It must change one row; otherwise the function's assumption was wrong.
     Write(Ask),
 }
 
-/// What is known of a row.
+/// The knowledge about a row.
 enum Remembered {
-    /// It is there.
+    /// It exists.
     Exists,
-    /// It is there, with these values.
+    /// It exists, with these values.
     Row(Rc<Raw>),
 }
 
-/// Why nothing more runs.
+/// Reason why no further operation runs.
 #[derive(Clone)]
 enum Poison {
     Deadline,
-    /// It has to be run again.
+    /// It must run again.
     Again(String),
-    /// It has to be run again, with each write at once.
+    /// It must run again and send each write immediately.
     AtOnce,
-    /// The way to the server is cut: it may be run again.
+    /// The connection was cut: it may run again.
     Cut(String),
     NoRoom(String),
     NotWritable(&'static str),
     TooLong,
     Lost(String),
-    /// The function returned; code that kept the transaction has no part in it any more.
+    /// The function returned; remaining references to the transaction must not use it.
     Over,
 }
 
-/// What a transaction died of.
+/// Reason of a transaction's failure.
 pub(crate) enum Death {
-    /// It is to be run again, since it was in conflict with others.
+    /// It must run again, because it conflicted with others.
     Again(String),
-    /// It is to be run again, with each write at once.
+    /// It must run again and send each write immediately.
     AtOnce,
-    /// It is to be run again, once there is a connection.
+    /// It must run again once there is a connection.
     Cut(String),
-    /// This is its outcome.
+    /// This is its result.
     Failed(StoreError),
 }
 
-/// What became of a commit.
+/// The outcome of a commit.
 pub(crate) enum Committed {
-    /// It is durable.
+    /// Durable.
     Yes,
-    /// It is not, and cannot be any more.
+    /// Not committed, for certain.
     No(Death),
-    /// It is unknown: this was in the way of the answer.
+    /// Unknown: this failure prevented the response.
     Unknown(Failure),
 }
 
 impl PgTransaction {
-    /// A transaction that begins with what is asked of it first.
+    /// Creates a transaction that starts with its first operation.
     pub(crate) fn new(session: Session, purpose: Purpose, frame: Frame) -> Self {
         Self {
             session: RefCell::new(Some(session)),
@@ -225,19 +225,19 @@ impl PgTransaction {
         self.frame.clock.monotonic().saturating_sub(self.frame.began)
     }
 
-    /// Its function returned: too late counts as not at all. What it died of, if it did.
+    /// Ends the transaction after its function returned, and returns its failure, if it failed. Late counts as failed.
     pub(crate) fn finish(&self) -> Option<Death> {
-        // Whatever else is wrong has been told.
+        // Other failures have been reported.
         let _ = self.alive();
         self.death()
     }
 
-    /// As [`PgTransaction::finish`], of a function that does not want what it wrote: what it was told of the writes that
-    /// wait is held to be true before what it makes of it counts.
+    /// Like [`PgTransaction::finish`], for a function that rolls back: the assumptions about its queued writes are
+    /// verified before its result counts.
     pub(crate) fn finish_unwanted(&self) -> Option<Death> {
         let is_told = self.waiting.borrow().asks.iter().any(|waits| matches!(waits, Waits::Write(_)));
         if is_told && self.alive().is_ok() {
-            // The failure is the transaction's death.
+            // The failure fails the transaction.
             let _ = self.fly(Vec::new());
         }
         self.finish()
@@ -287,7 +287,7 @@ impl PgTransaction {
         })
     }
 
-    /// Asked before everything: whether the transaction lives and has time left.
+    /// Checked before every operation: fails if the transaction failed or is late.
     fn alive(&self) -> Result<()> {
         if let Some(poison) = &*self.poison.borrow() {
             return Err(self.error(poison));
@@ -295,8 +295,8 @@ impl PgTransaction {
         if self.elapsed() > self.frame.limit { Err(self.poisoned(Poison::Deadline)) } else { Ok(()) }
     }
 
-    /// Sends what waits, and these behind it. What waits must have come to what the function was told; what becomes of
-    /// the others is the caller's to judge.
+    /// Sends queued writes and these statements behind them. Queued writes must have their assumed results; the caller
+    /// evaluates the others.
     fn fly(&self, asks: Vec<Ask>) -> Result<Flight> {
         let mut session = self.session.borrow_mut();
         let Some(session) = session.as_mut() else { return Err(self.poisoned(Poison::Over)) };
@@ -317,7 +317,7 @@ impl PgTransaction {
         self.statements.set(self.statements.get() + flight.len() as u64);
         let mut told = begun(begin > 0, session.fly(&flight, left));
         if told.len() < flight.len() {
-            // What failed before any of them was sent.
+            // The first failure, before those that follow from it.
             let failure = told.into_iter().find_map(std::result::Result::err);
             return Err(self.failed(failure.unwrap_or(Failure::Late)));
         }
@@ -331,14 +331,14 @@ impl PgTransaction {
         Ok(rest)
     }
 
-    /// What one statement came to.
+    /// The result of one statement.
     fn ask(&self, ask: Ask) -> Result<Told> {
         let told = self.fly(vec![ask])?.pop();
         let told = told.unwrap_or_else(|| Err(Failure::Other("a statement was not answered".to_owned())));
         told.map_err(|failure| self.failed(failure))
     }
 
-    /// Has a write wait, behind what fails where another row is in its way.
+    /// Queues a write, behind a statement that fails if another row has the same keys.
     fn wait(&self, table: &'static str, checks: Vec<Ask>, ask: Ask) -> Result<()> {
         let mut waiting = self.waiting.borrow_mut();
         waiting.bytes += ask.bytes();
@@ -352,12 +352,12 @@ impl PgTransaction {
         if is_full { self.fly(Vec::new()).map(drop) } else { Ok(()) }
     }
 
-    /// Rows of a table that writes wait for are read behind those.
+    /// Sends the queued writes to a table before a read of it.
     fn rows(&self, table: &'static TableDef, sql: String, params: Vec<Param>) -> Result<Vec<Raw>> {
         if self.waiting.borrow().concerns(table.name) || !self.begun.get() {
             return self.ask(Ask::Rows(sql, params)).map(Told::rows);
         }
-        // The others go on waiting: locks are held the shorter the later they are taken.
+        // Other writes stay queued: the later locks are taken, the shorter they are held.
         let kept = std::mem::take(&mut *self.waiting.borrow_mut());
         let told = self.ask(Ask::Rows(sql, params));
         *self.waiting.borrow_mut() = kept;
@@ -390,7 +390,7 @@ impl PgTransaction {
         }
     }
 
-    /// The row with this id, from memory if it was read before.
+    /// Returns the row with this id, from memory if it was read before.
     fn row(&self, table: &'static TableDef, id: u128) -> Result<Option<Rc<Raw>>> {
         if let Some(row) = self.remembered_row(table, id) {
             return Ok(Some(row));
@@ -402,7 +402,7 @@ impl PgTransaction {
         Ok(found)
     }
 
-    /// Hands rows to a visitor; says whether it broke off.
+    /// Passes rows to a visitor. Returns true if it stopped.
     fn visit(
         &self,
         table: &'static TableDef,
@@ -429,8 +429,7 @@ impl PgTransaction {
         Ok(false)
     }
 
-    /// The statements that look for another row in the way of these values, or that fail if there is one; and the indexes
-    /// they ask.
+    /// Returns statements that look for another row with these keys, or that fail if there is one, and their indexes.
     fn probes(
         table: &'static TableDef,
         id: u128,
@@ -453,7 +452,7 @@ impl PgTransaction {
         table.indexes.iter().filter(collides).map(probe).unzip()
     }
 
-    /// The first of these indexes in which another row was found.
+    /// Returns the first of these indexes with another row.
     fn found(
         &self,
         indexes: &[&'static str],
@@ -469,18 +468,18 @@ impl PgTransaction {
         Ok(found)
     }
 
-    /// Another transaction is in the way whose outcome this one does not see.
+    /// Another transaction of unknown outcome has a row with the same keys.
     fn again(&self) -> StoreError {
         self.poisoned(Poison::Again("another transaction has changed what a unique index holds".to_owned()))
     }
 
-    /// Runs statements without an answer, behind those that wait: for changes of the schema.
+    /// Runs statements without results behind queued ones, for schema changes.
     pub(crate) fn run(&self, sql: &str) -> Result<()> {
         self.alive()?;
         self.ask(Ask::Run(sql.to_owned())).map(drop)
     }
 
-    /// As [`PgTransaction::run`]; says whether a unique index refused rows, and then nothing has changed.
+    /// Like [`PgTransaction::run`]. Returns true if a unique index rejected rows; then nothing has changed.
     pub(crate) fn run_or_collide(&self, sql: &str) -> Result<bool> {
         self.alive()?;
         let run = |sql: &str| Ask::Run(sql.to_owned());
@@ -493,7 +492,7 @@ impl PgTransaction {
         }
     }
 
-    /// Adds rows in one flight; says whether all could be added, and if not, none was.
+    /// Inserts rows in one round trip. Returns true if all were inserted; otherwise none were.
     pub(crate) fn insert_all(&self, table: &'static TableDef, rows: &[NewRow]) -> Result<bool> {
         self.alive()?;
         if rows.iter().any(|row| table.require_storable(&row.values).is_err()) {
@@ -510,19 +509,19 @@ impl PgTransaction {
         }
     }
 
-    /// Rows of a statement of the engine's own.
+    /// Reads rows of an own statement of the engine.
     pub(crate) fn own_rows(&self, sql: &str, params: Vec<Param>) -> Result<Vec<Raw>> {
         self.alive()?;
         self.ask(Ask::Rows(sql.to_owned(), params)).map(Told::rows)
     }
 
-    /// Changes rows of the engine's own.
+    /// Changes rows of the engine's own tables.
     pub(crate) fn own_change(&self, sql: &str, params: Vec<Param>) -> Result<u64> {
         self.alive()?;
         self.ask(Ask::Change(sql.to_owned(), params)).map(|told| told.count())
     }
 
-    /// Commits what was written, with these statements in the same flight.
+    /// Commits the writes, with these statements in the same round trip.
     pub(crate) fn commit(&self, with: Vec<Ask>, limit: Duration) -> Committed {
         if let Some(death) = self.death() {
             return Committed::No(death);
@@ -541,8 +540,8 @@ impl PgTransaction {
         self.statements.set(self.statements.get() + flight.len() as u64);
         let told = begun(begins, session.fly_to_commit(&flight, limit));
         let is_whole = told.len() == flight.len();
-        // A commit of a transaction in which a statement failed is answered as if it were one: the statements tell. A
-        // failure that the server itself told of is certain; a cut is not, once the commit may have been sent.
+        // The server responds to a commit of a failed transaction as if it succeeded, so the statements' results count.
+        // An error from the server is certain; a cut connection is not, once the commit may have been sent.
         let failure = told.into_iter().find_map(std::result::Result::err);
         match failure {
             None if is_whole => {
@@ -558,20 +557,20 @@ impl PgTransaction {
         }
     }
 
-    /// Ends it without anything that it wrote, as one that only read: what it read was one state between the writes.
+    /// Ends it without its writes, as a read-only one: its reads were consistent.
     pub(crate) fn confirm(&self, limit: Duration) -> Committed {
         if let Some(death) = self.death() {
             return Committed::No(death);
         }
         *self.waiting.borrow_mut() = Waiting::default();
         if self.has_sent.get() {
-            // What it has written is rolled back, and with it what it has read goes unchecked.
+            // Its writes are rolled back, and therefore its reads are not checked.
             return Committed::Yes;
         }
         self.commit(Vec::new(), limit)
     }
 
-    /// Nothing more runs in it from here. What was not committed is rolled back, and the session is handed on.
+    /// Rejects further operations, rolls back uncommitted writes, and returns the session.
     pub(crate) fn close(&self) -> Option<Session> {
         self.poison.borrow_mut().get_or_insert(Poison::Over);
         self.remembered.borrow_mut().clear();
@@ -583,7 +582,7 @@ impl PgTransaction {
     }
 }
 
-/// The answers to a flight. A transaction like these can always be begun, except on a standby.
+/// Returns the results of a round trip. A transaction like these can always begin, except on a standby.
 fn begun(begins: bool, mut told: Flight) -> Flight {
     if begins && let Some(first @ Err(Failure::Outdated(_))) = told.first_mut() {
         *first = Err(Failure::NotWritable(STANDBY));
@@ -591,7 +590,7 @@ fn begun(begins: bool, mut told: Flight) -> Flight {
     told
 }
 
-/// What tells a table from others: two definitions at one address have one content.
+/// Identifies a table: two definitions at one address are equal.
 fn key(table: &'static TableDef) -> usize {
     std::ptr::from_ref(table).addr()
 }
@@ -709,7 +708,7 @@ impl Reader for PgTransaction {
     }
 }
 
-/// The parameters of a new row.
+/// Returns the parameters of a new row.
 fn inserted(id: u128, creation_time: i64, values: &[Value], table: &TableDef) -> Vec<Param> {
     let mut params = vec![Value::Id(id).into(), Value::Integer(creation_time).into()];
     let stored = values.iter().zip(table.fields).filter(|(_, field)| !field.retired);
@@ -717,7 +716,7 @@ fn inserted(id: u128, creation_time: i64, values: &[Value], table: &TableDef) ->
     params
 }
 
-/// Where a row stands in the order of a plan.
+/// Returns the position of a row in the order of a plan.
 fn place(plan: &Plan, row: &Raw) -> Result<(Vec<Value>, u128)> {
     let row = PgRow { table: plan.table, row };
     let keys = plan.index.map_or(&[][..], |index| index.keys);
@@ -745,7 +744,7 @@ impl Writer for PgTransaction {
                 (None, _) if self.row(table, id)?.is_some() => {
                     return Err(StoreError::UniqueViolation { table: table.name, index: "_id" });
                 }
-                // One that is there for this snapshot, and was removed meanwhile; or the other way round.
+                // A row of this snapshot that was deleted in the meantime, or the other way round.
                 (_, _) => return Err(self.again()),
             }
         }
@@ -825,16 +824,16 @@ impl Writer for PgTransaction {
         self.alive()?;
         let is_told = self.waiting.borrow().part().iter().any(|waits| matches!(waits, Waits::Write(_)));
         if is_told {
-            // What was told of them has to be true. Were they sent with the commit, behind which nothing is left of their
-            // failure, a transaction would count as failed that is committed.
+            // The assumptions must be true. If these statements were sent with the commit, which hides their failure, a
+            // committed transaction would count as failed.
             self.fly(Vec::new())?;
         }
         self.changes.rollback()?;
-        // What it knows may rest on what is rolled back.
+        // Its knowledge may depend on rolled-back writes.
         self.remembered.borrow_mut().clear();
         let mut waiting = self.waiting.borrow_mut();
         match waiting.asks.last() {
-            // Nothing of it was sent.
+            // No part of it was sent.
             Some(Waits::Savepoint) => drop(waiting.asks.pop()),
             Some(_) | None => {
                 waiting.asks.push(Waits::Control("ROLLBACK TO part; RELEASE part"));
@@ -850,7 +849,7 @@ impl Writer for PgTransaction {
 }
 
 impl PgTransaction {
-    /// Changes keys of unique indexes; says whether there is such a row.
+    /// Changes keys of unique indexes. Returns true if the row exists.
     fn update_keys(
         &self,
         table: &'static TableDef,
@@ -894,12 +893,12 @@ impl PgTransaction {
         }
     }
 
-    /// Returns true if its result rests on rows, and not on a write that waits for standbys.
+    /// Returns true if its result depends on rows, rather than on a write that waits for standbys.
     pub(crate) fn has_only_read(&self) -> bool {
         self.begun.get() && !self.has_written()
     }
 
-    /// Whether anything was written and not rolled back.
+    /// Returns true if anything was written and not rolled back.
     pub(crate) fn has_written(&self) -> bool {
         self.changes.bytes() > 0
     }

@@ -1,8 +1,8 @@
-//! Who runs mutations: threads beside each other, each with a transaction of its own.
+//! The threads that run mutations concurrently, each in its own transaction.
 //!
-//! A mutation that is in conflict with another one is run again, after a pause that grows, until its time is over. Those
-//! that were in conflict before run one at a time on this node, so that they do not keep each other from their end. A
-//! commit whose connection is cut is looked up by the id that it wrote: it is known what became of it.
+//! A conflicting mutation runs again after a growing pause until its time limit. Mutations with several conflicts run
+//! one at a time on this node, so that they do not keep conflicting with each other. If the connection is cut during a
+//! commit, its outcome is looked up by the id that the commit wrote.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
@@ -30,61 +30,61 @@ use convoke_core::limits::Limits;
 use convoke_store::fair_queue::Service;
 use convoke_store::{ChangeSet, Commits, Flow, OpenError, Reader as _, StoreError, Stuck, TableDef, WriteJob};
 
-/// Conflicts after which a mutation waits for its turn among those that had as many.
+/// Number of conflicts after which a mutation waits for its turn among those with as many.
 const PATIENT_AFTER: u32 = 2;
-/// For what became of a commit, with new connections.
+/// Time limit of finding the outcome of a commit, with new connections.
 const RESOLUTION: Duration = Duration::from_secs(15);
-/// For one answer about it.
+/// Time limit of one such lookup.
 const ANSWER: Duration = Duration::from_secs(5);
-/// For the answer to a commit.
+/// Time limit of the response to a commit.
 const COMMIT: Duration = Duration::from_secs(10);
-/// After so many times its limit a mutation counts as stuck.
+/// Multiple of its time limit after which a mutation counts as stuck.
 const STUCK: u32 = 2;
-/// After so many times its limit the process ends, if it is to.
+/// Multiple of its time limit after which the process ends, if configured.
 const END: u32 = 10;
 
-/// The threads that run mutations, and what they share.
+/// The threads that run mutations, and their shared state.
 pub(crate) struct Writers {
     line: Arc<Line<Box<dyn WriteJob>>>,
     count: usize,
     shared: Arc<Shared>,
 }
 
-/// Whose commits they are, and who is told of them.
+/// Numbers and publishes commits.
 pub(crate) struct Home {
     /// This node.
     pub node: u128,
-    /// The tables of this build.
+    /// The tables of this program.
     pub tables: Arc<[&'static TableDef]>,
-    /// Whom it tells that it has committed.
+    /// Receives a notification after a commit.
     pub signals: Arc<Signals>,
-    /// Where its commits are published.
+    /// Publishes commits.
     pub commits: Arc<Commits>,
     /// The state of the server's confirmations.
     pub confirmed: Arc<Confirmed>,
-    /// Time.
+    /// The clock.
     pub clock: Arc<dyn Clock>,
 }
 
-/// The state of the server's confirmations. After a commit that was not confirmed in time, no mutation begins until another
-/// commit is confirmed: each mutation would hold a connection of the server, and end with an unknown outcome.
+/// The state of the server's confirmations. After a commit without confirmation in time, no mutation starts until
+/// another commit is confirmed: each would use a connection of the server and end with an unknown outcome.
 #[derive(Default)]
 pub(crate) struct Confirmed(AtomicBool);
 
 impl Confirmed {
-    /// A commit was not confirmed.
+    /// Records a commit without confirmation.
     fn doubt(&self) {
         if !self.0.swap(true, Relaxed) {
             warn!("mutations are refused: {UNCONFIRMED}");
         }
     }
 
-    /// Returns why no mutation is begun, if that is so.
+    /// Returns the reason why no mutation starts, if there is one.
     pub(crate) fn refused(&self) -> Option<Failure> {
         self.0.load(Relaxed).then_some(Failure::NotWritable(UNCONFIRMED))
     }
 
-    /// A commit was confirmed.
+    /// Records a confirmed commit.
     pub(crate) fn restore(&self) {
         if self.0.swap(false, Relaxed) {
             warn!("the database confirms commits again");
@@ -100,21 +100,21 @@ struct Shared {
     clock: Arc<dyn Clock>,
     limit: Duration,
     stuck: Stuck,
-    /// Held by a mutation that was in conflict often, while it runs again.
+    /// Locked by a mutation with several conflicts while it runs again.
     turn: Mutex<()>,
-    /// The functions that run now, by numbers of their own, and since when.
+    /// The running functions with their start, by number.
     running: Mutex<Running>,
     collisions: Collisions,
 }
 
-/// Functions whose writes collided lately: theirs go out at once from the beginning, for some time.
+/// Functions whose writes recently violated a unique index: for some time they send each write immediately.
 #[derive(Default)]
 struct Collisions(Mutex<FxHashMap<String, u32>>);
 
 impl Collisions {
-    /// Functions that are remembered.
+    /// Most remembered functions.
     const NAMES_MAX: usize = 1_000;
-    /// Runs for which one is.
+    /// Number of runs for which a function is remembered.
     const RUNS: u32 = 50;
 
     fn note(&self, name: &str) {
@@ -141,20 +141,20 @@ struct Running {
     all: Vec<(u64, String, Duration)>,
 }
 
-/// What a run of a mutation came to.
+/// The result of a run of a mutation.
 enum Outcome {
-    /// It is stored.
+    /// Committed.
     Kept,
-    /// It refused; nothing of it is stored.
+    /// The function returned an error; nothing is stored.
     Rejected,
-    /// The store failed it; nothing of it is stored, or that is unknown.
+    /// The store failed; nothing is stored, or that is unknown.
     Failed(StoreError),
-    /// It is to be run again.
+    /// It must run again.
     Again(Death),
 }
 
 impl Writers {
-    /// So many threads, none of them started.
+    /// Creates this number of threads without starting them.
     pub(crate) fn new(
         home: Home,
         count: usize,
@@ -172,7 +172,7 @@ impl Writers {
         Self { line, count, shared: Arc::new(shared) }
     }
 
-    /// Starts them.
+    /// Starts the threads.
     ///
     /// # Errors
     /// The system has no thread.
@@ -181,10 +181,11 @@ impl Writers {
         self.line.start(self.count, move |service, job| shared.serve(&line, service, job))
     }
 
-    /// Lines a mutation up. Another one may have to go for it, which is answered.
+    /// Queues a mutation. If another flow exceeds its share of a full queue, the newest mutation of that flow is
+    /// rejected.
     ///
     /// # Errors
-    /// Gives it back, with the reason.
+    /// Returns it with the reason.
     pub(crate) fn push(&self, job: Box<dyn WriteJob>) -> Result<(), (Box<dyn WriteJob>, StoreError)> {
         if let Some(other) = self.line.push(job.flow(), job)? {
             self.shared.counters.writer_share_rejections.fetch_add(1, Relaxed);
@@ -193,36 +194,36 @@ impl Writers {
         Ok(())
     }
 
-    /// Whether one more mutation of `flow` would be taken.
+    /// Checks if another mutation of `flow` would be accepted.
     ///
     /// # Errors
-    /// Why not.
+    /// The reason for the rejection.
     pub(crate) fn room(&self, flow: Flow) -> Result<(), StoreError> {
         self.line.room(flow)
     }
 
-    /// How many wait.
+    /// Returns the number of queued mutations.
     pub(crate) fn waiting(&self) -> usize {
         self.line.busy().1
     }
 
-    /// The function that has been running longest.
+    /// Returns the function that has been running longest.
     pub(crate) fn longest(&self) -> Option<(String, Duration)> {
         self.shared.longest()
     }
 
-    /// The function that has been running for too long.
+    /// Returns the function that has been running too long.
     pub(crate) fn stuck(&self) -> Option<(String, Duration)> {
         let (name, since) = self.shared.longest().filter(|(_, since)| *since > STUCK * self.shared.limit)?;
         if since > END * self.shared.limit && self.shared.stuck == Stuck::EndProcess {
-            // Straight to standard error: the log may not be written any more once this process has ended.
+            // Written directly to standard error, because the log may not be flushed before this process ends.
             eprintln!("convoke: the mutation {name} does not return: the process ends");
             std::process::abort();
         }
         Some((name, since))
     }
 
-    /// Takes no more; what waits is still run.
+    /// Closes the queue; queued mutations still run.
     pub(crate) fn close(&self) {
         self.line.close();
     }
@@ -237,7 +238,7 @@ impl Shared {
     }
 
     fn serve(&self, line: &Line<Box<dyn WriteJob>>, service: Service, mut job: Box<dyn WriteJob>) {
-        // Its time begins when there is a connection.
+        // Its time starts when there is a connection.
         let session = self.session();
         let began = self.clock.monotonic();
         let outcome = self.run_until_done(&mut *job, session, began);
@@ -250,7 +251,7 @@ impl Shared {
         answer(job, outcome);
     }
 
-    /// Runs a mutation as often as it takes, until its time is over.
+    /// Runs a mutation repeatedly until it succeeds or its time limit.
     fn run_until_done(
         &self,
         job: &mut dyn WriteJob,
@@ -280,7 +281,7 @@ impl Shared {
                     session = self.session();
                     continue;
                 }
-                // A write at once that a unique index refuses: one of a newer release, which this one does not know.
+                // A unique index of a newer release, unknown to this one, rejects an immediate write.
                 Death::Again(_) | Death::AtOnce => {
                     conflicts += 1;
                     self.counters.retries.fetch_add(1, Relaxed);
@@ -327,7 +328,7 @@ impl Shared {
         let is_wanted = matches!(said, Ok(Ok(())));
         let death = if is_wanted { transaction.finish() } else { transaction.finish_unwanted() };
         let outcome = match (death, said) {
-            // What it says rests on what it was not told.
+            // Its result depends on a wrong assumption.
             (Some(death @ (Death::Again(_) | Death::AtOnce | Death::Cut(_))), _) => Outcome::Again(death),
             (Some(Death::Failed(_)), Err(panic)) => Outcome::Failed(panicked(&*panic)),
             (Some(Death::Failed(failure)), Ok(_)) => Outcome::Failed(failure),
@@ -341,8 +342,7 @@ impl Shared {
         outcome
     }
 
-    /// What a function refuses, and why it panics, rests on what it has read: that is confirmed, without anything that it
-    /// wrote.
+    /// The error or panic of a function depends on its reads, which are verified without its writes.
     fn confirm(&self, transaction: &PgTransaction, outcome: Outcome) -> Outcome {
         match transaction.confirm(COMMIT) {
             Committed::Yes => outcome,
@@ -352,7 +352,7 @@ impl Shared {
         }
     }
 
-    /// Commits, and publishes what was changed before anybody is told.
+    /// Commits, and publishes the changes before any caller learns the result.
     fn commit(&self, transaction: &PgTransaction, changes: ChangeSet) -> Outcome {
         let begun = self.clock.monotonic();
         let mut with = Vec::new();
@@ -368,7 +368,7 @@ impl Shared {
             }
         }
         if transaction.has_only_read() {
-            // A repeated call may be answered with a commit that its standby never confirmed.
+            // A repeated call may find a commit that its standby never confirmed.
             with.push(Ask::Run(BARRIER.to_owned()));
         }
         match (transaction.commit(with, COMMIT), marker) {
@@ -380,7 +380,7 @@ impl Shared {
                     self.home.confirmed.doubt();
                 }
                 let reason = failure.reason();
-                // Without a marker it has changed nothing, and so may be run again.
+                // Without a marker it has changed nothing and may run again.
                 let Some(id) = marker else { return Outcome::Again(Death::Cut(reason)) };
                 drop(transaction.close());
                 match self.resolve(id, &reason) {
@@ -402,8 +402,8 @@ impl Shared {
         Outcome::Kept
     }
 
-    /// Finds out what became of a commit. An insert of its id either finds the row, or prevents the commit for good. While
-    /// the commit is under way the insert waits for it.
+    /// Finds the outcome of a commit. An insert of its id either finds the row, or prevents the commit forever. While
+    /// the commit is in progress, the insert waits for it.
     fn resolve(&self, id: u128, reason: &str) -> Resolved {
         self.counters.commits_resolved.fetch_add(1, Relaxed);
         let began = self.clock.monotonic();
@@ -426,10 +426,10 @@ impl Shared {
     /// One attempt of [`Shared::resolve`].
     fn ask_for(&self, id: u128, session: &mut Session) -> Result<Resolved, Failure> {
         const BY: &str = "SELECT node FROM _commits WHERE id = $1";
-        // The row of no node: it is not taken for the commit's own if its answer is lost.
+        // The row belongs to no node, so that it is not taken for the commit's own if its response is lost.
         let mark = Ask::Change(MARK.to_owned(), follower::mark(id, 0, "null".to_owned()));
         match session.fly(&[mark], ANSWER).pop().unwrap_or(Err(Failure::Late)) {
-            // Without a standby's confirmation too: the commit that it prevents is on no standby either.
+            // No standby needs to confirm it: the prevented commit is on no standby either.
             Ok(_) | Err(Failure::Unconfirmed) => Ok(Resolved::Never),
             Err(Failure::Unique) => {
                 let rows = session.rows(BY, vec![own::id(id)])?;
@@ -437,7 +437,7 @@ impl Shared {
                 if node.is_none_or(|node| node.0 != self.home.node) {
                     return Ok(Resolved::Never);
                 }
-                // It may be there without the standby's confirmation. What is confirmed later confirms it.
+                // The row may exist without confirmation of the standby. A later confirmation includes it.
                 session.confirm(ANSWER).map(|()| Resolved::Committed)
             }
             Err(failure) => Err(failure),
@@ -463,7 +463,7 @@ enum Resolved {
     Unknown,
 }
 
-/// What the caller is told whose time is over.
+/// Returns the error for a caller whose time limit has passed.
 fn given_up(death: Death) -> StoreError {
     match death {
         Death::Again(reason) => StoreError::Contended(reason),
@@ -473,7 +473,7 @@ fn given_up(death: Death) -> StoreError {
     }
 }
 
-/// Answers a mutation. Whoever waits for the answer must not end this thread.
+/// Completes a mutation. A panic in its completion must not end this thread.
 fn answer(job: Box<dyn WriteJob>, outcome: Result<(), StoreError>) {
     let name = job.name().to_owned();
     if catch_unwind(AssertUnwindSafe(|| job.finish(outcome))).is_err() {

@@ -1,5 +1,5 @@
-//! Token buckets that all nodes share, a row each. One statement fills a bucket up to now and takes from it, so that no two
-//! nodes take the same; nothing of it outlives its minute, so that it waits for no disk.
+//! Token buckets that all nodes share, one row each. One statement refills a bucket and takes tokens, so that no two
+//! nodes take the same ones. Buckets may be lost in a crash, so the statement waits for no disk.
 
 use std::sync::Arc;
 
@@ -10,8 +10,8 @@ use crate::server::Server;
 use crate::session::Ask;
 use convoke_store::{Draw, Drawn, Value};
 
-/// $1 the bucket, $2 now, $3 what it holds at most, $4 what comes a millisecond, $5 needed, $6 cost, $7 a block. The clocks of
-/// two nodes are never quite the same, so a bucket's time does not go back; only from a clock that was far wrong it does.
+/// $1 bucket, $2 now, $3 capacity, $4 tokens per millisecond, $5 needed, $6 cost, $7 block. The clocks of two nodes
+/// differ slightly, so the time of a bucket does not go back, except after a clock that was far ahead.
 const DRAW: &str = "\
     INSERT INTO _buckets AS held (id, at, tokens, taken, full_at) \
     SELECT $1::uuid, $2::bigint, $3::float8 - took, took, $2::bigint + (took / $4::float8)::bigint \
@@ -26,23 +26,23 @@ const DRAW: &str = "\
                                ELSE greatest(held.at, $2::bigint) END AS new_at) AS clock) AS filled) AS drawn) \
     RETURNING taken, tokens";
 
-/// Removes the buckets that are full again: they are the same as none. A minute later, as clocks differ.
+/// Deletes full buckets, which equal missing ones. A minute later, because clocks differ.
 pub(crate) const CLEAN: &str =
     "DELETE FROM _buckets WHERE full_at < extract(epoch FROM clock_timestamp()) * 1000 - 60000";
 
-/// The buckets, over a connection of their own.
+/// The buckets, with their own connection.
 pub(crate) struct Buckets(Aside);
 
 impl Buckets {
-    /// Those of this database.
+    /// Creates those of this database.
     pub(crate) fn of(server: Arc<Server>) -> Self {
         Self(Aside::of(server))
     }
 
-    /// Takes tokens out of one.
+    /// Takes tokens from a bucket.
     ///
     /// # Errors
-    /// The server's.
+    /// Errors of the server.
     pub(crate) fn draw(&self, draw: &Draw) -> Result<Drawn, Failure> {
         let Draw { bucket, full, per_second, needed, cost, block, now } = *draw;
         let mut params = vec![own::id(bucket), Value::Integer(now.0).into()];
@@ -53,7 +53,7 @@ impl Buckets {
         Ok(Drawn { taken: number(0)?, left: number(1)? })
     }
 
-    /// Closes its connection.
+    /// Closes the connection.
     pub(crate) fn close(&self) {
         self.0.close();
     }

@@ -1,14 +1,14 @@
-//! What the other nodes commit, as rows that each mutation writes in its transaction: read as soon as they are visible, and
-//! published here as if this node had committed them.
+//! Follows the commits of other nodes. Each mutation writes a row about itself in its transaction; the follower reads
+//! visible rows and publishes them like commits of this node.
 //!
-//! Neither clocks nor sequences follow the order of commits. Each row has the number of its transaction, and below the
-//! oldest one that is still open everything is visible: from there on rows are looked at again, and what was seen is
-//! remembered. Nobody is notified within a transaction, which would make commits wait for each other: a node that has
-//! committed says so afterwards, not often, and everybody looks from time to time anyway.
+//! Neither clocks nor sequences follow the order of commits. Each row has the number of its transaction, and everything
+//! below the oldest open transaction is visible. From there on rows are read again, and known ones are skipped.
+//! Notifications within a transaction would make commits wait for each other, so a node notifies after its commit, at a
+//! limited rate, and every node also looks periodically.
 //!
-//! All of this holds within one history of the database. A restore, a failover or a restart of the server may lose commits, and
-//! numbers of transactions are then given again. The follower compares the history at each connection ([`HISTORY`]); in another
-//! one it forgets the numbers, and publishes that everything has changed.
+//! This is valid within one history of the database. A restore, a failover or a restart of the server may lose commits
+//! and reuse transaction numbers. The follower compares the history at each connection ([`HISTORY`]). In a new history
+//! it forgets all numbers and publishes a change of everything.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::hash::Hasher as _;
@@ -35,48 +35,48 @@ use crate::value::{Bits, Param};
 use convoke_core::clock::Clock;
 use convoke_store::{ChangeSet, Commits, RowChange, TableDef};
 
-/// Between two looks when nobody says anything.
+/// Interval without notifications.
 const LOOK: Duration = Duration::from_millis(250);
-/// Between two looks, and between two notifications, at least.
+/// Shortest interval between two looks, and between two notifications.
 const PAUSE: Duration = Duration::from_millis(20);
-/// Rows that are read at a time; beyond it only those below the oldest open transaction.
+/// Most rows per read; if there are more, only those below the oldest open transaction are read.
 const ROWS_MAX: i64 = 5_000;
-/// Bytes of one row's changes; beyond it tables are named as a whole.
+/// Most bytes of one row's changes; beyond it, whole tables are named.
 const BODY_MAX: usize = 64 * 1_024;
-/// Commits with an unknown outcome that are looked for.
+/// Most commits of unknown outcome that are looked for.
 const DOUBTFUL_MAX: usize = 1_000;
-/// After so long without a look it is unknown what happened: rows are kept longer than this.
+/// Time without a look after which the changes are unknown. Rows are kept longer than this.
 const LOST: Duration = Duration::from_secs(1_800);
 
-/// Follows what other nodes commit, until it is ended.
+/// Follows the commits of other nodes until it is stopped.
 pub(crate) struct Follower {
     signals: Arc<Signals>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
-/// What the follower is told, and tells.
+/// Shared state of the follower and its users.
 #[derive(Default)]
 pub(crate) struct Signals {
     wake: Arc<Notify>,
     committed: AtomicBool,
     ended: AtomicBool,
-    /// Commits of this node whose outcome was unknown, by their ids, oldest first.
+    /// Ids of this node's commits of unknown outcome, oldest first.
     doubtful: Mutex<VecDeque<u128>>,
-    /// Why commits of other nodes cannot be followed now.
+    /// Reason why commits of other nodes cannot be followed now.
     trouble: Mutex<Option<String>>,
-    /// Commits of other nodes that were taken in.
+    /// Number of commits of other nodes received.
     pub taken_in: AtomicU64,
 }
 
 impl Signals {
-    /// This node has committed something that others follow.
+    /// Records a commit of this node, about which others are notified.
     pub(crate) fn committed(&self) {
         if !self.committed.swap(true, Relaxed) {
             self.wake.notify_one();
         }
     }
 
-    /// The outcome of a commit of this node is unknown: if it turns up it is followed as if another node had made it.
+    /// Records a commit of this node with unknown outcome: if it appears, it is handled like a commit of another node.
     pub(crate) fn doubt(&self, id: u128) {
         let mut doubtful = self.doubtful.lock();
         if doubtful.len() >= DOUBTFUL_MAX {
@@ -85,28 +85,28 @@ impl Signals {
         doubtful.push_back(id);
     }
 
-    /// Returns why commits of other nodes cannot be followed now, if that is so.
+    /// Returns the reason why commits of other nodes cannot be followed now, if there is one.
     pub(crate) fn trouble(&self) -> Option<String> {
         self.trouble.lock().clone()
     }
 }
 
-/// What it takes to follow.
+/// Dependencies of the follower.
 pub(crate) struct Following {
-    /// Where.
+    /// The server.
     pub server: Arc<Server>,
-    /// Whose rows are passed over.
+    /// This node, whose rows are skipped.
     pub node: u128,
-    /// The tables of this build.
+    /// The tables of this program.
     pub tables: Arc<[&'static TableDef]>,
-    /// Where they are published.
+    /// Publishes commits.
     pub commits: Arc<Commits>,
-    /// Time.
+    /// The clock.
     pub clock: Arc<dyn Clock>,
 }
 
 impl Follower {
-    /// Begins to follow: what is committed in `history` from `from` on, the oldest transaction that was open at some moment.
+    /// Starts to follow commits in `history` after `from`, the oldest transaction that was open at some moment.
     ///
     /// # Errors
     /// The system has no thread.
@@ -117,12 +117,12 @@ impl Follower {
         Ok(Self { signals, thread: Mutex::new(Some(thread)) })
     }
 
-    /// What it is told, and tells.
+    /// Returns its shared state.
     pub(crate) fn signals(&self) -> &Arc<Signals> {
         &self.signals
     }
 
-    /// Ends it.
+    /// Stops it.
     pub(crate) fn end(&self) {
         self.signals.ended.store(true, Relaxed);
         self.signals.wake.notify_one();
@@ -143,12 +143,12 @@ impl Drop for Follower {
 struct Work {
     following: Following,
     signals: Arc<Signals>,
-    /// The name of the history that all of this is about.
+    /// Name of the current history.
     history: String,
-    /// The file of the table of commits, which a restore replaces.
+    /// File of the table of commits, which a restore replaces.
     file: Option<u32>,
     from: i64,
-    /// The transactions from `from` on that were taken in, with the ids of their rows.
+    /// Received transactions from `from` on, with the ids of their rows.
     seen: BTreeSet<(i64, u128)>,
 }
 
@@ -174,7 +174,7 @@ impl Work {
                     Err(failure) => Err(failure),
                 };
                 if let Err(failure) = followed {
-                    // A cut alone is none: the next connection follows.
+                    // A cut connection alone is no reason: the next one continues.
                     failures = if looked > before { 1 } else { failures + 1 };
                     if failures == 2 {
                         let reason = format!("commits of other nodes cannot be followed: {}", failure.reason());
@@ -229,7 +229,7 @@ impl Work {
             }
             self.take_in(&rows).map_err(failed)?;
             if std::mem::take(&mut is_new) {
-                // Behind the first look: what it did not see is looked at later.
+                // After the first look, which may have missed it.
                 publish(&self.following.commits, ChangeSet::everything());
             }
             *looked = self.following.clock.monotonic();
@@ -240,7 +240,7 @@ impl Work {
         Ok(())
     }
 
-    /// Forgets what was seen in another history.
+    /// Forgets all numbers of another history.
     fn begin_history(&mut self, history: History) {
         warn!("the database was restarted, restored or failed over: everything is read again");
         self.following.server.begin_history();
@@ -249,7 +249,7 @@ impl Work {
         (self.history, self.from, self.file) = (history.name, history.from, None);
     }
 
-    /// Each row has the oldest open transaction, and its own one with what it changed, if there is one.
+    /// Each row has the oldest open transaction, and its own one with its changes, if there is one.
     fn take_in(&mut self, rows: &[tokio_postgres::Row]) -> Result<(), tokio_postgres::Error> {
         let Some(first) = rows.first() else { return Ok(()) };
         let oldest: i64 = first.try_get(0)?;
@@ -266,11 +266,11 @@ impl Work {
                 changes.extend([decode(row.try_get(5)?, &self.following.tables)]);
             }
         }
-        // What was not read yet is read at the next look.
+        // Unread rows are read at the next look.
         self.from = if is_full { oldest.min(last) } else { oldest };
         self.seen = self.seen.split_off(&(self.from, 0));
         if is_full && last >= oldest {
-            // Somebody holds a transaction open for long, and too much has happened since to remember all of it.
+            // A transaction is open for long, and too many commits have followed to remember all of them.
             changes = ChangeSet::everything();
         }
         if !changes.is_empty() {
@@ -284,14 +284,14 @@ fn publish(commits: &Commits, changes: ChangeSet) {
     let Ok(()) = commits.commit(changes, || Ok::<_, std::convert::Infallible>(()));
 }
 
-/// Always one row at least, for the oldest open transaction. Rows of this node are its own, except those whose commit it
-/// does not know.
+/// Always returns at least one row, for the oldest open transaction. Rows of this node are skipped, except those of
+/// unknown outcome.
 const LOOK_SQL: &str = "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint, pg_is_in_recovery(), \
     pg_relation_filenode(to_regclass('_commits')), c.xid::text::bigint, c.id, c.changes \
     FROM (SELECT 1) AS one LEFT JOIN LATERAL (SELECT xid, id, changes FROM _commits \
     WHERE xid >= $1::bigint::text::xid8 AND (node <> $2 OR id = ANY($4)) ORDER BY xid LIMIT $3) AS c ON true";
 
-/// The part of a look that is about the table itself.
+/// The part of the statement about the table itself.
 struct Table {
     is_on_standby: bool,
     file: u32,
@@ -304,8 +304,8 @@ impl Table {
     }
 }
 
-/// The name of the history, and the oldest transaction that is open now. Commits of one history are never lost: another
-/// cluster, another timeline and another start of the server are other histories.
+/// The name of the history, and the oldest open transaction. Commits of one history are never lost: another cluster,
+/// timeline or start of the server is another history.
 pub(crate) const HISTORY: &str = "SELECT CASE WHEN pg_is_in_recovery() THEN NULL ELSE concat_ws(' ', system_identifier, \
     left(pg_walfile_name(pg_current_wal_lsn()), 8), extract(epoch FROM pg_postmaster_start_time())) END, \
     pg_snapshot_xmin(pg_current_snapshot())::text::bigint FROM pg_control_system()";
@@ -320,7 +320,7 @@ impl History {
     /// Reads a row of [`HISTORY`].
     ///
     /// # Errors
-    /// [`Failure::NotWritable`] on a standby, which has none of its own.
+    /// [`Failure::NotWritable`]: the server is a standby, which has no history of its own.
     pub(crate) fn of_row(row: &tokio_postgres::Row) -> Result<Self, Failure> {
         let failed = |error: tokio_postgres::Error| Failure::of(&error);
         let name = row.try_get::<_, Option<String>>(0).map_err(failed)?.ok_or(Failure::NotWritable(STANDBY))?;
@@ -332,18 +332,19 @@ fn channel(schema: &str) -> String {
     format!("convoke {schema}")
 }
 
-/// What tells the indexes of a table from those of another build.
+/// Returns a fingerprint of a table's indexes, which differs between programs with different indexes.
 fn fingerprint(table: &TableDef) -> u32 {
     let mut hasher = FxHasher::default();
     for index in table.indexes {
         hasher.write(create_index(table, index).as_bytes());
         hasher.write_u8(0);
     }
-    // Half of it is enough, and a number in JSON.
+    // Half of the bits are sufficient, and fit into a JSON number.
     u32::try_from(hasher.finish() >> 32).unwrap_or(0)
 }
 
-/// A change as text: its tables by name, `null` for a whole one, else the fingerprint and the rows with their places.
+/// Writes a change as text: its tables by name, `null` for a whole table, otherwise the fingerprint and the rows with
+/// their positions.
 pub(crate) fn encode(changes: &ChangeSet, tables: &[&'static TableDef]) -> String {
     let mut by_table: BTreeMap<&str, Json> = changes.tables.iter().map(|table| (*table, Json::Null)).collect();
     for row in &changes.rows {
@@ -369,7 +370,7 @@ fn decode(text: &str, tables: &[&'static TableDef]) -> ChangeSet {
     let Ok(Json::Object(by_table)) = serde_json::from_str::<Json>(text) else { return ChangeSet::everything() };
     let mut changes = ChangeSet::default();
     for (name, rows) in by_table {
-        // Of a table that this build does not know it has read nothing.
+        // This node has read nothing from a table that it does not know.
         let Some(table) = tables.iter().find(|table| table.name == name) else { continue };
         match decode_rows(table, &rows) {
             Some(rows) => rows.into_iter().for_each(|row| changes.add_row(row)),
@@ -379,7 +380,7 @@ fn decode(text: &str, tables: &[&'static TableDef]) -> ChangeSet {
     changes
 }
 
-/// The rows of a change, if they are of this build's indexes.
+/// Reads the rows of a change, if they are of the same indexes.
 fn decode_rows(table: &'static TableDef, rows: &Json) -> Option<Vec<RowChange>> {
     let (own, rows) = rows.as_array()?.split_first()?;
     if own.as_u64()? != u64::from(fingerprint(table)) {
@@ -397,7 +398,7 @@ fn decode_rows(table: &'static TableDef, rows: &Json) -> Option<Vec<RowChange>> 
     rows.iter().map(row).collect()
 }
 
-/// What a mutation writes of itself: that it was committed, and what it changed.
+/// The row that a mutation writes about itself: that it was committed, with its changes.
 pub(crate) const MARK: &str = "INSERT INTO _commits (id, xid, node, changes) VALUES ($1, pg_current_xact_id(), $2, $3)";
 
 /// The parameters of [`MARK`].

@@ -1,5 +1,5 @@
-//! Leases that all nodes share, a row each, timed by the database's clock: each call is one statement that is its own
-//! transaction, so that of two nodes one is told what the other one did.
+//! Leases that all nodes share, one row each, timed by the database's clock. Each call is one statement and its own
+//! transaction, so that nodes see each other's changes.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,30 +14,30 @@ use crate::value::Param;
 use convoke_core::clock::{Clock, Millis};
 use convoke_store::{LeaseRow, LeaseRows, NewLease, Opened, Renewal, StoreError, Value};
 
-/// Now, in milliseconds: $1, where somebody holds the clock of a node still, and the database's otherwise.
+/// Current time in milliseconds: $1 if a test sets the clock, otherwise the time of the database.
 const NOW: &str = "coalesce($1::bigint, (extract(epoch FROM clock_timestamp()) * 1000)::bigint)";
 
-/// Removes what has ended. A minute later: of what has just ended somebody may be about to write that it is renewed.
+/// Deletes expired leases. A minute later, because a renewal of an expired lease may still be in progress.
 pub(crate) const CLEAN: &str = "DELETE FROM _held WHERE ends_at < extract(epoch FROM clock_timestamp()) * 1000 - 60000";
 
-/// The leases, over a connection of their own.
+/// The leases, with their own connection.
 pub(crate) struct Leases {
     aside: Aside,
     clock: Arc<dyn Clock>,
 }
 
 impl Leases {
-    /// Those of this database.
+    /// Creates those of this database.
     pub(crate) fn of(server: Arc<Server>, clock: Arc<dyn Clock>) -> Self {
         Self { aside: Aside::of(server), clock }
     }
 
-    /// Closes their connection.
+    /// Closes the connection.
     pub(crate) fn close(&self) {
         self.aside.close();
     }
 
-    /// A statement; its first parameter is the time, if that is not the database's.
+    /// A statement; its first parameter is the time, if a test sets the clock.
     fn statement(&self, sql: &str, params: impl IntoIterator<Item = Param>) -> Ask {
         let now = if self.clock.is_held() { Value::Integer(self.clock.now().0) } else { Value::Null };
         Ask::Rows(sql.replace("NOW", NOW), [now.into()].into_iter().chain(params).collect())

@@ -1,4 +1,4 @@
-//! The nodes of one database: which of them live, what they tell each other, and what they share.
+//! The nodes of one database: their presence, their messages, and their shared state.
 
 mod buckets;
 pub(crate) mod follower;

@@ -1,4 +1,4 @@
-//! Who uses the database: each node, and whoever works on it alone, is a row that is renewed as long as they live.
+//! The users of the database: each node, and each tool with exclusive access, has a row that it renews.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
@@ -19,27 +19,27 @@ use crate::writer::Confirmed;
 use convoke_core::clock::{Clock as _, Millis, SharedClock};
 use convoke_store::{Answerer, Nodes, OpenError, Value};
 
-/// Between two renewals.
+/// Interval of renewals.
 const RENEWAL: Duration = Duration::from_secs(1);
-/// A node whose clock is further from the database's is not ready: it is corrected by no more, and jobs would run at another
-/// time, and what nodes write would not follow what they have seen.
+/// Clock deviation from the database above which a node is not ready. The clock is corrected by at most this; beyond
+/// it, jobs would run at wrong times, and ids would not follow those of other nodes.
 const DEVIATION_MAX_MS: u64 = SharedClock::OFFSET_MAX_MS.unsigned_abs();
-/// How long what was committed is known by its own id: longer than anybody asks for it.
+/// Time for which the id of a commit is kept: longer than any lookup.
 const COMMITS_KEPT_S: u32 = 3_600;
 
-/// How many may use the database beside.
+/// Other permitted users of the database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Company<'a> {
-    /// Other nodes, if they have this alike.
+    /// Other nodes with this agreement.
     Nodes {
         /// See [`convoke_store::EngineStart::agreed`].
         agreed: Option<&'a str>,
     },
-    /// Nobody.
+    /// None.
     None,
 }
 
-/// A row of `_nodes`, for as long as this lives.
+/// A row of `_nodes`, as long as this value exists.
 pub(crate) struct Presence {
     id: u128,
     name: Arc<str>,
@@ -52,28 +52,28 @@ pub(crate) struct Presence {
 struct Shared {
     ended: Mutex<bool>,
     wake: Condvar,
-    /// The numbers of those who lived at the last renewal.
+    /// Numbers of the nodes alive at the last renewal.
     living: Mutex<Vec<u32>>,
-    /// Why the last renewal failed.
+    /// Reason why the last renewal failed.
     trouble: Mutex<Option<Failure>>,
-    /// By how many milliseconds the database's clock was ahead of this node's at the last renewal.
+    /// Milliseconds by which the database's clock was ahead of this node's at the last renewal.
     deviation_ms: AtomicI64,
-    /// What answers other nodes.
+    /// Answers requests of other nodes.
     answerer: OnceLock<Answerer>,
 }
 
-/// Why nobody else may come.
+/// Reason why a user is rejected.
 pub(crate) enum Refused {
-    /// These are there.
+    /// These users are present.
     Others(String),
-    /// This one, who serves with something else that all must have alike.
+    /// This node serves with a different value of a setting that all nodes must share.
     Disagrees(String),
-    /// The server's.
+    /// An error of the server.
     Failed(Failure),
 }
 
 impl Refused {
-    /// The reason why this node cannot open the database, for the data folder of this installation.
+    /// Returns the reason why this node cannot open the database, for the data folder of this installation.
     pub(crate) fn into_open_error(self, data: &Path) -> OpenError {
         match self {
             Refused::Others(process) => OpenError::Locked { folder: data.to_owned(), process },
@@ -90,10 +90,10 @@ impl From<Failure> for Refused {
 }
 
 impl Presence {
-    /// Enters a row, if those who are there allow it.
+    /// Enters a row, if the present users permit it.
     ///
     /// # Errors
-    /// Who is there; the server's.
+    /// The present users; errors of the server.
     pub(crate) fn enter(
         session: &mut Session,
         server: &Arc<Server>,
@@ -102,7 +102,7 @@ impl Presence {
         confirmed: Option<&Arc<Confirmed>>,
     ) -> Result<Self, Refused> {
         let id = own::random_id()?;
-        // A row that is lost is entered again: it waits for no standby.
+        // A lost row is entered again, so it waits for no standby.
         let begin = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL synchronous_commit = off; ";
         session.run(begin.to_owned() + &own::hold("nodes"))?;
         let others = session.rows(
@@ -147,48 +147,49 @@ impl Presence {
         Ok(Self { id, name: name().into(), server: server.clone(), shared, thread: Mutex::new(Some(thread)) })
     }
 
-    /// Its id.
+    /// Returns its id.
     pub(crate) fn id(&self) -> u128 {
         self.id
     }
 
-    /// Its number and its name, and the numbers of all who live.
+    /// Returns its number and name, and the numbers of all live nodes.
     pub(crate) fn nodes(&self) -> Nodes {
         let living = self.shared.living.lock().clone();
         Nodes::Many { own: number(self.id), name: self.name.clone(), living }
     }
 
-    /// Has other nodes answered; the first answerer stays.
+    /// Sets the function that answers requests of other nodes; the first one stays.
     pub(crate) fn answer_by(&self, answerer: Answerer) {
         let _ = self.shared.answerer.set(answerer);
     }
 
-    /// By how many milliseconds the database's clock is ahead of this node's.
+    /// Returns the milliseconds by which the database's clock is ahead of this node's.
     pub(crate) fn deviation_ms(&self) -> i64 {
         self.shared.deviation_ms.load(Relaxed)
     }
 
-    /// Whether this node can serve.
+    /// Checks if this node can serve.
     ///
     /// # Errors
-    /// Why not.
+    /// The reason.
     pub(crate) fn health(&self) -> Result<(), String> {
         let trouble = self.trouble().map(Failure::reason);
         trouble.or_else(|| deviates(self.deviation_ms())).map_or(Ok(()), Err)
     }
 
-    /// Returns why the row cannot be renewed, if that is so: the server does not answer, or accepts no writes.
+    /// Returns the reason why the row cannot be renewed, if there is one: the server does not respond, or accepts no
+    /// writes.
     pub(crate) fn trouble(&self) -> Option<Failure> {
         self.shared.trouble.lock().clone()
     }
 
-    /// Removes the row. A second call does nothing.
+    /// Deletes the row. A second call does nothing.
     pub(crate) fn leave(&self) {
         let Some(thread) = self.thread.lock().take() else { return };
         *self.shared.ended.lock() = true;
         self.shared.wake.notify_all();
         let _ = thread.join();
-        // A row that cannot be removed grows old.
+        // The row expires if it cannot be deleted.
         if let Ok(mut session) = Session::open(&self.server) {
             let _ = session.run("SET synchronous_commit = off");
             let _ = session.change("DELETE FROM _nodes WHERE id = $1", vec![own::id(self.id)]);
@@ -202,12 +203,12 @@ impl Drop for Presence {
     }
 }
 
-/// The number of a node, which tells it from others.
+/// Returns the unique number of a node.
 fn number(id: u128) -> u32 {
     u32::try_from(id & u128::from(u32::MAX)).unwrap_or(0)
 }
 
-/// A node that lives and has something else that all must have alike.
+/// Returns a live node with a different agreement.
 fn who_disagrees(session: &mut Session, agreed: Option<&str>) -> Result<Option<String>, Failure> {
     let sql = format!(
         "SELECT name FROM _nodes WHERE seen_at > clock_timestamp() - interval '{LIFETIME_S} seconds' AND NOT alone \
@@ -223,7 +224,7 @@ fn living(session: &mut Session) -> Result<Vec<u32>, Failure> {
     Ok(rows.iter().filter_map(|row| row.try_get::<_, Bits>(0).ok()).map(|id| number(id.0)).collect())
 }
 
-/// What this process is called, for people.
+/// Returns the name of this process for users.
 fn name() -> String {
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     format!("{} on {}", std::process::id(), host.trim())
@@ -232,7 +233,7 @@ fn name() -> String {
 /// Writes the row.
 ///
 /// # Errors
-/// The server's.
+/// Errors of the server.
 pub(crate) fn enter_row(session: &mut Session, id: u128, company: Company<'_>) -> Result<(), Failure> {
     let agreed = match company {
         Company::Nodes { agreed } => agreed.unwrap_or_default().to_owned(),
@@ -244,17 +245,17 @@ pub(crate) fn enter_row(session: &mut Session, id: u128, company: Company<'_>) -
     session.change(sql, params).map(drop)
 }
 
-/// What renews the row, on a thread of its own.
+/// Renews the row on its own thread.
 struct Keeper {
     id: u128,
     server: Arc<Server>,
     shared: Arc<Shared>,
     clock: Arc<SharedClock>,
-    /// For a node: the state of the server's confirmations, which is tried while it is bad.
+    /// For a node: the state of the server's confirmations, which is tested while it is bad.
     confirmed: Option<Arc<Confirmed>>,
     /// For a node: the value of [`Company::Nodes`] in its row.
     agreed: Option<Option<String>>,
-    /// The database's history at the last renewal.
+    /// History of the database at the last renewal.
     history: u64,
     session: Option<Session>,
     cleaned: u32,
@@ -282,7 +283,7 @@ impl Keeper {
         }
     }
 
-    /// Has mutations begun again once a commit is confirmed.
+    /// Lets mutations start again once a commit is confirmed.
     fn try_to_confirm(&self) {
         let Some(confirmed) = self.confirmed.as_ref().filter(|confirmed| confirmed.refused().is_some()) else { return };
         if Session::open(&self.server).and_then(|mut session| session.confirm(RENEWAL)).is_ok() {
@@ -295,7 +296,7 @@ impl Keeper {
             Some(session) => session,
             None => {
                 let mut session = Session::open(&self.server)?;
-                // Another node must hear of this one while a standby does not answer, too.
+                // Other nodes must see this one while a standby does not respond, too.
                 session.run("SET synchronous_commit = off")?;
                 session
             }
@@ -313,7 +314,7 @@ impl Keeper {
                 requests::CLEAN,
                 turns::CLEAN
             ))?;
-            // Leases go by the time that somebody holds still.
+            // Leases use the time that a test sets.
             if !self.clock.is_held() {
                 session.run(leases::CLEAN)?;
             }
@@ -322,7 +323,7 @@ impl Keeper {
         Ok(())
     }
 
-    /// Renews the row, and sees who else is there and how late it is.
+    /// Renews the row, and reads the other nodes and the clock deviation.
     fn renew_over(&mut self, session: &mut Session) -> Result<(), Failure> {
         const RENEW: &str = "UPDATE _nodes SET seen_at = clock_timestamp() WHERE id = $1 \
                              RETURNING (extract(epoch FROM seen_at) * 1000)::bigint";
@@ -340,7 +341,7 @@ impl Keeper {
         }
         let answered = asked + machine.monotonic().saturating_sub(began);
         let Some(row) = rows.first() else {
-            // Others have taken over what it had.
+            // Other nodes have taken over its work.
             let reason = "this node was not heard of for an hour, and is forgotten: restart it";
             return Err(Failure::Other(reason.to_owned()));
         };
@@ -362,12 +363,13 @@ impl Keeper {
     }
 }
 
-/// How far `theirs` is beyond the time between question and answer: at some moment between both the database looked.
+/// Returns the deviation of `theirs` from the time between request and response: the database read its clock at some
+/// moment in between.
 fn beyond(theirs: i64, asked: i64, answered: i64) -> i64 {
     theirs - theirs.clamp(asked, answered.max(asked))
 }
 
-/// Why a clock that is so far behind the database's is too wrong, if it is.
+/// Returns the reason why a clock with this deviation is too wrong, if it is.
 fn deviates(ms: i64) -> Option<String> {
     let side = if ms < 0 { "ahead of" } else { "behind" };
     (ms.unsigned_abs() > DEVIATION_MAX_MS).then(|| {
@@ -381,7 +383,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_clock_deviates_by_what_the_way_to_the_database_and_back_does_not_explain() {
+    fn clock_deviation_excludes_the_round_trip() {
         assert_eq!(beyond(1_000, 990, 1_010), 0);
         assert_eq!(beyond(1_000, 400, 450), 550);
         assert_eq!(beyond(1_000, 1_501, 1_501), -501);

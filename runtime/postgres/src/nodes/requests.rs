@@ -1,4 +1,4 @@
-//! What one node asks of another: a row, which the other one finds when it renews its own, and answers in its place.
+//! Requests between nodes: a row, which the other node finds when it renews its own row, and answers in it.
 
 use std::sync::Arc;
 use std::thread;
@@ -13,32 +13,32 @@ use crate::value::{Bits, Param};
 use convoke_core::clock::Clock;
 use convoke_store::{Answerer, Value};
 
-/// How long an answer is waited for: nodes look once a second.
+/// Longest wait for a response: nodes look once per second.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Between two looks for it.
+/// Interval of looks for the response.
 const LOOK: Duration = Duration::from_millis(50);
-/// Requests that are answered at one look.
+/// Most requests answered per look.
 const TOGETHER: u32 = 100;
 
-/// Removes what nobody waits for any more: whoever asked has ended meanwhile.
+/// Deletes requests whose sender no longer waits.
 pub(crate) const CLEAN: &str = "DELETE FROM _requests WHERE at < clock_timestamp() - interval '1 minute'";
 
-/// Asks other nodes, over one connection for all who ask.
+/// Sends requests to other nodes, over one connection.
 pub(crate) struct Requests {
     aside: Aside,
     clock: Arc<dyn Clock>,
 }
 
 impl Requests {
-    /// Asks those of this database.
+    /// Creates those of this database.
     pub(crate) fn of(server: Arc<Server>, clock: Arc<dyn Clock>) -> Self {
         Self { aside: Aside::of(server), clock }
     }
 
-    /// Asks a node, and waits for what it says; `None` if it says nothing in time.
+    /// Sends a request to a node and waits for the response; `None` if it does not respond in time.
     ///
     /// # Errors
-    /// The server's.
+    /// Errors of the server.
     pub(crate) fn ask(&self, node: u32, request: &str) -> Result<Option<String>, Failure> {
         const ASK: &str = "INSERT INTO _requests (id, node, request) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
         const ANSWER: &str = "SELECT answer FROM _requests WHERE id = $1 AND answer IS NOT NULL";
@@ -56,16 +56,16 @@ impl Requests {
         Ok(answer)
     }
 
-    /// Closes its connection.
+    /// Closes the connection.
     pub(crate) fn close(&self) {
         self.aside.close();
     }
 }
 
-/// Answers what is asked of a node.
+/// Answers requests to a node.
 ///
 /// # Errors
-/// The server's.
+/// Errors of the server.
 pub(crate) fn answer(session: &mut Session, node: u32, answerer: &Answerer) -> Result<(), Failure> {
     const ANSWER: &str = "UPDATE _requests SET answer = $2 WHERE id = $1";
     let asked = format!("SELECT id, request FROM _requests WHERE node = $1 AND answer IS NULL LIMIT {TOGETHER}");

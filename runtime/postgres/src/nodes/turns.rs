@@ -1,5 +1,5 @@
-//! Turns over all nodes: a row each with the node that has it and a fencing token. A node that is not heard of
-//! ([`super::presence`]) has none any more; so no turn is renewed by itself.
+//! Turns over all nodes: one row each, with the node that has it and a fencing token. A dead node ([`super::presence`])
+//! loses its turns, so turns are not renewed.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,32 +13,32 @@ use crate::sessions::Sessions;
 use crate::value::Param;
 use convoke_store::{StoreError, TurnName, TurnRow, TurnRows, Value};
 
-/// How long one waits for the server.
+/// Longest wait for the server.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Whether the turn $1, $2 is still the one that was taken under the number $3. Whoever else wants it waits until the
-/// transaction that asks has ended.
+/// Returns if the turn $1, $2 still has the number $3. Other nodes wait for the end of the asking transaction before
+/// they take it.
 pub(crate) const HAS: &str = "SELECT 1 FROM _turns WHERE kind = $1 AND id = $2 AND number = $3 FOR SHARE";
 
-/// Removes turns that nobody has, and what was left with them, when nobody asks for it any more.
+/// Deletes turns without a node, with their values, when they are no longer needed.
 pub(crate) const CLEAN: &str = "DELETE FROM _turns WHERE at < now() - interval '10 minutes' \
     AND NOT EXISTS (SELECT 1 FROM _nodes WHERE _nodes.id = _turns.node)";
 
-/// The turns, as this node takes them.
+/// The turns, for this node.
 pub(crate) struct Turns {
     node: u128,
     sessions: Arc<Sessions>,
-    /// Held by whoever asks: so that they are one connection more, and not one each.
+    /// Locked by each call, so that all calls share one connection.
     asking: Mutex<()>,
 }
 
 impl Turns {
-    /// Those of this database, for this node.
+    /// Creates those of this database for this node.
     pub(crate) fn of(node: u128, sessions: Arc<Sessions>) -> Self {
         Self { node, sessions, asking: Mutex::default() }
     }
 
-    /// Sends statements, each its own transaction, and tells what each came to; once more where the connection was cut.
+    /// Sends statements, each as its own transaction, and returns their results; once more after a cut connection.
     fn ask(&self, asks: &[Ask]) -> Result<Vec<Told>, StoreError> {
         let late = || StoreError::Unreachable("a turn was not told in time".to_owned());
         let _asking = self.asking.try_lock_for(PATIENCE).ok_or_else(late)?;
@@ -62,7 +62,7 @@ impl Turns {
 
 impl TurnRows for Turns {
     fn take(&self, turn: &TurnName) -> Result<Option<TurnRow>, StoreError> {
-        // One that a transaction rests on is passed over ([`HAS`]): its end is not waited for here.
+        // A turn that a transaction depends on is skipped ([`HAS`]): its end is not awaited here.
         let free = format!(
             "UPDATE _turns AS turn SET node = $3::uuid, number = DEFAULT, former = turn.number, at = clock_timestamp() \
              WHERE kind = $1 AND id = $2 AND EXISTS (SELECT 1 FROM _turns AS free WHERE free.kind = $1 AND free.id = $2 \
@@ -98,10 +98,10 @@ impl TurnRows for Turns {
     }
 }
 
-/// What is told of a turn that was taken.
+/// Reads a turn that was taken.
 const TAKEN: &str = "turn.number, turn.value, turn.former <> turn.done";
 
-/// The parameters of a statement about a turn, and one more.
+/// Returns the parameters of a statement about a turn, and one more.
 pub(crate) fn name(turn: &TurnName, also: Param) -> Vec<Param> {
     vec![Value::Text(turn.kind.to_owned()).into(), Value::Text(turn.id.clone()).into(), also]
 }

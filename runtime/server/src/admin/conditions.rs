@@ -140,7 +140,7 @@ impl Condition {
         let (name, rest) = (&text[..end], text[end..].trim_start());
         let written = SIGNS.iter().find_map(|(sign, comparison)| Some((rest.strip_prefix(sign)?, *comparison)));
         let Some((value, comparison)) = written.filter(|_| !name.is_empty()) else {
-            return Err(refused("must be field=value, or with != < <= > >= or ~ (contains) in column of =".to_owned()));
+            return Err(refused("must be field=value, or with != < <= > >= or ~ (contains) instead of =".to_owned()));
         };
         if name == CREATION_TIME {
             let time = time(value).or_else(|| value.trim().parse().ok());
