@@ -1,5 +1,5 @@
-//! The crates outside of the workspace: they build from `convoke` alone, their tests pass; the bookshelf's binary has every
-//! command, what is generated from it is as it was reviewed, and the developer's guide shows nothing that is not in it.
+//! The crates outside of the workspace: they build from `convoke` alone, and their tests pass. The bookshelf's binary
+//! has every command, its generated files are unchanged, and the guide's code is the bookshelf's.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -13,14 +13,14 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
 }
 
-/// Where this test was built: the crate is built there too, so that what both need is built once.
+/// Build folder of this test; the crate is built there too, so that shared dependencies are built once.
 fn target() -> PathBuf {
     Path::new(env!("CARGO_BIN_EXE_hello")).ancestors().nth(2).unwrap().to_owned()
 }
 
 fn cargo(name: &str, args: &[&str]) -> Output {
     let folder = root().join("examples").join(name);
-    // The versions of the workspace, which are at hand; those it does not need are dropped from the copy.
+    // The versions of the workspace are available offline; the copy drops unused ones.
     std::fs::copy(root().join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();
     let mut command = Command::new(env!("CARGO"));
     command.args(args).args(["--offline", "--quiet"]).current_dir(folder).env("CARGO_TARGET_DIR", target());
@@ -45,7 +45,7 @@ fn it_builds_alone_its_tests_pass_and_the_guides_commands_run() {
     };
     assert!(run(&["functions"]).contains("loans/borrowBook"));
     assert!(run(&["config", "example"]).contains("[shelf]"));
-    // Its own name, version and functions, wherever they stand.
+    // Its own name, version and functions, everywhere.
     assert_eq!(run(&["--version"]), format!("bookshelf 0.3.0 (convoke {}; sqlite)\n", env!("CARGO_PKG_VERSION")));
     let help = run(&["help"]);
     assert!(help.contains("  bookshelf run books/list '{}' --as ada\n"), "{help}");
@@ -61,8 +61,7 @@ fn it_builds_alone_its_tests_pass_and_the_guides_commands_run() {
     generated(run);
 }
 
-/// What is made from functions, as files: a change of what is made shows in a review without the noise of an application
-/// that grows.
+/// Generated files: a change of the generator is visible in a review of this small application.
 fn generated(run: impl Fn(&[&str]) -> String) {
     let golden = root().join("examples/bookshelf/golden");
     for (file, command) in [
@@ -83,7 +82,7 @@ fn generated(run: impl Fn(&[&str]) -> String) {
     }
 }
 
-/// Functions without a server: nothing that listens, reads a command line or calls other services is built.
+/// Functions without a server: listener, command line and HTTP client are not built.
 #[test]
 fn an_embedded_crate_is_built_without_the_server() {
     succeeded(&cargo("embedded", &["test"]));
@@ -95,7 +94,7 @@ fn an_embedded_crate_is_built_without_the_server() {
     }
 }
 
-/// Runs the guide's commands in order. `cargo run -- …` there is the binary here, which was built already.
+/// Runs the guide's commands in order. Here `cargo run -- …` is the binary that was built before.
 fn commands(binary: &Path) {
     let folder = TempDir::new().unwrap();
     let shim = folder.path().join("bin/cargo");
@@ -119,7 +118,7 @@ fn commands(binary: &Path) {
     }
 }
 
-/// The guide's blocks of code: language and text.
+/// Returns the guide's blocks of code: language and text.
 fn blocks() -> Vec<(String, String)> {
     let guide = std::fs::read_to_string(root().join("docs/develop.md")).unwrap();
     let mut blocks = Vec::new();
@@ -143,7 +142,7 @@ fn the_guide_shows_what_is_compiled_and_nothing_else() {
         match language.as_str() {
             "rust" | "toml" => {
                 shown += 1;
-                // A block may leave something out; each piece between stands in one file, letter by letter.
+                // A block may omit parts; each part in between must occur literally in one file.
                 for piece in text.split("…\n") {
                     assert!(files.iter().any(|file| file.contains(piece.trim_end())), "in no file:\n{piece}");
                 }

@@ -1,8 +1,8 @@
-//! What the documents name exists.
+//! Paths and functions in the documents exist.
 
 use std::path::Path;
 
-/// Every `path/in/backticks` of a document that looks like one of this repository.
+/// Returns every `path/in/backticks` of a document that looks like a path of this repository.
 fn paths(text: &str) -> impl Iterator<Item = &str> {
     text.split('`').skip(1).step_by(2).filter(|word| {
         let roots = ["runtime/", "macros/", "schema/", "functions/", "examples/", "deploy/", "docs/"];

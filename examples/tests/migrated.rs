@@ -1,4 +1,4 @@
-//! Migrations and their tests: a database as the release before left it, in the test's process.
+//! Migrations and their tests, in the test's process, on a database of the former release.
 
 use convoke::testing::{FormerTable, TestApp};
 use serde_json::json;
@@ -7,14 +7,14 @@ mod library {
     use convoke::prelude::*;
     use convoke::{query, table, value};
 
-    /// How badly a book is damaged. The release before called the first one `minor`.
+    /// Damage of a book. The former release called the first variant `minor`.
     #[value]
     pub(crate) enum Damage {
         Low,
         Major,
     }
 
-    /// Where a book is. The release before knew the room alone.
+    /// Place of a book. The former release had only the room.
     #[value]
     pub(crate) struct Place {
         pub room: String,
@@ -28,7 +28,7 @@ mod library {
         pub place: Place,
     }
 
-    /// All titles.
+    /// Returns all titles.
     #[query]
     pub(crate) fn damages(ctx: &QueryCtx) -> Result<Vec<Option<Damage>>> {
         let books = ctx.db().scan::<Book>().take(usize::MAX)?;
@@ -42,13 +42,13 @@ mod migrations {
 
     use crate::library::{Book, Damage, Place};
 
-    /// The place of a book as it was.
+    /// Place of a book in the former release.
     #[value]
     pub(crate) struct Room {
         pub room: String,
     }
 
-    /// Renames the damage, and puts every book on the first shelf of its room.
+    /// Renames the damage, and places every book on the first shelf of its room.
     #[mutation(admin)]
     pub(crate) fn shelve(ctx: &mut MutationCtx, args: Batch) -> Result<Migrated> {
         ctx.migrate::<Book>(&args, |book| {
@@ -64,7 +64,7 @@ mod migrations {
     }
 }
 
-/// The books of the release before.
+/// Books of the former release.
 fn former_books() -> FormerTable {
     let place = json!({ "room": "A" });
     FormerTable::new("books", "book")

@@ -1,4 +1,4 @@
-//! A client of the application in Rust: typed calls over HTTP, and what is told when one fails.
+//! A Rust client of the application: typed calls over HTTP, and their errors.
 //!
 //! ```sh
 //! cargo run -- codegen rust --out examples/client/src/convoke.rs
@@ -6,7 +6,7 @@
 //! cargo run --manifest-path examples/client/Cargo.toml -- http://127.0.0.1:3210 "$(cargo run -- token --subject ada --email ada@example.com)"
 //! ```
 //!
-//! The module `convoke` is the file that the first command writes.
+//! The first command writes the module `convoke`.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ async fn main() -> anyhow::Result<()> {
     };
     let client = Client::new(url).token(token.trim()).timeout(Duration::from_secs(10));
 
-    // With a key a call is repeated safely, also when nobody knows whether the first one arrived.
+    // With a key, a call can be repeated safely, also if it is unknown whether the first one arrived.
     let saved = client
         .users()
         .mutations()
@@ -45,7 +45,7 @@ async fn main() -> anyhow::Result<()> {
         .await?;
     println!("onboarded {} with {} interest(s)", saved.user_id, saved.interests_count);
 
-    // What is required by position, the rest by name.
+    // Required arguments by position, the others by name.
     let meeting = MeetingsLifecycleCreateMeeting {
         description: Some("From the example.".to_owned()),
         ..MeetingsLifecycleCreateMeeting::new("Notes on the engine")

@@ -1,4 +1,4 @@
-//! The generated Rust client over real HTTP: against the binary's own server, and against servers that fail.
+//! The generated Rust client over real HTTP: with the real server, and with failing servers.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -38,7 +38,7 @@ impl Server {
         let mut lines = BufReader::new(process.stderr.take().unwrap()).lines();
         let url =
             lines.find_map(|line| line.unwrap().strip_prefix("convoke: listening on ").map(str::to_owned)).unwrap();
-        // Who logs must not find the pipe closed.
+        // The server's log must not meet a closed pipe.
         std::thread::spawn(move || lines.for_each(drop));
         Self { process, url, folder }
     }
@@ -57,7 +57,7 @@ impl Drop for Server {
     }
 }
 
-/// A server that answers every request with the next of these, and the last again; an empty one breaks the connection.
+/// A server that sends these responses in order and then repeats the last one. An empty response closes the connection.
 async fn answering(answers: Vec<String>) -> (String, Arc<AtomicU32>) {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -68,7 +68,7 @@ async fn answering(answers: Vec<String>) -> (String, Arc<AtomicU32>) {
         loop {
             let (mut socket, _) = listener.accept().await.unwrap();
             let mut request = Vec::new();
-            // Bodies are small: they come with their head, or right behind it.
+            // Bodies are small: they arrive with the head, or right behind it.
             while !request.windows(2).any(|bytes| bytes == b"}}") {
                 let mut part = [0; 4096];
                 match socket.read(&mut part).await {
@@ -76,7 +76,7 @@ async fn answering(answers: Vec<String>) -> (String, Arc<AtomicU32>) {
                     _ => break,
                 }
             }
-            // The same call, sent again, has the same key.
+            // The repeated call has the same key.
             let text = String::from_utf8_lossy(&request).into_owned();
             let key = text.lines().find(|line| line.starts_with("idempotency-key: ")).unwrap_or_default();
             assert_eq!(known.get_or_insert_with(|| key.to_owned()), key);
@@ -156,7 +156,7 @@ async fn the_application_is_called_by_its_types() {
     assert_eq!(nobody.code(), Code::Unauthenticated);
     let forged = Client::new(&server.url).token("x").users().queries().get_current_user().await.unwrap_err();
     assert_eq!((forged.code(), forged.status()), (Code::InvalidCredentials, Some(401)));
-    // A token that was rejected is asked for anew, once.
+    // A rejected token is renewed once.
     let renewing = Client::new(&server.url).token_provider(move |rejected| {
         let token = rejected.map_or_else(|| "stale".to_owned(), |_| token.clone());
         async move { Ok(Some(token)) }

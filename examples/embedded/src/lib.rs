@@ -1,9 +1,9 @@
-//! Functions that a program of yours calls in its own process; nothing listens.
+//! Functions that your program calls in its own process, without a server.
 
 pub mod counters {
     use convoke::prelude::*;
 
-    /// A counter by its name.
+    /// A counter with a name.
     #[table(name = "counters", prefix = "counter")]
     #[index(by_name(name), unique)]
     pub struct Counter {
@@ -11,19 +11,19 @@ pub mod counters {
         pub value: i64,
     }
 
-    /// What [`add`] takes.
+    /// Arguments of [`add`].
     #[args]
     pub struct Add {
         pub name: String,
-        /// How much is added.
+        /// Number to add.
         #[default(1)]
         pub amount: i64,
     }
 
-    /// Adds to a counter, which begins at zero; its value then.
+    /// Adds to a counter, which starts at zero, and returns its new value.
     ///
     /// # Errors
-    /// - `INVALID_ARGUMENT`: the sum is beyond 64 bits.
+    /// - `INVALID_ARGUMENT`: the sum exceeds 64 bits.
     #[mutation]
     pub fn add(ctx: &mut MutationCtx, args: Add) -> Result<i64> {
         let found = ctx.db().query(Counter::by_name).eq(&*args.name).unique()?;

@@ -1,4 +1,4 @@
-//! The runtime inside another program: no command line, no port, functions called by their type and by their path.
+//! The runtime inside another program: no command line, no port, functions called by type and by path.
 //!
 //! ```sh
 //! cargo run -p examples --bin embed
@@ -12,13 +12,13 @@ mod visits {
     use convoke::prelude::*;
     use convoke::{mutation, query, table};
 
-    /// One visit.
+    /// A visit.
     #[table(name = "visits", prefix = "visit")]
     pub(crate) struct Visit {
         pub at: Millis,
     }
 
-    /// Counts a visit, and says how many there were.
+    /// Records a visit, and returns the number of visits.
     #[mutation]
     pub(crate) fn count_visit(ctx: &mut MutationCtx) -> Result<u32> {
         let at = ctx.now();
@@ -26,7 +26,7 @@ mod visits {
         ctx.run::<how_many>(NoArgs {})
     }
 
-    /// How many visits there were.
+    /// Returns the number of visits.
     #[query]
     pub(crate) fn how_many(ctx: &QueryCtx) -> Result<u32> {
         let count = ctx.db().scan::<Visit>().count()?;

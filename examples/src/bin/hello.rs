@@ -12,11 +12,11 @@ mod greetings {
 
     #[args]
     pub(crate) struct SayHello {
-        /// Whom to greet.
+        /// Name to greet.
         pub name: String,
     }
 
-    /// Greets somebody.
+    /// Returns a greeting.
     #[query]
     pub(crate) fn say_hello(_ctx: &QueryCtx, args: SayHello) -> Result<String> {
         info!("greeting {}", args.name);

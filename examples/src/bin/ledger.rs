@@ -1,4 +1,4 @@
-//! A ledger that any number of nodes keep on one database; `e2e/programs/nodes/` ends, stops and cuts them.
+//! A ledger that any number of nodes serve on one database; `e2e/programs/nodes/` kills, stops and disconnects them.
 //!
 //! ```sh
 //! cargo run -p examples --bin ledger -- dev --store 'postgres://convoke@db.example.com/convoke'
@@ -14,21 +14,21 @@ mod ledger {
     use convoke::prelude::*;
     use convoke::scheduler::{Lease, LeaseLimits, LeaseValue, Leases};
 
-    /// What was posted. Nothing keeps two entries with one mark apart: a posting that was done twice shows.
+    /// A posting. No index prevents two entries with one mark, so a duplicate posting is visible.
     #[table(name = "entries", prefix = "entry")]
     pub(crate) struct Entry {
         pub mark: String,
     }
 
-    /// What became of an entry later.
+    /// A later change of an entry.
     #[table(name = "stamps", prefix = "stamp")]
     pub(crate) struct Stamp {
         pub mark: String,
-        /// Who has set it: the function.
+        /// The function that set it.
         pub by: String,
     }
 
-    /// The number of postings, which they all change.
+    /// The number of postings, which every posting changes.
     #[table(name = "totals", prefix = "total")]
     #[index(by_name(name), unique)]
     pub(crate) struct Total {
@@ -36,7 +36,7 @@ mod ledger {
         pub entries: i64,
     }
 
-    /// A remark on the books: of these there are many, with values of each kind.
+    /// A remark. There are many, with values of each kind.
     #[table(name = "remarks", prefix = "remark")]
     #[index(by_number(number), unique)]
     #[index(by_text(text))]
@@ -49,16 +49,16 @@ mod ledger {
         pub about: Option<Id<Entry>>,
     }
 
-    /// Which remarks are made.
+    /// The remarks to create.
     #[args]
     pub(crate) struct Remarks {
-        /// The number of the first one.
+        /// Number of the first one.
         pub first: i64,
-        /// How many.
+        /// Number of remarks.
         pub count: i64,
     }
 
-    /// Makes remarks up.
+    /// Creates remarks with made-up content.
     #[mutation]
     pub(crate) fn remark(ctx: &mut MutationCtx, args: Remarks) -> Result<()> {
         let entry = ctx.db().scan::<Entry>().first()?.map(|entry| entry.id());
@@ -76,14 +76,14 @@ mod ledger {
         Ok(())
     }
 
-    /// What tells a posting from others.
+    /// A posting with its mark.
     #[args]
     pub(crate) struct Mark {
-        /// Any text that no other posting has.
+        /// Any text that is unique among postings.
         pub mark: String,
     }
 
-    /// Posts an entry, and has it stamped by a mutation.
+    /// Posts an entry, and schedules its stamp by a mutation.
     #[mutation]
     pub(crate) fn post(ctx: &mut MutationCtx, args: Mark) -> Result<()> {
         ctx.db_mut().insert(Entry { mark: args.mark.clone() })?;
@@ -103,7 +103,7 @@ mod ledger {
         Ok(())
     }
 
-    /// Has a stamp set by an action that takes its time.
+    /// Schedules a stamp by a slow action.
     #[mutation]
     pub(crate) fn ask(ctx: &mut MutationCtx, args: Mark) -> Result<()> {
         let now = ctx.now();
@@ -111,7 +111,7 @@ mod ledger {
         Ok(())
     }
 
-    /// Stamps at its begin, and seconds later at its end. It is started once.
+    /// Stamps at its start, and again at its end seconds later. It is started once.
     #[action(internal)]
     pub(crate) async fn deliver(ctx: &ActionCtx, args: Mark) -> Result<()> {
         ctx.run::<delivered>(Delivered { mark: args.mark.clone(), by: "begun".to_owned() }).await?;
@@ -119,21 +119,21 @@ mod ledger {
         ctx.run::<delivered>(Delivered { mark: args.mark, by: "ended".to_owned() }).await
     }
 
-    /// What [`delivered`] takes.
+    /// Arguments of [`delivered`].
     #[args]
     pub(crate) struct Delivered {
         pub mark: String,
         pub by: String,
     }
 
-    /// Keeps how far a delivery is.
+    /// Records the progress of a delivery.
     #[mutation(internal)]
     pub(crate) fn delivered(ctx: &mut MutationCtx, args: Delivered) -> Result<()> {
         ctx.db_mut().insert(Stamp { mark: args.mark, by: args.by })?;
         Ok(())
     }
 
-    /// What tells whether two nodes have the same key.
+    /// Returns a value that shows if two nodes have the same key.
     #[action]
     pub(crate) async fn seal(ctx: &ActionCtx, args: Mark) -> Result<String> {
         let mut hasher = DefaultHasher::new();
@@ -141,18 +141,18 @@ mod ledger {
         Ok(format!("{:016x}", hasher.finish()))
     }
 
-    /// What was posted and stamped.
+    /// Postings and stamps.
     #[value]
     pub(crate) struct Books {
-        /// The mark of each entry.
+        /// Mark of each entry.
         pub entries: Vec<String>,
-        /// Of each stamp who has set it, and the mark.
+        /// Function and mark of each stamp.
         pub stamps: Vec<String>,
-        /// What the total says.
+        /// The recorded total.
         pub total: i64,
     }
 
-    /// Everything.
+    /// Returns everything.
     #[query]
     pub(crate) fn books(ctx: &QueryCtx, _args: NoArgs) -> Result<Books> {
         let entries = ctx.db().scan::<Entry>().take(usize::MAX)?;
@@ -165,20 +165,20 @@ mod ledger {
         })
     }
 
-    /// What an audit leaves to those who wait for it.
+    /// The result that an audit leaves for waiting callers.
     const AUDITED: &str = "audited";
 
-    /// What [`audit`] takes.
+    /// Arguments of [`audit`].
     #[args]
     pub(crate) struct Audit {
-        /// What is audited.
+        /// Name of the audit.
         pub mark: String,
-        /// The entry that is awaited for it; none = nothing.
+        /// Entry to wait for; none = no wait.
         pub awaits: Option<String>,
     }
 
-    /// Audits something, which one node does at a time: whoever waited for another one that came to its end does nothing.
-    /// Returns whether it has worked.
+    /// Runs an audit on one node at a time. A caller that waited for a completed audit does nothing. Returns true if it
+    /// has worked.
     #[action]
     pub(crate) async fn audit(ctx: &ActionCtx, args: Audit) -> Result<bool> {
         let Audit { mark, awaits } = args;
@@ -201,7 +201,7 @@ mod ledger {
         Ok(true)
     }
 
-    /// How often somebody has read the books: a lease, as long as they read on.
+    /// Number of reads of the books by one reader: a lease, as long as the reader continues.
     #[derive(Clone, Default, serde::Serialize, serde::Deserialize)]
     struct Visits(u64);
 
@@ -221,14 +221,14 @@ mod ledger {
         }
     }
 
-    /// Who reads, and under which name of their own.
+    /// A reader, with an id from the client.
     #[args]
     pub(crate) struct Visit {
         pub owner: String,
         pub id: String,
     }
 
-    /// Reads the books; returns how often they did, or why they may not.
+    /// Reads the books. Returns the number of reads, or the reason why it was rejected.
     #[query(cache = false)]
     pub(crate) fn visit(ctx: &QueryCtx, args: Visit) -> Result<String> {
         let readers = ctx.memory::<Readers>();
@@ -245,7 +245,7 @@ mod ledger {
         ctx.memory::<Readers>().leases(ctx).end(&args.id, &args.owner)
     }
 
-    /// Who reads, in the order in which they came, and how many of them did lately.
+    /// Returns the readers in order of arrival, and the number of recent reads.
     #[query(cache = false)]
     pub(crate) fn visitors(ctx: &QueryCtx, _args: NoArgs) -> Result<Vec<String>> {
         let readers = ctx.memory::<Readers>();
@@ -256,7 +256,7 @@ mod ledger {
         Ok(all.into_iter().map(one).chain([lately.to_string()]).collect())
     }
 
-    /// Takes one call of the caller's bucket.
+    /// Takes one call from the caller's rate bucket.
     #[query(cache = false)]
     pub(crate) fn look(ctx: &QueryCtx, _args: NoArgs) -> Result<()> {
         ctx.charge_call()

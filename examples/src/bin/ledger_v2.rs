@@ -1,12 +1,12 @@
-//! The ledger of `ledger.rs`, one release later: entries weigh something, and there are receipts. Nodes of both releases
-//! serve one database at the same time; `e2e/programs/nodes/` has them do so.
+//! The next release of `ledger.rs`: entries have a weight, and there are receipts. Nodes of both releases serve one
+//! database at the same time in `e2e/programs/nodes/`.
 
 use std::process::ExitCode;
 
 mod ledger {
     use convoke::prelude::*;
 
-    /// What was posted. Those of the former release weigh one, and nobody has noted anything on them.
+    /// A posting. Entries of the former release have weight one and no note.
     #[table(name = "entries", prefix = "entry")]
     #[index(by_mark(mark))]
     pub(crate) struct Entry {
@@ -16,33 +16,33 @@ mod ledger {
         pub note: Option<String>,
     }
 
-    /// A receipt, which the former release knows nothing of.
+    /// A receipt, which is unknown to the former release.
     #[table(name = "receipts", prefix = "receipt")]
     #[index(by_mark(mark))]
     pub(crate) struct Receipt {
         pub mark: String,
     }
 
-    /// Which entry.
+    /// Its entry.
     #[args]
     pub(crate) struct Mark {
         pub mark: String,
     }
 
-    /// Adds an entry that weighs two.
+    /// Adds an entry with weight two.
     #[mutation]
     pub(crate) fn add(ctx: &mut MutationCtx, args: Mark) -> Result<()> {
         ctx.db_mut().insert(Entry { mark: args.mark, weight: 2, note: Some("added".to_owned()) })?;
         Ok(())
     }
 
-    /// The weight of an entry, if there is one.
+    /// Returns the weight of an entry, if it exists.
     #[query]
     pub(crate) fn weight(ctx: &QueryCtx, args: Mark) -> Result<Option<i64>> {
         Ok(ctx.db().query(Entry::by_mark).eq(args.mark).first()?.map(|entry| entry.weight))
     }
 
-    /// When a receipt is wanted.
+    /// Time of a receipt.
     #[args]
     pub(crate) struct Wanted {
         pub mark: String,
@@ -50,7 +50,7 @@ mod ledger {
         pub in_seconds: i64,
     }
 
-    /// Has a receipt written.
+    /// Schedules a receipt.
     #[mutation]
     pub(crate) fn want(ctx: &mut MutationCtx, args: Wanted) -> Result<()> {
         let at = Millis(ctx.now().0 + 1_000 * args.in_seconds);
@@ -65,7 +65,7 @@ mod ledger {
         Ok(())
     }
 
-    /// Writes one each second.
+    /// Writes a receipt each second.
     #[mutation(internal)]
     #[cron("* * * * * *")]
     pub(crate) fn tick(ctx: &mut MutationCtx) -> Result<()> {
@@ -73,7 +73,7 @@ mod ledger {
         Ok(())
     }
 
-    /// How many receipts there are with this mark.
+    /// Returns the number of receipts with this mark.
     #[query]
     pub(crate) fn receipts(ctx: &QueryCtx, args: Mark) -> Result<i64> {
         let count = ctx.db().query(Receipt::by_mark).eq(args.mark).count()?;

@@ -1,4 +1,4 @@
-//! A library before it had shelves: the first release of what `library_v2` goes on with.
+//! A library without shelves: the release before `library_v2`.
 //!
 //! ```sh
 //! cargo run -p examples --bin library_v1 -- run library/addBooks '{"count":1000}'
@@ -9,23 +9,23 @@ use std::process::ExitCode;
 mod library {
     use convoke::prelude::*;
 
-    /// A book. Nobody has given it a shelf yet.
+    /// A book without a shelf.
     #[table(name = "books", prefix = "book")]
     pub(crate) struct Book {
         pub title: String,
-        /// How often the row was changed since it was made.
+        /// Number of changes of the row.
         pub edits: i64,
         pub shelf: Option<String>,
     }
 
-    /// What [`add_books`] takes.
+    /// Arguments of [`add_books`].
     #[args]
     pub(crate) struct AddBooks {
-        /// How many.
+        /// Number of books.
         pub count: i64,
     }
 
-    /// Adds books with made-up titles, and returns how many there are.
+    /// Adds books with made-up titles, and returns the total number.
     #[mutation]
     pub(crate) fn add_books(ctx: &mut MutationCtx, args: AddBooks) -> Result<i64> {
         let held = i64::try_from(ctx.db().scan::<Book>().count()?).unwrap_or(i64::MAX);

@@ -1,8 +1,8 @@
-//! The same library as `library_v1`, one release later: every book stands on a shelf.
+//! The next release of `library_v1`: every book has a shelf.
 //!
-//! A row of the first release has no shelf, and the struct below says that each has one. So this program starts
-//! *closed* on the old data: `/readyz` and every caller are told why, and only the operator is served, until the
-//! migration has been through all rows. It works in parts, and goes on where it was if it is stopped.
+//! A row of the first release has no shelf, but the struct below requires one. So this program starts *closed* on the
+//! old data: `/readyz` and every call report the reason, and only the operator is served until the migration has
+//! changed all rows. The migration runs in parts, and continues after an interruption.
 //!
 //! ```sh
 //! cargo run -p examples --bin library_v1 -- run library/addBooks '{"count":1000}'
@@ -16,7 +16,7 @@ mod library {
     use convoke::prelude::*;
     use convoke::value;
 
-    /// Where a book stands.
+    /// The shelf of a book.
     #[value]
     #[derive(Clone, Copy, PartialEq, Eq)]
     pub(crate) enum Shelf {
@@ -24,28 +24,28 @@ mod library {
         Others,
     }
 
-    /// A book, which has a shelf now.
+    /// A book with a shelf.
     #[table(name = "books", prefix = "book")]
     #[index(by_shelf(shelf))]
     pub(crate) struct Book {
         pub title: String,
-        /// How often the row was changed since it was made.
+        /// Number of changes of the row.
         pub edits: i64,
         pub shelf: Shelf,
-        /// Nobody knows that of the books from before.
+        /// Unknown for older books.
         pub isbn: Option<String>,
     }
 
-    /// How many books a shelf holds.
+    /// Statistics of a shelf.
     #[value]
     pub(crate) struct Holding {
         pub shelf: Shelf,
         pub books: i64,
-        /// Changes of its books, in all.
+        /// Total number of changes of its books.
         pub edits: i64,
     }
 
-    /// The shelves, with what they hold.
+    /// Returns the shelves with their statistics.
     #[query]
     pub(crate) fn shelves(ctx: &QueryCtx) -> Result<Vec<Holding>> {
         let mut shelves = Vec::new();
@@ -58,7 +58,7 @@ mod library {
     }
 }
 
-/// What brings old rows to their new form, one function a change. `convoke migrate` finds them by this module's name.
+/// Migrations of old rows, one function per change. `convoke migrate` finds them by the name of this module.
 mod migrations {
     use convoke::prelude::*;
     use convoke::{Batch, Migrated};
@@ -69,7 +69,7 @@ mod migrations {
     #[mutation(admin)]
     pub(crate) fn fill_shelves(ctx: &mut MutationCtx, args: Batch) -> Result<Migrated> {
         ctx.migrate::<Book>(&args, |book| {
-            // The row is read as it is stored: its struct would not take one without a shelf.
+            // The row is read in its stored form, because its struct requires a shelf.
             if book.get::<Option<Shelf>>("shelf")?.is_some() {
                 return Ok(());
             }
