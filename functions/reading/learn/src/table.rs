@@ -11,8 +11,8 @@ use crate::regression::weights;
 const EXAMPLES_MIN: usize = 4;
 /// The smallest weight that is written, hundredths.
 const WEIGHT_MIN: f64 = 2.0;
-/// Features with only smaller weights, hundredths, are pruned. The weights of the others are then learned again.
-const PRUNED_BELOW: f64 = 10.0;
+/// Features with only smaller weights are pruned. The weights of the others are then learned again.
+const PRUNED_BELOW: f64 = 0.1;
 
 /// Examples with their features and labels.
 pub(crate) struct Table<const COLUMNS: usize> {
@@ -58,7 +58,7 @@ impl<const COLUMNS: usize> Table<COLUMNS> {
         examples_of.iter_mut().filter(|of| of.len() < EXAMPLES_MIN).for_each(Vec::clear);
         let all = self.columns(&examples, &examples_of);
         for (feature, of) in examples_of.iter_mut().enumerate() {
-            if all.iter().all(|column| hundredths(column[feature]).abs() < PRUNED_BELOW) {
+            if all.iter().all(|column| column[feature].abs() < PRUNED_BELOW) {
                 of.clear();
             }
         }
