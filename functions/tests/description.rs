@@ -1,4 +1,4 @@
-//! The description of the application's interface: what a reader is told of every function.
+//! The description of the application's API, for every function.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 

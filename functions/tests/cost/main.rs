@@ -1,4 +1,4 @@
-//! What functions cost in statements and rows. A binary of its own, since it registers functions that only count.
+//! The cost of functions in statements and rows. A separate binary, since it registers functions that only count.
 
 mod notes;
 mod offline;

@@ -1,4 +1,4 @@
-//! Notes: what an operation costs depends on neither the length of the text nor that of the log.
+//! Notes: the cost of an operation is independent of the length of the text and of the log.
 
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
@@ -15,7 +15,7 @@ use functions::notes::queries::{GetMeetingNotes, get_meeting_notes};
 use schema::{Natural, NoteCheckpoint, NoteOperation, NotePiece, Participant};
 use serde_json::{Value, json};
 
-/// Applies an operation and says how many statements that took.
+/// Applies an operation and returns the number of its statements.
 #[mutation]
 pub(crate) fn applied(ctx: &mut MutationCtx, args: ApplyNoteOperation) -> Result<i64> {
     let before = ctx.db().statements();
@@ -23,7 +23,7 @@ pub(crate) fn applied(ctx: &mut MutationCtx, args: ApplyNoteOperation) -> Result
     Ok(i64::try_from(ctx.db().statements() - before).unwrap_or(i64::MAX))
 }
 
-/// Reads the notes and says how many statements that took.
+/// Reads the notes and returns the number of statements.
 #[mutation]
 pub(crate) fn read(ctx: &mut MutationCtx, args: GetMeetingNotes) -> Result<i64> {
     let before = ctx.db().statements();
@@ -31,7 +31,7 @@ pub(crate) fn read(ctx: &mut MutationCtx, args: GetMeetingNotes) -> Result<i64> 
     Ok(i64::try_from(ctx.db().statements() - before).unwrap_or(i64::MAX))
 }
 
-/// Applies an operation and says how many rows were read whole for that.
+/// Applies an operation and returns the number of rows read completely.
 #[mutation]
 pub(crate) fn read_to_apply(ctx: &mut MutationCtx, args: ApplyNoteOperation) -> Result<u64> {
     let before = ctx.db().rows_read();
@@ -39,12 +39,12 @@ pub(crate) fn read_to_apply(ctx: &mut MutationCtx, args: ApplyNoteOperation) -> 
     Ok(ctx.db().rows_read() - before)
 }
 
-/// Rows that were read so far, whole or in an index.
+/// Returns the number of rows read so far, completely or in an index.
 fn rows(ctx: &MutationCtx) -> u64 {
     ctx.db().rows_read() + ctx.db().keys_read()
 }
 
-/// Applies an operation and says how many rows the transaction read for that, in an index too.
+/// Applies an operation and returns the number of rows read in the transaction, including index entries.
 #[mutation]
 pub(crate) fn visited_to_apply(ctx: &mut MutationCtx, args: ApplyNoteOperation) -> Result<u64> {
     let before = rows(ctx);
@@ -76,7 +76,7 @@ pub(crate) fn visited_to_roll_back(ctx: &mut MutationCtx, args: RollbackToSequen
     Ok(rows(ctx) - before)
 }
 
-/// Applies an operation after somebody else's, in one transaction: what comes between is seen by no reader.
+/// Applies an operation after another user's, in one transaction: no reader sees the state in between.
 #[mutation]
 pub(crate) fn apply_after_another(ctx: &mut MutationCtx, args: ApplyNoteOperation) -> Result<()> {
     let operation = serde_json::from_value(insert(0, "between ")).map_err(Error::internal)?;
@@ -87,11 +87,11 @@ pub(crate) fn apply_after_another(ctx: &mut MutationCtx, args: ApplyNoteOperatio
     Ok(())
 }
 
-/// How often [`apply_without_rights`] ran.
+/// Number of runs of [`apply_without_rights`].
 #[derive(Default)]
 struct Attempts(AtomicUsize);
 
-/// Applies an operation; whoever asks for it loses the place in the meeting before it is run again.
+/// Applies an operation; the caller leaves the meeting before it runs again.
 #[mutation]
 pub(crate) fn apply_without_rights(ctx: &mut MutationCtx, args: ApplyNoteOperation) -> Result<()> {
     if ctx.memory::<Attempts>().0.fetch_add(1, Relaxed) > 0 {
@@ -103,7 +103,7 @@ pub(crate) fn apply_without_rights(ctx: &mut MutationCtx, args: ApplyNoteOperati
     Ok(())
 }
 
-/// Loses all checkpoints.
+/// Deletes all checkpoints.
 #[mutation]
 pub(crate) fn lose_checkpoints(ctx: &mut MutationCtx) -> Result<()> {
     for checkpoint in ctx.db().scan::<NoteCheckpoint>().take(100)? {
@@ -112,7 +112,7 @@ pub(crate) fn lose_checkpoints(ctx: &mut MutationCtx) -> Result<()> {
     Ok(())
 }
 
-/// Takes the shape out of all entries of a log, as earlier releases left them.
+/// Removes the shape from all log entries, as in earlier releases.
 #[mutation]
 pub(crate) fn make_old(ctx: &mut MutationCtx, args: GetMeetingNotes) -> Result<()> {
     let entries = ctx.db().query(NoteOperation::by_meeting_sequence).eq(args.meeting_id).take(10_000)?;
@@ -136,7 +136,7 @@ impl<'app> Notes<'app> {
         Self { ada, meeting, sequence: 0 }
     }
 
-    /// Statements of an operation made so many entries before the log's end.
+    /// Returns the statements of an operation made this number of entries before the end of the log.
     fn statements(&mut self, behind: i64, operation: Value) -> i64 {
         let seen = self.sequence - behind;
         let args = json!({"meetingId": self.meeting, "clientSequence": seen, "operation": operation});
@@ -186,7 +186,7 @@ fn an_operation_costs_the_same_in_a_long_document_with_a_long_log() {
         assert_eq!(long.statements(behind, operation.clone()), cost, "{behind} behind: {operation}");
         assert!(cost <= 12, "{cost} statements for {operation}");
     }
-    // A long way behind is read elsewhere, and an edge between two pieces is one piece more.
+    // An old base is prepared outside of the transaction, and an edge between two pieces is one piece more.
     let at_the_end = long.statements(0, insert(50_000, "typed"));
     assert_eq!(long.statements(5_000, insert(50_000, "late")), at_the_end);
     assert!(long.statements(0, delete(10_000, 20_000)) <= at_the_end + 10);
@@ -240,7 +240,7 @@ fn unlimited() -> TestApp {
     TestApp::with(|options| options.settings = "[rates]\nnotes = 0".parse().expect("settings are TOML"))
 }
 
-/// Notes with so many entries.
+/// Creates notes with this number of entries.
 fn of_length(app: &TestApp, entries: usize) -> Notes<'_> {
     let mut notes = Notes::new(app);
     for _ in 0..entries / 100 {

@@ -1,4 +1,4 @@
-//! The offline queue: what is settled long ago costs nothing any more.
+//! The offline queue: settled operations cost nothing.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use functions::system::retention;
 use schema::{BridgeEntry, NoteOperation, OfflineChain, OfflineOperation, OperationType};
 use serde_json::{Value, json};
 
-/// Clears and says how many rows were read for that.
+/// Clears the queue and returns the number of rows read.
 #[mutation]
 pub(crate) fn read_to_clear(ctx: &mut MutationCtx, args: ClearSyncedOperations) -> Result<u64> {
     let before = ctx.db().rows_read();
@@ -20,7 +20,7 @@ pub(crate) fn read_to_clear(ctx: &mut MutationCtx, args: ClearSyncedOperations) 
     Ok(ctx.db().rows_read() - before)
 }
 
-/// Removes a participant and says how many rows were read for that.
+/// Removes a participant and returns the number of rows read.
 #[mutation]
 pub(crate) fn read_to_remove(ctx: &mut MutationCtx, args: RemoveParticipant) -> Result<u64> {
     let before = ctx.db().rows_read();
@@ -28,7 +28,7 @@ pub(crate) fn read_to_remove(ctx: &mut MutationCtx, args: RemoveParticipant) -> 
     Ok(ctx.db().rows_read() - before)
 }
 
-/// Deletes what is old and says how many rows were read whole for that.
+/// Deletes expired rows and returns the number of rows read completely.
 #[mutation]
 pub(crate) fn read_to_delete(ctx: &mut MutationCtx, args: NoArgs) -> Result<u64> {
     let before = ctx.db().rows_read();
@@ -36,7 +36,7 @@ pub(crate) fn read_to_delete(ctx: &mut MutationCtx, args: NoArgs) -> Result<u64>
     Ok(ctx.db().rows_read() - before)
 }
 
-/// Writes the bridges of all chains as earlier releases did.
+/// Writes the bridges of all chains in the form of earlier releases.
 #[mutation]
 pub(crate) fn name_bridges(ctx: &mut MutationCtx, args: GetMeetingNotes) -> Result<()> {
     let entries = ctx.db().query(NoteOperation::by_meeting_sequence).eq(args.meeting_id).take(100)?;
@@ -55,7 +55,7 @@ pub(crate) fn name_bridges(ctx: &mut MutationCtx, args: GetMeetingNotes) -> Resu
     Ok(())
 }
 
-/// A meeting of Ada's with Ben in it, who queued so many operations that were in the notes already.
+/// Creates a meeting of Ada with Ben, who queued this number of operations that were in the notes already.
 fn meeting(app: &TestApp, operations: usize) -> Value {
     let (ada, ben) = (app.user("ada"), app.user("ben"));
     ben.call("users/queries/getCurrentUser", json!({})).value();

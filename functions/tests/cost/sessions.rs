@@ -1,4 +1,4 @@
-//! Media sessions: what one user does costs the same however many others are connected.
+//! Media sessions: the cost of a user's actions is independent of the number of other connected users.
 
 use convoke::mutation;
 use convoke::prelude::*;
@@ -6,7 +6,7 @@ use convoke::testing::TestApp;
 use functions::meetings::lifecycle::{OneMeeting, leave_meeting};
 use serde_json::json;
 
-/// Leaves and says how many rows were read for that.
+/// Leaves and returns the number of rows read.
 #[mutation]
 pub(crate) fn read_to_leave(ctx: &mut MutationCtx, args: OneMeeting) -> Result<u64> {
     let before = ctx.db().rows_read();
@@ -14,7 +14,7 @@ pub(crate) fn read_to_leave(ctx: &mut MutationCtx, args: OneMeeting) -> Result<u
     Ok(ctx.db().rows_read() - before)
 }
 
-/// Rows that are read when Ben leaves a meeting in which so many others are connected.
+/// Returns the number of rows read when Ben leaves a meeting with this number of other connected users.
 fn read_with(others: usize) -> u64 {
     let app = TestApp::new();
     let names: Vec<String> = (0..others).map(|place| format!("other{place}")).chain(["ben".to_owned()]).collect();

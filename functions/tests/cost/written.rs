@@ -1,4 +1,4 @@
-//! What counts against the bytes that a user may write in an hour.
+//! The bytes that count against a user's hourly limit of writes.
 
 use convoke::embed::Limits;
 use convoke::prelude::*;
@@ -8,10 +8,10 @@ use functions::notes::index::{ApplyNoteOperation, apply_note_operation};
 use schema::{Meeting, Natural};
 use serde_json::{Value, json};
 
-/// Keystrokes of an hour: 250 a minute without a pause.
+/// Keystrokes per hour: 250 per minute without a pause.
 const KEYSTROKES: u64 = 15_000;
 
-/// Somebody who types without a pause, takes back every twelfth letter, and goes on elsewhere after each line.
+/// A user who types without a pause, deletes every twelfth letter, and continues elsewhere after each line.
 #[args]
 #[derive(Clone, Copy)]
 pub(crate) struct Typist {
@@ -48,7 +48,7 @@ impl Typist {
     }
 }
 
-/// What a typist has done.
+/// The work of a typist.
 #[value]
 pub(crate) struct Typed {
     cursor: i64,
@@ -56,7 +56,7 @@ pub(crate) struct Typed {
     bytes: u64,
 }
 
-/// Applies the next hundred keystrokes, each as a call of its own would, and says how many bytes they count as.
+/// Applies the next hundred keystrokes, each like a separate call, and returns their bytes.
 #[mutation]
 pub(crate) fn typed(ctx: &mut MutationCtx, mut typist: Typist) -> Result<Typed> {
     let before = ctx.db_mut().writer().bytes_written();
@@ -67,7 +67,7 @@ pub(crate) fn typed(ctx: &mut MutationCtx, mut typist: Typist) -> Result<Typed> 
     Ok(Typed { cursor: typist.cursor, units: typist.units, bytes })
 }
 
-/// An app that lets a user write so many bytes while its clock stands, in any number of calls.
+/// An app with this limit of bytes, a stopped clock, and no limit of calls.
 fn app(bytes: u64) -> TestApp {
     TestApp::with(|options| {
         options.limits.user_bytes_written_burst = bytes;
@@ -108,7 +108,7 @@ fn an_hour_of_fast_typing_is_less_than_a_quarter_of_what_a_user_may_write() {
     assert!(bytes > KEYSTROKES * 200, "the log keeps each of them: {bytes} bytes");
 }
 
-/// How many calls go through until one is refused for its bytes.
+/// Returns the number of calls until one is rejected because of its bytes.
 fn calls_until_refused(most: usize, mut call: impl FnMut() -> Reply) -> usize {
     let refused = (0..=most).map(|calls| (calls, call())).find(|(_, reply)| !reply.is_success());
     let (calls, refused) = refused.unwrap_or_else(|| panic!("{most} calls went through"));

@@ -1,6 +1,6 @@
-//! What a client that knows only the 22 functions of the specification can reach: over HTTP, with signed tokens.
+//! The 22 functions of the specification, over HTTP with signed tokens.
 //!
-//! Each test is a row of the acceptance list. Only where the row itself names a supporting function is one called.
+//! Each test is a row of the acceptance list. A supporting function is called only if the row names it.
 
 use std::time::Duration;
 
@@ -42,7 +42,7 @@ impl<'a> Client<'a> {
         self
     }
 
-    /// An active meeting with these invited.
+    /// Creates an active meeting with these invited users.
     #[track_caller]
     fn meeting(&self, others: &[&str]) -> String {
         let emails: Vec<String> = others.iter().map(|name| format!("{name}@example.com")).collect();
@@ -138,7 +138,7 @@ fn presence_is_joined_by_an_update_or_by_a_session_that_connects() {
     let (ada, bob) = (Client::new(&server, "ada"), Client::new(&server, "bob"));
     bob.call("users/mutations/updateLastSeen", json!({}));
     let meeting = ada.meeting(&["bob"]);
-    // The second in which the two were added is over: what is counted is written by updates.
+    // The second of the addition is over, so that later changes are counted as updates.
     app.advance(Duration::from_secs(2));
     let queued = ada.call(PRESENCE, json!({ "meetingId": meeting, "presence": "joined", "metadata": { "on": "web" } }));
     assert_eq!(queued, json!({ "queued": true, "batchSize": 1 }));
@@ -186,7 +186,7 @@ fn the_text_of_notes_follows_from_operations() {
     let first = json!({ "meetingId": meeting, "clientSequence": 0, "operation": insert(0, "Hello") });
     let done = ada.call(EDIT, first);
     assert_eq!((&done["success"], &done["newVersion"], &done["serverSequence"]), (&json!(true), &json!(1), &json!(1)));
-    // The second client saw nothing yet: its operation moves behind what was there first.
+    // The second client saw nothing yet: its operation is transformed past the existing one.
     let second = json!({
         "meetingId": meeting, "clientSequence": 0, "expectedVersion": 0, "operation": insert(0, " world"),
     });

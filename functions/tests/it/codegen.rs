@@ -1,6 +1,6 @@
 //! The generated clients of the application.
 //!
-//! They are made by the binary: this test's own process has functions that no client meets.
+//! The binary generates them, because this test process has additional functions.
 
 use std::path::Path;
 use std::process::Command;
@@ -11,14 +11,14 @@ fn codegen(args: &[&str]) -> (bool, String, String) {
     (output.status.success(), text(output.stdout), text(output.stderr))
 }
 
-/// The client is written, compiled outside of the workspace, and calls a real server and servers that fail.
+/// The client is generated, compiled outside of the workspace, and calls a real server and failing servers.
 #[test]
 fn the_rust_client_compiles_and_calls() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let folder = root.join("examples/client");
     let file = folder.join("src/convoke.rs");
     assert!(codegen(&["rust", "--out", file.to_str().unwrap()]).0);
-    // The versions of the workspace, which are at hand.
+    // The versions of the workspace are available offline.
     std::fs::copy(root.join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();
     let program = Path::new(env!("CARGO_BIN_EXE_convoke"));
     let target = program.ancestors().nth(2).unwrap();

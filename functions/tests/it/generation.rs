@@ -1,4 +1,4 @@
-//! Who generates when, and over how much text: what holds for insights and prompts alike.
+//! The scheduling of generators and the size of their text, for insights and prompts.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -18,7 +18,7 @@ use crate::support::{id_of, meeting, system};
 const INSIGHTS: &str = "insights/index/generateInsights";
 const PROMPTS: &str = "prompts/generation/generatePrompts";
 
-/// Generators of the test that keep their place until they are released.
+/// Generators of the test, which keep their place until they are released.
 struct Held {
     inside: watch::Sender<usize>,
     most: AtomicUsize,
@@ -43,13 +43,13 @@ pub(crate) async fn hold(ctx: &ActionCtx, args: OfMeeting) -> Result<String> {
     generation::work(ctx, pass, || std::thread::current().name().unwrap_or_default().to_owned()).await
 }
 
-/// How many.
+/// Number to release.
 #[args]
 pub(crate) struct Count {
     pub count: u32,
 }
 
-/// Waits until so many are held, or more.
+/// Waits until at least this number is held.
 #[action]
 pub(crate) async fn until_held(ctx: &ActionCtx, args: Count) -> Result<()> {
     let held = ctx.memory::<Held>();
@@ -58,7 +58,7 @@ pub(crate) async fn until_held(ctx: &ActionCtx, args: Count) -> Result<()> {
     Ok(())
 }
 
-/// Releases so many, and says how many were held at once so far.
+/// Releases this number, and returns the greatest number held at once so far.
 #[action]
 pub(crate) async fn release(ctx: &ActionCtx, args: Count) -> Result<u64> {
     let held = ctx.memory::<Held>();
@@ -66,18 +66,18 @@ pub(crate) async fn release(ctx: &ActionCtx, args: Count) -> Result<u64> {
     Ok(held.most.load(Ordering::Relaxed) as u64)
 }
 
-/// What generators were given.
+/// The input of generators.
 #[value(output)]
 pub(crate) struct Amount {
     pub insight_chunks: usize,
     pub insight_bytes: usize,
     pub note_bytes: usize,
     pub prompt_chunks: usize,
-    /// Rows that were read whole for it.
+    /// Number of rows read completely.
     pub rows: u64,
 }
 
-/// Gathers what both generators read, and says how much it is.
+/// Gathers the input of both generators, and returns its size.
 #[query]
 pub(crate) fn amount(ctx: &QueryCtx, args: OfMeeting) -> Result<Amount> {
     let gathered = ctx.run::<gather>(Gather { meeting_id: args.meeting_id, demand: Demand::Anew, model: None })?;
@@ -114,7 +114,7 @@ fn one_generates_at_a_time_for_a_meeting_and_others_are_not_held_up() {
     app.block_on(async {
         let tell = async {
             call("generation/untilHeld", &app, json!({"count": 1})).await;
-            // Whoever comes for another meeting passes those who wait for this one.
+            // A call for another meeting passes those that wait for this one.
             generates(&ada, PROMPTS, &there).await;
             generates(&ada, INSIGHTS, &there).await;
             for _ in 0..3 {

@@ -1,4 +1,4 @@
-//! The functions as their callers meet them: in process, through the same door as over HTTP.
+//! The functions in process, through the same entry point as over HTTP.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 

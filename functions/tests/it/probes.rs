@@ -1,4 +1,4 @@
-//! Functions of the tests: what others write in production, and what a function costs.
+//! Functions of the tests: writes of other components in production, and costs of functions.
 
 use convoke::prelude::*;
 use convoke::store::{Column as _, Table, Value, ValueRef};
@@ -31,14 +31,14 @@ pub(crate) fn cost_of_a_meeting(ctx: &QueryCtx, args: OneMeeting) -> Result<u64>
     Ok(ctx.db().statements())
 }
 
-/// Makes a meeting one on a media server, as if there had been one when it was made.
+/// Moves a meeting to a media server, as if there had been one at its creation.
 #[mutation]
 pub(crate) fn move_to_server(ctx: &mut MutationCtx, args: OneMeeting) -> Result<()> {
     ctx.db_mut().patch(args.meeting_id, |row| row.video_provider = VideoProvider::LiveKit)?;
     Ok(())
 }
 
-/// What [`put_session`] takes.
+/// Arguments of [`put_session`].
 #[args]
 pub(crate) struct PutSession {
     pub meeting_id: Id<Meeting>,
@@ -47,7 +47,7 @@ pub(crate) struct PutSession {
     pub state: SessionState,
 }
 
-/// Puts a media session as a client would report it.
+/// Inserts a media session in the form of a client's report.
 #[mutation]
 pub(crate) fn put_session(ctx: &mut MutationCtx, args: PutSession) -> Result<()> {
     let updated_at = ctx.now();
@@ -76,7 +76,7 @@ pub(crate) fn put_session(ctx: &mut MutationCtx, args: PutSession) -> Result<()>
     Ok(())
 }
 
-/// What [`report_presence`] takes.
+/// Arguments of [`report_presence`].
 #[args]
 pub(crate) struct ReportPresence {
     pub meeting_id: Id<Meeting>,
@@ -84,7 +84,7 @@ pub(crate) struct ReportPresence {
     pub metadata: Option<schema::Metadata>,
 }
 
-/// The move that `batchUpdatePresence` makes.
+/// The transition of `batchUpdatePresence`.
 #[mutation]
 pub(crate) fn report_presence(ctx: &mut MutationCtx, args: ReportPresence) -> Result<()> {
     let seat = functions::access::participant(ctx, args.meeting_id)?;
@@ -95,7 +95,7 @@ pub(crate) fn report_presence(ctx: &mut MutationCtx, args: ReportPresence) -> Re
     Ok(())
 }
 
-/// What [`put_offline_operation`] takes.
+/// Arguments of [`put_offline_operation`].
 #[args]
 pub(crate) struct PutOfflineOperation {
     pub meeting_id: Id<Meeting>,
@@ -104,7 +104,7 @@ pub(crate) struct PutOfflineOperation {
     pub status: schema::OfflineStatus,
 }
 
-/// Puts a row of the offline queue.
+/// Inserts a row of the offline queue.
 #[mutation]
 pub(crate) fn put_offline_operation(ctx: &mut MutationCtx, args: PutOfflineOperation) -> Result<()> {
     let queued_at = ctx.now();
@@ -129,15 +129,15 @@ pub(crate) fn put_offline_operation(ctx: &mut MutationCtx, args: PutOfflineOpera
     Ok(())
 }
 
-/// What [`put_people`] takes.
+/// Arguments of [`put_people`].
 #[args]
 pub(crate) struct PutPeople {
     pub meeting_id: Id<Meeting>,
-    /// Subjects of users who are made as their first call would.
+    /// Subjects of users, who are created as by their first call.
     pub subjects: List<schema::ShortText, 0, 2000>,
 }
 
-/// Puts users into a meeting, each with a connected session.
+/// Adds users to a meeting, each with a connected session.
 #[mutation]
 pub(crate) fn put_people(ctx: &mut MutationCtx, args: PutPeople) -> Result<()> {
     for subject in args.subjects {
@@ -166,14 +166,14 @@ pub(crate) fn put_people(ctx: &mut MutationCtx, args: PutPeople) -> Result<()> {
     Ok(())
 }
 
-/// What [`put_waiting_entry`] takes.
+/// Arguments of [`put_waiting_entry`].
 #[args]
 pub(crate) struct PutWaitingEntry {
     pub user_id: Id<User>,
     pub status: schema::QueueStatus,
 }
 
-/// Puts an entry of the matching queue that is open for an hour.
+/// Inserts an entry of the matching queue that is open for an hour.
 #[mutation]
 pub(crate) fn put_queue_entry(ctx: &mut MutationCtx, args: PutWaitingEntry) -> Result<()> {
     let now = ctx.now();
@@ -181,7 +181,7 @@ pub(crate) fn put_queue_entry(ctx: &mut MutationCtx, args: PutWaitingEntry) -> R
     Ok(())
 }
 
-/// An entry that waits for an hour.
+/// Returns an entry that waits for an hour.
 fn waiting(user_id: Id<User>, now: Millis) -> Result<schema::QueueEntry> {
     Ok(schema::QueueEntry {
         user_id,
@@ -195,14 +195,14 @@ fn waiting(user_id: Id<User>, now: Millis) -> Result<schema::QueueEntry> {
     })
 }
 
-/// How many, of something that a test needs many of.
+/// A number of rows for a test.
 #[args]
 pub(crate) struct Many {
     pub user_id: Id<User>,
     pub count: i64,
 }
 
-/// Lets many users enter the matching queue who have no rows; their ids go on from this one.
+/// Enters many users without rows into the matching queue; their ids start at this one.
 #[mutation]
 pub(crate) fn fill_queue(ctx: &mut MutationCtx, args: Many) -> Result<()> {
     for number in 0..args.count {
@@ -213,21 +213,21 @@ pub(crate) fn fill_queue(ctx: &mut MutationCtx, args: Many) -> Result<()> {
     Ok(())
 }
 
-/// What a function read: statements, and rows whole.
+/// The reads of a function: statements and complete rows.
 #[convoke::value(output)]
 pub(crate) struct Cost {
     pub statements: u64,
     pub rows: u64,
 }
 
-/// Asks for the caller's place in the matching queue and returns what that took.
+/// Reads the caller's queue position and returns the cost.
 #[query]
 pub(crate) fn cost_of_a_place(ctx: &QueryCtx) -> Result<Cost> {
     ctx.run::<functions::matching::queue::get_queue_status>(NoArgs {})?;
     Ok(Cost { statements: ctx.db().statements(), rows: ctx.db().rows_read() })
 }
 
-/// Puts a user into many active meetings.
+/// Adds a user to many active meetings.
 #[mutation]
 pub(crate) fn put_meetings(ctx: &mut MutationCtx, args: Many) -> Result<()> {
     let mut blank = ctx.db().scan::<Meeting>().first()?.ok_or_else(|| Error::internal("no meeting"))?.into_inner();
@@ -240,17 +240,17 @@ pub(crate) fn put_meetings(ctx: &mut MutationCtx, args: Many) -> Result<()> {
     Ok(())
 }
 
-/// What [`put_former_interest`] takes.
+/// Arguments of [`put_former_interest`].
 #[args]
 pub(crate) struct PutFormerInterest {
     pub key: schema::InterestKey,
     pub label: schema::InterestName,
     pub created_by: Option<Id<User>>,
-    /// Who chose it.
+    /// Users who chose it.
     pub users: List<Id<User>, 0, 100>,
 }
 
-/// Puts an entry of the catalog and who chose it, as a release did that kept no key of the label.
+/// Inserts an entry of the catalog and its users, in the form of a release without label keys.
 #[mutation]
 pub(crate) fn put_former_interest(ctx: &mut MutationCtx, args: PutFormerInterest) -> Result<()> {
     let PutFormerInterest { key, label, created_by, users } = args;
@@ -269,7 +269,7 @@ pub(crate) fn put_former_interest(ctx: &mut MutationCtx, args: PutFormerInterest
     Ok(())
 }
 
-/// Takes the keys of the labels from the whole catalog.
+/// Removes the label keys of the whole catalog.
 #[mutation]
 pub(crate) fn forget_labels(ctx: &mut MutationCtx) -> Result<()> {
     for row in ctx.db().scan::<schema::Interest>().take(10_000)? {
@@ -278,16 +278,16 @@ pub(crate) fn forget_labels(ctx: &mut MutationCtx) -> Result<()> {
     Ok(())
 }
 
-/// What [`put_former_address`] takes.
+/// Arguments of [`put_former_address`].
 #[args]
 pub(crate) struct PutFormerAddress {
-    /// As it was stored.
+    /// The stored form.
     pub email: String,
     pub user_id: Option<Id<User>>,
     pub meeting_id: Option<Id<Meeting>>,
 }
 
-/// Gives a user this address, or invites it to a meeting, as a release did that kept addresses in another form.
+/// Gives a user this address, or invites it to a meeting, in the form of a former release.
 #[mutation]
 pub(crate) fn put_former_address(ctx: &mut MutationCtx, args: PutFormerAddress) -> Result<()> {
     let email = EmailAddress::from_value(ValueRef::Text(&args.email)).map_err(Error::internal)?;
@@ -300,14 +300,14 @@ pub(crate) fn put_former_address(ctx: &mut MutationCtx, args: PutFormerAddress) 
     Ok(())
 }
 
-/// What [`put_former_free_form`] takes.
+/// Arguments of [`put_former_free_form`].
 #[args]
 pub(crate) struct PutFormerFreeForm {
-    /// The JSON of the objects, as it was stored.
+    /// The JSON of the objects, in the stored form.
     pub json: String,
 }
 
-/// Puts this object into every presence, session and signal, as a release did that took any key.
+/// Stores this object in every presence, session and signal, in the form of a release that accepted any key.
 #[mutation]
 pub(crate) fn put_former_free_form(ctx: &mut MutationCtx, args: PutFormerFreeForm) -> Result<()> {
     fn put<T: Table>(ctx: &mut MutationCtx, field: &str, json: &str) -> Result<()> {

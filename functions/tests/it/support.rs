@@ -1,4 +1,4 @@
-//! What the tests share: callers, arguments that are right and are made wrong one at a time, and what must always hold.
+//! Shared parts of the tests: callers, valid arguments that are changed one at a time, and invariants.
 
 use std::collections::HashMap;
 use std::os::unix::fs::PermissionsExt as _;
@@ -9,7 +9,7 @@ use convoke::{Caller, Identity};
 use schema::{Interest, Meeting, MeetingState, Participant, Role, UserInterest};
 use serde_json::{Value, json};
 
-/// `object` with the members of `changes` in place of its own; null removes one.
+/// Returns `object` with the members of `changes`; null removes a member.
 pub(crate) fn with(mut object: Value, changes: Value) -> Value {
     let members = object.as_object_mut().expect("an object is changed");
     for (name, value) in changes.as_object().expect("by the members of another") {
@@ -21,18 +21,18 @@ pub(crate) fn with(mut object: Value, changes: Value) -> Value {
     object
 }
 
-/// Whether the database is the embedded one: what only that has is looked at only there. `docs/scale.md` lists the tests.
+/// Returns true if the database is the embedded one. `docs/scale.md` lists the tests that only run there.
 pub(crate) fn is_embedded() -> bool {
     std::env::var_os("CONVOKE_TEST_STORE").is_none()
 }
 
-/// How many cases of a property are tried, or calls of a storm made: all on the embedded database, an eighth where calls go
-/// to a server, which would take minutes. What such properties are about, texts and figures, knows no engine.
+/// Number of cases of a property, or calls of a stress test: all on the embedded database, an eighth on a server, which
+/// would take minutes. The tested texts and numbers do not depend on the engine.
 pub(crate) fn cases(embedded: u32) -> u32 {
     if is_embedded() { embedded } else { embedded.div_ceil(8) }
 }
 
-/// The claims of a test's user.
+/// The claims of a test user.
 pub(crate) fn claims(subject: &str) -> Identity {
     Identity {
         issuer: ISSUER.to_owned(),
@@ -55,12 +55,12 @@ pub(crate) fn admin<'a>(app: &'a TestApp, subject: &str, organization: &str) -> 
     app.identity(Identity { org_id: Some(organization.to_owned()), roles, ..claims(subject) })
 }
 
-/// The runtime itself, which runs jobs.
+/// The runtime itself, as the caller of jobs.
 pub(crate) fn system(app: &TestApp) -> TestCaller<'_> {
     app.caller(Caller::System)
 }
 
-/// The caller's id; his first call.
+/// Returns the caller's id by a first call.
 pub(crate) fn id_of(caller: &TestCaller<'_>) -> String {
     caller.call("users/queries/getCurrentUser", json!({})).value()["_id"].as_str().unwrap().to_owned()
 }
@@ -77,17 +77,17 @@ pub(crate) fn onboarding() -> Value {
     })
 }
 
-/// The id of a meeting that `host` makes now, with these others in it.
+/// Returns the id of a new active meeting of `host` with these others.
 pub(crate) fn meeting(host: &TestCaller<'_>, others: &[&str]) -> String {
     create(host, json!({"participantEmails": emails(others)}))
 }
 
-/// The id of a meeting that `host` makes for in an hour, with these others in it.
+/// Returns the id of a new meeting of `host` in an hour, with these others.
 pub(crate) fn scheduled(app: &TestApp, host: &TestCaller<'_>, others: &[&str]) -> String {
     create(host, json!({"participantEmails": emails(others), "scheduledAt": app.now().get() + 3_600_000}))
 }
 
-/// The id of a meeting that `host` makes with these arguments.
+/// Returns the id of a new meeting of `host` with these arguments.
 pub(crate) fn create(host: &TestCaller<'_>, changes: Value) -> String {
     let reply = host.call("meetings/lifecycle/createMeeting", with(json!({"title": "Planning"}), changes));
     reply.value()["meetingId"].as_str().unwrap().to_owned()
@@ -98,20 +98,20 @@ pub(crate) fn emails(names: &[&str]) -> Vec<String> {
     names.iter().map(|name| format!("{name}@example.com")).collect()
 }
 
-/// What `listMeetingParticipants` says of one user, by the part of his address before `@`.
+/// Returns the entry of one user in `listMeetingParticipants`, by the part of the address before `@`.
 pub(crate) fn listed(caller: &TestCaller<'_>, meeting: &str, name: &str) -> Option<Value> {
     let reply = caller.call("meetings/queries/listMeetingParticipants", json!({"meetingId": meeting}));
     let list = reply.value().as_array().unwrap();
     list.iter().find(|entry| entry["user"]["displayName"] == name).cloned()
 }
 
-/// Configures a LiveKit server at `url`, with the keys `key1` and, before it, `key0`.
+/// Configures a LiveKit server at `url`, with the key `key1` and the previous key `key0`.
 pub(crate) fn media_server(options: &mut RuntimeOptions, url: &str) {
     let table = format!("[livekit]\nurl = {url:?}\napi_key = \"key1\"\nprevious_api_key = \"key0\"\n");
     options.settings = table.parse().unwrap();
 }
 
-/// Puts a secret of the installation into its file.
+/// Writes a secret of the installation to its file.
 pub(crate) fn secret(options: &RuntimeOptions, name: &str, text: &str) {
     let folder = options.data.join("secrets");
     std::fs::create_dir_all(&folder).unwrap();
@@ -120,7 +120,7 @@ pub(crate) fn secret(options: &RuntimeOptions, name: &str, text: &str) {
     std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o600)).unwrap();
 }
 
-/// What must hold in any database, whatever was done to it.
+/// Invariants of any database.
 pub(crate) fn assert_consistent(app: &TestApp) {
     let (uses, interests) = app.read(|db| {
         let mut uses: HashMap<String, i64> = HashMap::new();

@@ -1,4 +1,4 @@
-//! Insights that come by themselves.
+//! Automatically generated insights.
 
 use std::time::Duration;
 

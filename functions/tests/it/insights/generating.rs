@@ -1,4 +1,4 @@
-//! Making insights with the built-in generator.
+//! Generating insights with the built-in generator.
 
 use std::time::Duration;
 
@@ -69,7 +69,7 @@ fn the_same_material_is_used_again_and_other_material_is_not() {
     assert_ne!(own(&bob, &id)["createdAt"], app.now().get());
     write(&ada, &id, "More.\n");
     assert_eq!(counted(&generate(&ada, &id)), (3, ids.clone()));
-    // Somebody who comes later changes what it was made from, and gets his own.
+    // A later participant changes the material and gets new insights.
     let dan = id_of(&app.user("dan"));
     ada.call("meetings/lifecycle/addParticipant", json!({"meetingId": id, "userId": dan})).value();
     let (made, all) = counted(&generate(&ada, &id));
@@ -119,7 +119,7 @@ fn an_item_tells_its_owner_and_its_day() {
     let app = TestApp::new();
     let (ada, bob) = (app.user("ada"), app.user("bob"));
     let id = gathering(&app);
-    // 2026-01-01, a Thursday: by the calendar, as most clients tell it. It arrives in the wrong order.
+    // 2026-01-01, a Thursday, in calendar time, as most clients send it. The chunks arrive in the wrong order.
     let begin = 1_767_225_600;
     say(&bob, &id, begin + 10, "regional director on Monday.");
     say(&bob, &id, begin + 5, "I'll call their");

@@ -14,7 +14,7 @@ use crate::support::{id_of, meeting, with};
 pub(crate) const GENERATE: &str = "insights/index/generateInsights";
 pub(crate) const OWN: &str = "insights/queries/getMeetingInsights";
 
-/// A meeting of ada's with bob and carol in it, of whom ada and bob have joined.
+/// A meeting of ada with bob and carol, which ada and bob have joined.
 pub(crate) fn gathering(app: &TestApp) -> String {
     let people = ["bob", "carol"];
     for name in people {
@@ -27,14 +27,14 @@ pub(crate) fn gathering(app: &TestApp) -> String {
     id
 }
 
-/// Says something, so many seconds after the epoch.
+/// Adds a chunk at this number of seconds after the epoch.
 pub(crate) fn say(speaker: &TestCaller<'_>, meeting: &str, second: i64, text: &str) {
     let times = json!({"startTime": second * 1_000, "endTime": (second + 2) * 1_000});
     let args = with(times, json!({"meetingId": meeting, "text": text, "confidence": 0.9}));
     speaker.call("transcripts/ingestion/ingestTranscriptChunk", args).value();
 }
 
-/// Writes at the beginning of the notes.
+/// Inserts text at the beginning of the notes.
 pub(crate) fn write(author: &TestCaller<'_>, meeting: &str, text: &str) {
     let notes = author.call("notes/queries/getMeetingNotes", json!({"meetingId": meeting}));
     let operation = json!({"type": "insert", "position": 0, "content": text});
@@ -50,7 +50,7 @@ pub(crate) fn force(caller: &TestCaller<'_>, meeting: &str) -> Reply {
     caller.call(GENERATE, json!({"meetingId": meeting, "forceRegenerate": true}))
 }
 
-/// How many were generated, and the ids of all.
+/// Returns the number of generated insights, and all ids.
 pub(crate) fn counted(reply: &Reply) -> (i64, Vec<String>) {
     let value = reply.value();
     assert_eq!(value["success"], true);
@@ -59,7 +59,7 @@ pub(crate) fn counted(reply: &Reply) -> (i64, Vec<String>) {
     (value["insightsGenerated"].as_i64().unwrap(), ids)
 }
 
-/// The caller's own insights of a meeting.
+/// Returns the caller's insights of a meeting.
 pub(crate) fn own(caller: &TestCaller<'_>, meeting: &str) -> Value {
     caller.call(OWN, json!({"meetingId": meeting})).value().clone()
 }

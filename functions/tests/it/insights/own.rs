@@ -1,4 +1,4 @@
-//! Reading and deleting one's own.
+//! Reading and deleting the caller's insights.
 
 use convoke::Code;
 use convoke::testing::TestApp;

@@ -1,4 +1,4 @@
-//! Insights by a language model, and what happens without its answer.
+//! Insights from a language model, and the fallback without its response.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use super::service::{Service, completion, good, slow, status};
 use super::{GENERATE, counted, end, force, gathering, generate, own, say, write};
 use crate::support::{create, emails, id_of, meeting, secret};
 
-/// An app that asks this service.
+/// An app that uses this service.
 fn asking(service: &Service, more: &str) -> TestApp {
     let table = format!("[insights]\nbase_url = {:?}\nmodel = \"m1\"\n{more}\n", service.url);
     TestApp::with(|options| {
@@ -20,7 +20,7 @@ fn asking(service: &Service, more: &str) -> TestApp {
     })
 }
 
-/// A meeting of ada's alone, with notes.
+/// A meeting of ada alone, with notes.
 fn alone(app: &TestApp) -> String {
     let ada = app.user("ada");
     let id = meeting(&ada, &[]);
@@ -200,7 +200,7 @@ fn a_provider_that_does_not_answer_is_not_asked_for_everybody() {
     for name in names {
         assert_eq!(own(&app.user(name), &id)["generator"], "builtin/7");
     }
-    // What stands in is not up to date: the next call asks again.
+    // The substitute is not current: the next call requests the model again.
     assert_eq!(counted(&generate(&ada, &id)).0, 6);
     assert_eq!(service.count(), 2 * 4 * 3);
 }

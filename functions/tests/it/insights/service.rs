@@ -1,4 +1,4 @@
-//! A service with a language model, on a port of this machine: it answers in turn, and keeps what it was asked.
+//! A language model service on a local port: it responds in order and records requests.
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-/// One answer.
+/// A response.
 #[derive(Clone)]
 pub(super) struct Answer {
     pub status: u16,
     /// Further header lines, each ended by CRLF.
     pub headers: &'static str,
     pub body: String,
-    /// How long it takes.
+    /// Delay.
     pub after: Duration,
 }
 
@@ -24,7 +24,7 @@ pub(super) fn completion(content: &str) -> Answer {
     Answer { status: 200, headers: "", body: body.to_string(), after: Duration::ZERO }
 }
 
-/// Insights with this summary, as a model should answer them.
+/// Returns insights with this summary, as from a model.
 pub(super) fn good(summary: &str) -> Answer {
     let links = json!([{"url": "https://example.org/plan", "title": "The plan"},
         {"url": "https://invented.example", "title": "Made up"}]);
@@ -45,7 +45,7 @@ pub(super) fn slow(answer: Answer, after: Duration) -> Answer {
     Answer { after, ..answer }
 }
 
-/// What was asked: the lines before the body, in lower case, and the body.
+/// A request: the lines before the body, in lower case, and the body.
 pub(super) type Asked = Arc<Mutex<Vec<(String, Value)>>>;
 
 pub(super) struct Service {
@@ -54,7 +54,7 @@ pub(super) struct Service {
 }
 
 impl Service {
-    /// Answers in this order, and with the last one from then on.
+    /// Responds in this order, and then repeats the last response.
     pub(super) fn new(answers: Vec<Answer>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}/v1", listener.local_addr().unwrap());
@@ -74,7 +74,7 @@ impl Service {
         self.asked.lock().unwrap().clone()
     }
 
-    /// How many requests came.
+    /// Returns the number of requests.
     pub(super) fn count(&self) -> usize {
         self.asked.lock().unwrap().len()
     }
@@ -86,7 +86,7 @@ fn serve(mut stream: TcpStream, answer: &Answer, heard: &Asked) {
     let Answer { status, headers, body, .. } = answer;
     let length = body.len();
     let head = format!("HTTP/1.1 {status} X\r\nconnection: close\r\ncontent-length: {length}\r\n{headers}\r\n");
-    // A client that has gone away is what some tests are about.
+    // Some tests are about clients that disconnect.
     let _ = stream.write_all(format!("{head}{body}").as_bytes());
 }
 

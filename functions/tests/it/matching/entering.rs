@@ -1,4 +1,4 @@
-//! `enterMatchingQueue`, `cancelQueueEntry`, `getQueueStatus`, and the end of an entry's time.
+//! `enterMatchingQueue`, `cancelQueueEntry`, `getQueueStatus`, and the expiry of an entry.
 
 use convoke::Code;
 use convoke::testing::{START, TestApp};
@@ -28,7 +28,7 @@ fn who_enters_waits_and_sees_his_place() {
     let app = TestApp::new();
     let (ada, bob) = (app.user("ada"), app.user("bob"));
     assert_eq!(place(&ada), Value::Null);
-    // Neither wants what the other is: both stay.
+    // Their wishes exclude each other, so both stay.
     let wish = json!({"interests": ["chess"], "roles": ["mentor"], "orgConstraints": "Acme"});
     let with_company = |caller: &convoke::testing::TestCaller<'_>, company: &str| {
         let onboarding = crate::support::with(crate::support::onboarding(), json!({"company": company}));
@@ -70,7 +70,7 @@ fn windows_that_are_none_are_refused() {
     let far = now + 30 * DAY_MS + 1;
     refused(far, far + 1, "availableFrom", "Availability window cannot start more than 30 days ahead");
     assert_eq!(app.count::<QueueEntry>(), 0);
-    // The form is checked before anybody is asked who he is; the clock after.
+    // The form is checked before the identity; the clock after it.
     app.nobody()
         .call("matching/index/enterMatchingQueue", super::window(&app))
         .assert_refused(Code::Unauthenticated, "Authentication required");
@@ -125,7 +125,7 @@ fn a_retry_with_the_same_key_returns_the_first_entry() {
     let args =
         json!({"idempotencyKey": "k", "availableTo": app.now().get() + HOUR_MS, "availableFrom": app.now().get()});
     let first = enter(&app, &ada, args.clone());
-    // Ten minutes later its beginning lies too far back for a new entry, and it is no new one.
+    // Ten minutes later its start is too old for a new entry, but this is a repetition.
     app.clock().set(app.now() + 600 * SECOND);
     assert_eq!(enter(&app, &ada, args).value(), first.value());
     let other = enter(&app, &ada, json!({"idempotencyKey": "k"}));
@@ -139,7 +139,7 @@ fn an_entry_ends_with_its_time() {
     let ada = app.user("ada");
     let entry = enter(&app, &ada, json!({"availableTo": app.now().get() + 90_000}));
     app.clock().set(app.now() + 90 * SECOND);
-    // Nobody has swept yet: who reads is told all the same, and who enters again can.
+    // No sweep has run yet: reads report the expiry anyway, and the user can enter again.
     assert_eq!(place(&ada)["status"], "expired");
     assert_eq!(place(&ada).get("queuePosition"), None);
     let again = enter(&app, &ada, json!({"availableTo": app.now().get() + 90_000}));
@@ -204,7 +204,7 @@ fn a_place_costs_the_same_however_many_wait() {
     let (place, later, rows) = cost("bob");
     assert_eq!((place, later), (5_011, statements));
     assert!(rows < 100, "{rows} rows were read to find a place behind 5,010");
-    // Entering woke the matcher.
+    // The entry woke the matcher.
     for job in app.pending_jobs() {
         assert!(app.block_on(app.jobs().cancel(job.id())).unwrap());
     }
@@ -217,7 +217,7 @@ fn a_place_is_right_whoever_leaves_expires_or_came_before_there_were_tickets() {
     let names: Vec<String> = (0..70).map(|at| format!("user-{at}")).collect();
     let callers: Vec<_> = names.iter().map(|name| app.user(name)).collect();
     let at = |caller: &convoke::testing::TestCaller<'_>| place(caller)["queuePosition"].as_i64();
-    // Nobody fits: each wants an organization that the others are not of.
+    // No pair is possible: each wants another organization.
     let alone = json!({"interests": [], "roles": [], "orgConstraints": "Nowhere"});
     let old = app.user("old");
     let put = json!({"userId": id_of(&old), "status": "waiting"});
@@ -234,7 +234,7 @@ fn a_place_is_right_whoever_leaves_expires_or_came_before_there_were_tickets() {
     cancel(&callers[0]).value();
     cancel(&callers[65]).value();
     assert_eq!((at(&callers[64]), at(&callers[65]), at(&callers[69])), (Some(65), None, Some(69)));
-    // Its time has passed, and nobody has noticed yet.
+    // It has expired, and no sweep has run yet.
     app.clock().advance(std::time::Duration::from_secs(300));
     assert_eq!((at(&callers[1]), at(&callers[2]), at(&callers[69])), (None, Some(2), Some(68)));
     app.advance(60 * SECOND);

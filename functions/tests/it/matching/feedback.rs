@@ -1,4 +1,4 @@
-//! `submitMatchFeedback`: what one may say of a match, and when.
+//! `submitMatchFeedback`: permitted outcomes and their times.
 
 use convoke::Code;
 use convoke::testing::TestApp;
@@ -79,7 +79,7 @@ fn a_match_is_not_taken_up_again_beside_another_open_one() {
     say(&ada, &first, "accepted").value();
     say(&ada, &second, "accepted").assert_refused(Code::FailedPrecondition, "One of the two has another open match");
     assert_matches_consistent(&app);
-    // As long as it is open, both wait in vain.
+    // As long as it is open, neither user is matched again.
     for caller in [&ada, &cleo] {
         enter(&app, caller, json!({})).value();
     }

@@ -1,4 +1,4 @@
-//! The matcher: when it runs, whom it brings together, whom never.
+//! The matcher: the times of its runs, and the pairs that it chooses and excludes.
 
 use convoke::testing::{TestApp, TestCaller};
 use convoke::{Caller, Code, NoArgs};
@@ -17,7 +17,7 @@ fn wish(organization: &str) -> Value {
     json!({"constraints": {"interests": ["chess"], "roles": [], "orgConstraints": organization}})
 }
 
-/// A member of the organization, if one is named, with this company in the profile.
+/// A member of the organization, if there is one, with this company in the profile.
 fn at<'a>(app: &'a TestApp, name: &str, organization: &str, written: &str) -> TestCaller<'a> {
     let caller = if organization.is_empty() { app.user(name) } else { member(app, name, organization) };
     company(&caller, written);
@@ -44,7 +44,7 @@ fn the_matcher_wakes_a_second_after_an_entry() {
         assert!(features.values().all(|value| (0.0..=1.0).contains(&value.as_f64().unwrap())));
     }
     assert_eq!(place(&ada)["status"], "matched");
-    // Nobody waits any more: the matcher rests.
+    // No user waits any more: the matcher stops.
     app.advance(120 * SECOND);
     assert!(app.pending_jobs().iter().all(|job| job.path != "matching/match"));
     assert_matches_consistent(&app);
@@ -60,7 +60,7 @@ fn the_matcher_runs_every_quarter_of_a_minute_while_anyone_waits() {
     enter(&app, &bob, json!({})).value();
     app.advance(31 * SECOND);
     assert_eq!(history(&ada).len(), 0);
-    // What was no match becomes one without anybody entering.
+    // A pair can become possible without a new entry.
     company(&bob, "Acme");
     app.advance(15 * SECOND);
     assert_eq!(history(&ada).len(), 1);
@@ -124,7 +124,7 @@ fn a_pair_that_was_chosen_before_something_changed_is_not_written() {
     assert_eq!(app.count::<Match>(), 0);
     app.advance(SECOND);
     assert_eq!(app.count::<Match>(), 1);
-    // The same pair again finds nobody waiting.
+    // The same pair finds no waiting entries.
     assert_eq!(write(&pairs), 0);
     assert_matches_consistent(&app);
 }
@@ -141,7 +141,7 @@ fn nobody_is_in_two_open_matches() {
         assert_matches_consistent(&app);
     }
     assert_eq!(app.count::<Match>(), 3);
-    // Once their time has passed, those who wait are matched again.
+    // Once their match has expired, waiting users are matched again.
     app.advance(DAY / 24);
     for caller in &callers {
         drop(enter(&app, caller, json!({})));
@@ -179,7 +179,7 @@ fn windows_share_a_quarter_of_an_hour_or_the_whole_of_a_shorter_one() {
 
 #[test]
 fn wishes_about_organizations_hold_on_both_sides() {
-    // (organization, company and wish of one and of the other, whether they are matched)
+    // (organization, company and wish of both users, and if they are matched)
     let cases = [
         (("acme", "Acme", "same"), ("acme", "Acme", "any"), true),
         (("acme", "Acme", "Same-Org"), ("acme", "Acme", "same_org"), true),
@@ -187,15 +187,15 @@ fn wishes_about_organizations_hold_on_both_sides() {
         (("acme", "Acme", "same"), ("other", "Other", "same"), false),
         (("acme", "Acme", "different"), ("other", "Other", "external"), true),
         (("acme", "Acme", "different"), ("acme", "Acme", "none"), false),
-        // A company that anybody may write down makes nobody a member, and no member a stranger.
+        // The company in a profile neither makes nor prevents a membership.
         (("acme", "Acme", "same"), ("other", "Acme", "any"), false),
         (("acme", "Acme", "different"), ("other", "Acme", "any"), true),
         (("acme", "Acme", "same"), ("acme", "Other", "any"), true),
         (("acme", "Acme", "different"), ("acme", "Other", "any"), false),
-        // What is not known parts nobody.
+        // Unknown organizations exclude no pair.
         (("", "Acme", "same"), ("", "Other", "same"), true),
         (("acme", "Acme", "different"), ("", "Acme", "any"), true),
-        // A name is met by the company or the organization.
+        // A name matches the company or the organization.
         (("", "Acme", "other co"), ("", "Other-Co", "acme"), true),
         (("", "Acme", "third"), ("", "Other", "any"), false),
         (("", "Acme", "south"), ("south", "Other", "any"), true),
@@ -244,7 +244,7 @@ fn a_decline_keeps_two_apart_for_thirty_days() {
     };
     assert_eq!(try_again(), 1);
     app.clock().set(declined_at + 29 * DAY);
-    // What is said about it later does not prolong it.
+    // Later feedback does not extend it.
     let comments = json!({"matchId": id, "outcome": "declined", "feedback": {"rating": 2, "comments": "No."}});
     bob.call("matching/analytics/submitMatchFeedback", comments).value();
     app.clock().set(declined_at + 30 * DAY - std::time::Duration::from_millis(1));

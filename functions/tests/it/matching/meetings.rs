@@ -52,7 +52,7 @@ fn it_is_made_once_whoever_asks_and_how_often() {
     let made = app.block_on(futures_util::future::join_all(calls));
     assert!(made.iter().all(|one| one == &made[0]));
     assert_eq!(app.count::<Meeting>(), 1);
-    // Also when the match is not open any more.
+    // Also after the match is no longer open.
     say(&ada, &id, "declined").value();
     assert_eq!(bob.call(CREATE, json!({"matchId": id})).value(), &made[0]);
 }

@@ -1,4 +1,4 @@
-//! Who is brought together with whom.
+//! Matching.
 
 mod compatibility;
 mod entering;
@@ -20,40 +20,40 @@ pub(crate) const SECOND: Duration = Duration::from_secs(1);
 pub(crate) const HOUR_MS: i64 = 3_600_000;
 pub(crate) const DAY: Duration = Duration::from_secs(24 * 3_600);
 
-/// Arguments of `enterMatchingQueue`: free for the next hour, and looking for what the others look for. Two of whom
-/// nothing is known at all do not score enough.
+/// Arguments of `enterMatchingQueue`: available for the next hour, with a common interest. Two users without any data
+/// do not score enough.
 pub(crate) fn window(app: &TestApp) -> Value {
     let now = app.now().get();
     json!({"availableFrom": now, "availableTo": now + HOUR_MS, "constraints": {"interests": ["chess"], "roles": []}})
 }
 
-/// Enters the queue with these arguments in place of the usual ones.
+/// Enters the queue with these arguments instead of the usual ones.
 pub(crate) fn enter(app: &TestApp, caller: &TestCaller<'_>, changes: Value) -> Reply {
     caller.call("matching/index/enterMatchingQueue", with(window(app), changes))
 }
 
-/// What `getMatchHistory` says.
+/// Returns the result of `getMatchHistory`.
 pub(crate) fn history(caller: &TestCaller<'_>) -> Vec<Value> {
     caller.call("matching/analytics/getMatchHistory", json!({})).value().as_array().unwrap().clone()
 }
 
-/// What `getQueueStatus` says.
+/// Returns the result of `getQueueStatus`.
 pub(crate) fn place(caller: &TestCaller<'_>) -> Value {
     caller.call("matching/queue/getQueueStatus", json!({})).value().clone()
 }
 
-/// Says what became of a match.
+/// Submits the outcome of a match.
 pub(crate) fn say(caller: &TestCaller<'_>, id: &str, outcome: &str) -> Reply {
     let args = json!({"matchId": id, "outcome": outcome});
     caller.call("matching/analytics/submitMatchFeedback", args)
 }
 
-/// What `getMatch` says.
+/// Returns the result of `getMatch`.
 pub(crate) fn shown(caller: &TestCaller<'_>, id: &str) -> Value {
     caller.call("matching/queries/getMatch", json!({"matchId": id})).value().clone()
 }
 
-/// Lets these two enter and be matched; returns the match.
+/// Enters and matches these two users; returns the match.
 pub(crate) fn matched(app: &TestApp, one: &TestCaller<'_>, other: &TestCaller<'_>) -> String {
     for caller in [one, other] {
         enter(app, caller, json!({})).value();
@@ -64,7 +64,7 @@ pub(crate) fn matched(app: &TestApp, one: &TestCaller<'_>, other: &TestCaller<'_
     newest
 }
 
-/// What must hold whatever was done: two outcomes a match, one open match and one waiting entry a user at most.
+/// Invariants: two outcomes per match, and at most one open match and one waiting entry per user.
 pub(crate) fn assert_matches_consistent(app: &TestApp) {
     let now = app.now();
     let (matches, outcomes, entries) = app.read(|db| {

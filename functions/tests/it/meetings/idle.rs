@@ -1,4 +1,4 @@
-//! The job that ends what nobody ends.
+//! The job that ends abandoned meetings and sessions.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ fn sweep(app: &TestApp) {
     app.run_due();
 }
 
-/// A day less a millisecond later; of the sweeps in it only those of the last minute are run.
+/// Advances the clock by a day less a millisecond; runs only the sweeps of the last minute.
 fn almost_a_day(app: &TestApp) {
     app.clock().advance(24 * 60 * MINUTE - MINUTE);
     app.advance(MINUTE - Duration::from_millis(1));

@@ -1,4 +1,4 @@
-//! `startMeeting`, `endMeeting`, `cancelMeeting`, `updateMeeting`: every state and what each of them makes of it.
+//! `startMeeting`, `endMeeting`, `cancelMeeting`, `updateMeeting` in every state.
 
 use convoke::Code;
 use convoke::testing::{TestApp, TestCaller};

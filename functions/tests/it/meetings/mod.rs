@@ -1,4 +1,4 @@
-//! Meetings: their life, the people in them, the lists.
+//! Meetings: lifecycle, participants and lists.
 
 mod creation;
 mod idle;

@@ -106,7 +106,7 @@ fn whoever_is_added_has_an_entry_in_the_audit_however_he_came_in() {
         (json!(id_of(by)), json!({"participantId": seat, "role": "participant"}))
     };
     assert_eq!(added(), [entry(&ada, "bob")]);
-    // His first call takes the invitation up.
+    // The first call accepts the invitation.
     id_of(&cleo);
     assert_eq!(added(), [entry(&ada, "bob"), entry(&cleo, "cleo")]);
     id_of(&cleo);

@@ -1,4 +1,4 @@
-//! `joinMeeting`, `leaveMeeting`, and the register that every move of a presence writes.
+//! `joinMeeting`, `leaveMeeting`, and the presence rows that they write.
 
 use convoke::Code;
 use convoke::testing::{TestApp, TestCaller};

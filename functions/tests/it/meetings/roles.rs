@@ -92,7 +92,7 @@ fn of_two_hosts_who_demote_each_other_exactly_one_succeeds() {
             tokio::join!(ada.call_async(ROLE, demote("bob")), bob.call_async(ROLE, demote("ada")))
         });
         let (winner, loser, lost) = if one.is_success() { (&ada, "bob", other) } else { (&bob, "ada", one) };
-        // The loser is no host any more when his turn comes.
+        // The second call comes from a user who is no longer a host.
         lost.assert_refused(Code::Forbidden, "Requires host role");
         let hosts =
             app.read(|db| Ok(db.scan::<Participant>().take(10)?)).iter().filter(|row| row.role == Role::Host).count();

@@ -33,7 +33,7 @@ fn functions_stand_side_by_side_with_their_sum() {
     let me = of(&breakdown, ME).unwrap();
     assert_eq!((&me["callCount"], &me["errorCount"], &me["successRate"]), (&json!(4), &json!(1), &json!(0.75)));
     let figure = |name: &str| me[name].as_f64().unwrap();
-    // How quick this machine is says nothing of the product: what is told has to fit the figures it is told with.
+    // The speed of this machine does not matter: the result must be consistent.
     assert_eq!(me["sloCompliant"], figure("p95") <= 120.0 && figure("p99") <= 250.0);
     assert!(0.0 < figure("p50") && figure("p50") <= figure("p95") && figure("p95") <= figure("p99"));
     assert!(figure("avgLatency") <= figure("p99") * 1.002);

@@ -1,4 +1,4 @@
-//! The figures of functions and subscriptions.
+//! Performance data of functions and subscriptions.
 
 mod breakdown;
 mod subscriptions;

@@ -1,4 +1,4 @@
-//! `getSubscriptionMetrics`: who sees which subscriptions, and their figures.
+//! `getSubscriptionMetrics`: visible subscriptions and their statistics.
 
 use std::time::Duration;
 

@@ -121,7 +121,7 @@ fn a_function_is_named_by_path_or_by_its_bare_name() {
     for name in ["unknown", "users/queries/unknown", "queries/getCurrentUser"] {
         assert_eq!(one(json!(name)), 0, "{name}");
     }
-    // All together, the identity hook and these questions included or not: no fewer than those.
+    // All functions together have at least these calls, with or without the identity hook and these queries.
     assert!(one(Value::Null) >= 5 + 7);
 }
 

@@ -89,7 +89,7 @@ fn a_repeated_batch_is_answered_as_the_first_time() {
 
     assert_eq!(batch(&room, &room.ben, args.clone()).value(), first.value());
     assert_eq!(room.text(), "later><abXYhij");
-    // Another batch under known ids is not the same one, even where only the part without an id differs.
+    // A different batch with known ids is not a repetition, even if only an operation without id differs.
     let mut other = args.clone();
     other["operations"][1]["operation"]["content"] = json!("?");
     batch(&room, &room.ben, other)
@@ -146,7 +146,7 @@ fn a_version_ahead_is_refused() {
 fn a_batch_too_far_behind_for_its_length_is_refused_and_can_be_sent_in_parts() {
     let app = TestApp::with(|options| {
         options.settings = "[rates]\nnotes = 0\nread = 0".parse().expect("settings are TOML");
-        // A slow machine without optimization is slower than this test is about.
+        // An unoptimized build on a slow machine takes too long for this test.
         options.limits.mutation_timeout = Duration::from_secs(60);
     });
     let room = Room::new(&app);

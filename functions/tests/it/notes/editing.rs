@@ -1,4 +1,4 @@
-//! `notes/index/applyNoteOperation`: what it answers, and what it refuses.
+//! `notes/index/applyNoteOperation`: results and errors.
 
 use convoke::Code;
 use convoke::testing::TestApp;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::room::{Room, delete, insert, retain};
 
-/// A room whose notes say `abcdefghij` at sequence 1.
+/// A meeting with the notes `abcdefghij` at sequence 1.
 fn alphabet(app: &TestApp) -> Room<'_> {
     let room = Room::new(app);
     room.apply(&room.ada, 0, insert(0, "abcdefghij")).value();
@@ -103,18 +103,18 @@ fn a_retain_that_cuts_a_surrogate_pair_is_refused_and_not_logged() {
         assert_eq!(refused.field(), Some(&*format!("operation.{field}")), "{position}, {length}");
     }
     assert_eq!(room.log().len(), 1);
-    // Both edges of the pair, and a length that reaches behind the end.
+    // Both edges of the pair, and a length beyond the end.
     for (sequence, (position, length)) in (1..).zip([(1, 2), (3, 1), (1, 9)]) {
         room.apply(&room.ben, sequence, retain(position, length)).value();
     }
-    // Its length means the text that it was made on, not the one that it meets.
+    // Its length refers to the text of its base, not to the current one.
     room.apply(&room.ada, 4, insert(1, "é")).value();
     let moved = room.apply(&room.ben, 4, retain(0, 3));
     assert_eq!(
         moved.value()["transformedOperation"],
         json!({"type": "retain", "position": 0, "content": "", "length": 3})
     );
-    // Nor does a pair that is met on the way move a place into it.
+    // A pair that is passed on the way does not move a position into it.
     room.apply(&room.ada, 6, insert(1, "😀")).value();
     assert_eq!(room.apply(&room.ben, 6, retain(1, 0)).value()["transformedOperation"]["position"], 3);
 }
@@ -145,13 +145,13 @@ fn the_base_is_the_expected_version_or_else_the_sequence_that_the_client_saw() {
     room.apply(&room.ada, 4, insert(0, ">")).value();
     assert_eq!(room.text(), ">abXYhij");
 
-    // At version 3 the log ended with entry 4, whatever sequence is named beside it.
+    // At version 3 the log ended with entry 4, whatever sequence is given besides.
     let by_version = json!({"clientSequence": 0, "expectedVersion": 3, "operation": insert(0, "1")});
     assert_eq!(room.apply_with(&room.ben, by_version).value()["transformedOperation"]["position"], 1);
     assert_eq!(room.text(), ">1abXYhij");
     let at_zero = json!({"clientSequence": 5, "expectedVersion": 0, "operation": insert(0, "0")});
     room.apply_with(&room.ben, at_zero).value();
-    // A sequence ahead of the log is the log's end.
+    // A sequence ahead of the log means the end of the log.
     let ahead = room.apply(&room.ben, 1_000, insert(0, "!"));
     assert_eq!(ahead.value()["transformedOperation"]["position"], 0);
     assert_eq!(room.replayed(), room.text());
@@ -245,7 +245,7 @@ fn the_range_is_that_of_the_text_at_the_base() {
     let room = alphabet(&app);
     room.apply(&room.ada, 1, delete(0, 10)).value();
 
-    // Ten units long when it was made: the end of it is a place to insert, though today's text is empty.
+    // The base has ten units, so its end is a valid position, although the current text is empty.
     assert_eq!(room.apply(&room.ben, 1, insert(10, "x")).value()["transformedOperation"]["position"], 0);
     room.apply(&room.ben, 1, insert(11, "x")).assert_refused(Code::InvalidArgument, "Invalid insert position: 11");
     room.apply(&room.ben, 2, insert(1, "x")).assert_refused(Code::InvalidArgument, "Invalid insert position: 1");
@@ -275,7 +275,7 @@ fn a_repetition_gets_the_answer_of_the_first_time_and_changes_nothing() {
     let first = room.apply_with(&room.ben, args.clone());
     room.apply(&room.ada, 4, insert(0, "later")).value();
     let again = room.apply_with(&room.ben, args.clone());
-    // The content decides, not where the client stands by now, nor what the type does not need.
+    // Only the content counts, not the base of the repetition or unused members.
     let moved_on = json!({
         "clientSequence": 5, "expectedVersion": 99, "operationId": "op-1",
         "operation": {"type": "delete", "position": 2, "length": 5, "content": "ignored"},
@@ -289,7 +289,7 @@ fn a_repetition_gets_the_answer_of_the_first_time_and_changes_nothing() {
     let other = json!({"clientSequence": 1, "operationId": "op-1", "operation": delete(2, 4)});
     room.apply_with(&room.ben, other)
         .assert_refused(Code::Conflict, "Operation op-1 was already applied with different content");
-    // An id is its author's own.
+    // Ids belong to their author.
     let of_ada = json!({"clientSequence": 5, "operationId": "op-1", "operation": insert(0, "!")});
     assert_eq!(room.apply_with(&room.ada, of_ada).value()["serverSequence"], 6);
 }
@@ -338,7 +338,7 @@ fn notes_are_edited_before_and_after_a_meeting_but_not_of_a_cancelled_one() {
     let refused = room.apply(&room.ben, 1, insert(0, "x"));
     assert_eq!(refused.code(), "FAILED_PRECONDITION");
     assert_eq!(room.text(), "agenda");
-    // What was applied before is still known.
+    // Applied operations are still recognized.
     room.apply_with(&room.ben, json!({"clientSequence": 0, "operationId": "a", "operation": insert(0, "agenda")}))
         .value();
 

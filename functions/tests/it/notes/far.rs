@@ -1,4 +1,4 @@
-//! What was made far behind the log's end: moved there ahead of the transaction, and the same as if it had been near.
+//! Operations with an old base: prepared before the transaction, with the same result as in it.
 
 use std::time::Duration;
 
@@ -12,10 +12,10 @@ use super::room::{Room, delete, insert, offline, sent, unlimited};
 use super::together::{expected, made};
 use crate::support::cases;
 
-/// So many entries are passed inside a transaction.
+/// Most entries that are passed inside a transaction.
 const NEAR: usize = 200;
 
-/// Ada inserts one letter after the other at the beginning, in batches of a hundred.
+/// Ada inserts single letters at the beginning, in batches of a hundred.
 fn write_before(room: &Room<'_>, entries: usize) {
     let letters: Vec<Value> = (0..100).map(|_| json!({"operation": insert(0, "y")})).collect();
     for _ in 0..entries / 100 {
@@ -96,10 +96,10 @@ fn of_a_chain_from_far_one_that_fails_is_nothing_to_those_after_it() {
     room.apply(&room.ada, 0, insert(0, "a😀b")).value();
     let edits = [
         insert(4, "1"),
-        // Out of range: known where it was moved ahead.
+        // Out of range: detected by the preparation.
         delete(9, 1),
         insert(5, "2"),
-        // Inside a letter: known in the transaction only.
+        // Inside a character: detected only in the transaction.
         insert(2, "?"),
         insert(6, "3"),
         delete(0, 1),
@@ -123,7 +123,7 @@ fn of_a_chain_from_far_one_that_fails_is_nothing_to_those_after_it() {
     assert_eq!(synced["conflicts"].as_array().map(Vec::len), Some(NEAR + 100));
     let others = "y".repeat(NEAR + 100);
     assert_eq!(room.text(), format!("{others}😀b123"));
-    // The bridge that it left is right: what is queued on the same base goes on behind it.
+    // Its bridge is correct: operations queued on the same base continue behind it.
     room.queue(&room.ben, "c", json!(chain[6..]), json!({"baseSequence": 1})).value();
     app.advance(Duration::from_secs(1));
     assert_eq!(room.text(), format!("{others}😀b1234"));
@@ -154,12 +154,12 @@ fn operations_that_are_retried_from_far_behind_come_after_those_before_them() {
     assert_eq!(stored(&app, 301).operation.content, "x");
 }
 
-/// What happens while a client is away.
+/// An event while a client is away.
 #[derive(Clone, Debug)]
 enum Turn {
-    /// Others write more than is passed inside a transaction.
+    /// Other users write more than is passed inside a transaction.
     Others(Vec<Draft>),
-    /// The client asks for a drain of so many.
+    /// The client requests a drain of this number.
     Sync(usize),
 }
 
@@ -206,7 +206,7 @@ proptest! {
     }
 }
 
-/// Ada applies these edits as one batch, each to what the ones before it left.
+/// Ada applies these edits as one batch, each on the result of the ones before it.
 fn write_all(room: &Room<'_>, drafts: &[Draft], letters: &mut Letters) {
     let mut text = functions::notes::operation::Text::from(room.text().as_str());
     let operations: Vec<Value> =

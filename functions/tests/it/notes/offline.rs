@@ -88,7 +88,7 @@ fn a_chain_goes_on_over_several_drains_and_calls_with_edits_of_others_in_between
     let app = unlimited();
     let room = Room::new(&app);
     room.apply(&room.ada, 0, insert(0, "base")).value();
-    // Offline: 60 letters one after the other behind "base". A drain takes 50.
+    // Offline: 60 letters in order behind "base". A drain takes 50.
     let typed: Vec<Value> = (0..60).map(|place| insert(4 + place, "x")).collect();
     room.queue(&room.ben, "c", chain(&typed), json!({"baseSequence": 1})).value();
     room.apply(&room.ada, 1, insert(0, ">> ")).value();
@@ -97,14 +97,14 @@ fn a_chain_goes_on_over_several_drains_and_calls_with_edits_of_others_in_between
     assert_eq!((&synced["synced"], &synced["remainingInQueue"]), (&json!(50), &json!(10)));
     assert_eq!(synced["conflicts"], json!([room.log()[1]["_id"]]));
     assert_eq!(synced["newVersion"], 3);
-    // Somebody writes before and among it; a second call, without a base, goes on with what is pending.
+    // Another user writes before and inside it; a second call without a base continues the pending chain.
     room.apply(&room.ada, 52, insert(0, "# ")).value();
     room.apply(&room.ada, 53, insert(12, "!")).value();
     room.queue(&room.ben, "c", numbered(61, &[insert(64, "y"), delete(0, 2)]), json!({})).value();
     app.advance(SECOND);
 
     assert_eq!(room.text(), format!("# >> sexxx!{}y", "x".repeat(57)));
-    // A third call on the same base goes on with the chain, though nothing of it is pending any more.
+    // A third call on the same base continues the chain, although nothing of it is pending.
     room.queue(&room.ben, "c", numbered(63, &[insert(63, "z")]), json!({"baseSequence": 1})).value();
     app.advance(SECOND);
     assert_eq!(room.text(), format!("# >> sexxx!{}yz", "x".repeat(57)));
@@ -180,7 +180,7 @@ fn a_repetition_is_passed_over_and_nothing_is_applied_twice() {
         assert_eq!(again, json!({"queueId": first["queueId"], "queued": 0, "success": true}));
     }
     assert_eq!(room.text(), "ab");
-    // What is new in a partial repetition is stored, behind what it came after, also where others wrote meanwhile.
+    // New operations in a partial repetition are stored in order, also if others wrote in the meantime.
     room.apply(&room.ada, 2, insert(0, "-")).value();
     let more = chain(&[insert(0, "a"), insert(1, "b"), insert(2, "c")]);
     let partial = room.queue(&room.ben, "c", more, json!({})).value().clone();
@@ -210,7 +210,7 @@ fn a_known_id_with_other_content_is_a_conflict_and_nothing_of_the_call_is_stored
         .assert_refused(Code::Conflict, "Operation x was already queued with different content");
 
     assert_eq!(app.count::<OfflineOperation>(), 1);
-    // Rows belong to the caller and the client: the same id of others is another operation.
+    // Rows belong to the caller and the client: the same id of another client is another operation.
     room.queue(&room.ada, "c", chain(&[insert(0, "b")]), json!({})).value();
     room.queue(&room.ben, "d", json!([offline("d", "o1", 1, insert(0, "c"))]), json!({})).value();
     app.advance(SECOND);
@@ -237,7 +237,7 @@ fn operations_sent_as_synced_are_kept_and_never_applied() {
     let rows = app.read(|db| Ok(db.scan::<OfflineOperation>().take(10)?));
     assert_eq!((rows[0].attempts, rows[1].attempts), (0, 1), "what the client says of attempts is not stored");
     assert_eq!(rows[1].error, None);
-    // Alone they need no drain and no base that is near.
+    // Alone they need neither a drain nor a recent base.
     let alone = with(offline("c", "o4", 4, insert(0, "d")), json!({"status": "synced"}));
     room.queue(&room.ben, "c", json!([alone]), json!({"baseVersion": 99})).value();
     assert!(app.pending_jobs().iter().all(|job| job.path != "notes/drain"));
@@ -252,7 +252,7 @@ fn cleared_operations_lose_their_content_and_stay_known() {
     app.advance(SECOND);
     let clear = |args: Value| room.of_queue(&room.ben, "c", "clearSyncedOperations", args)["cleared"].clone();
 
-    // An hour by default, counted from when the server took them.
+    // An hour by default, from the time when the server received them.
     assert_eq!(clear(json!({})), 0);
     app.advance(Duration::from_secs(3_598));
     assert_eq!(clear(json!({})), 0);
@@ -266,13 +266,13 @@ fn cleared_operations_lose_their_content_and_stay_known() {
     assert_eq!((rows[0].cleared, rows[0].operation.is_none()), (true, true));
     assert_eq!((rows[1].cleared, rows[1].operation.is_some()), (false, true), "what failed is not cleared");
     assert_eq!((&status(&room)["synced"], &status(&room)["totalQueued"]), (&json!(0), &json!(1)));
-    // A late repetition is known, and so is other content under the id.
+    // A late repetition is recognized, and so is other content with the id.
     assert_eq!(room.queue(&room.ben, "c", secret, json!({})).value()["queued"], 0);
     room.queue(&room.ben, "c", chain(&[insert(0, "other")]), json!({}))
         .assert_refused(Code::Conflict, "Operation o1 was already queued with different content");
     app.advance(SECOND);
     assert_eq!(room.text(), "secret");
-    // What comes now is behind what was cleared.
+    // New operations come behind cleared ones.
     room.queue(&room.ben, "c", numbered(3, &[insert(6, "!")]), json!({"baseSequence": 1})).value();
     app.advance(SECOND);
     assert_eq!(room.text(), "secret!");
@@ -316,7 +316,7 @@ fn who_was_removed_writes_no_more_and_retries_once_he_is_back() {
     assert_eq!(room.of_queue(&room.ben, "c", "retryFailedOperations", json!({})), json!({"retried": 2}));
     assert_eq!(room.of_queue(&room.ben, "c", "retryFailedOperations", json!({})), json!({"retried": 0}));
     app.advance(SECOND);
-    // A chain of its own on the log's end: the second still follows the first.
+    // A separate chain at the end of the log: the second operation still follows the first.
     assert_eq!(room.text(), "ab-");
     assert_eq!(status(&room)["synced"], 2);
 }
@@ -339,7 +339,7 @@ fn a_retried_operation_does_not_disturb_the_chain() {
     let app = unlimited();
     let room = Room::new(&app);
     room.apply(&room.ada, 0, insert(0, "base")).value();
-    // The second fails; the chain goes on behind it, over more than one drain.
+    // The second fails; the chain continues behind it, over several drains.
     let mut edits = vec![insert(4, "a"), insert(99, "?")];
     edits.extend((0..58).map(|place| insert(5 + place, "x")));
     room.queue(&room.ben, "c", chain(&edits), json!({"baseSequence": 1})).value();
@@ -355,7 +355,7 @@ fn a_retried_operation_does_not_disturb_the_chain() {
 
     let text = room.text();
     assert_eq!(text.replacen('?', "", 1), format!("> {padding}basea{}z", "x".repeat(58)));
-    // Retried on the text as it was when that was asked for.
+    // Retried on the text at the time of the retry.
     let retried = room.log().into_iter().find(|entry| entry["operationId"] == "c/o2").unwrap();
     assert_eq!(retried["operation"]["position"], 99);
     assert_eq!(status(&room)["failed"], 0);
@@ -436,7 +436,7 @@ fn the_base_is_held_to_the_notes_as_online() {
     queue(1, json!({"baseVersion": 5})).assert_refused(Code::Conflict, "Version mismatch: expected 5, got 4");
     queue(1, json!({"baseVersion": 0})).assert_refused(Code::Conflict, "History is too far behind; reload the notes");
     queue(1, json!({"baseSequence": 0})).assert_refused(Code::Conflict, "History is too far behind; reload the notes");
-    // Without a base: the first operation's sequence, or the log's end.
+    // Without a base: the sequence of the first operation, or the end of the log.
     queue(0, json!({})).assert_refused(Code::Conflict, "History is too far behind; reload the notes");
     queue(1, json!({})).value();
     app.advance(SECOND);
@@ -465,7 +465,7 @@ fn a_chain_that_fell_too_far_behind_before_its_drain_fails_with_the_reason() {
     assert_eq!(room.text(), "----");
     let rows = app.read(|db| Ok(db.scan::<OfflineOperation>().take(10)?));
     assert_eq!(rows[0].error.as_deref(), Some("History is too far behind; reload the notes"));
-    // Retried on the log's end, it goes in.
+    // Retried at the end of the log, it is applied.
     room.of_queue(&room.ben, "c", "retryFailedOperations", json!({}));
     app.advance(SECOND);
     assert_eq!(room.text(), "+----");
@@ -506,7 +506,7 @@ fn the_status_judges_the_queue() {
     app.advance(SECOND);
 }
 
-/// A log with so many entries of one letter each, all at its beginning.
+/// A log with this number of entries, each one letter at the beginning.
 fn typed_by_others(room: &Room<'_>, entries: usize) {
     let letters: Vec<Value> = (0..100).map(|_| json!({"operation": insert(0, "y")})).collect();
     for _ in 0..entries / 100 {
@@ -518,7 +518,7 @@ fn typed_by_others(room: &Room<'_>, entries: usize) {
 fn operations_far_behind_the_log_are_drained_a_few_at_a_time() {
     let app = TestApp::with(|options| {
         options.settings = "[rates]\nnotes = 0\nread = 0".parse().expect("settings are TOML");
-        // A slow machine without optimization is slower than this test is about.
+        // An unoptimized build on a slow machine takes too long for this test.
         options.limits.mutation_timeout = Duration::from_secs(30);
     });
     let room = Room::new(&app);
@@ -528,7 +528,7 @@ fn operations_far_behind_the_log_are_drained_a_few_at_a_time() {
 
     let synced = room.of_queue(&room.ben, "c", "syncOfflineOperations", json!({"maxOperations": 500}));
 
-    // Carried past 100,000 entries, and the one under way to its end.
+    // The call passes 100,000 entries, and completes the current one.
     assert_eq!((&synced["synced"], &synced["remainingInQueue"]), (&json!(34), &json!(16)));
     assert_eq!(synced["conflicts"].as_array().unwrap().len(), 3_000, "each once");
     app.advance(SECOND);

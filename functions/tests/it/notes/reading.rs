@@ -55,7 +55,7 @@ fn the_log_is_listed_from_an_entry_on_and_says_where_to_go_on() {
     let page = list(json!({"fromSequence": 2, "limit": 2}));
     assert_eq!(page["operations"].as_array().unwrap()[..], entries[1..3]);
     assert_eq!(page["nextSequence"], 4);
-    // Before the first entry, behind the last, and far behind it, where a client would miss what is still to come.
+    // Before the first entry, behind the last, and far behind it, where a client would miss later entries.
     assert_eq!(list(json!({"fromSequence": 0}))["operations"], all["operations"]);
     for from in [5, 50] {
         let nothing = json!({"operations": [], "nextSequence": 5, "version": 3, "firstSequence": 1});
@@ -79,7 +79,7 @@ fn only_participants_read_and_a_limit_has_bounds() {
         refused.assert_refused(Code::InvalidArgument, &message);
         assert_eq!(refused.field(), Some("limit"));
     }
-    // Who has left still reads.
+    // A participant who left can still read.
     room.call(&room.ben, "meetings/lifecycle/leaveMeeting", json!({})).value();
     room.call(&room.ben, "notes/queries/getMeetingNotes", json!({})).value();
 }

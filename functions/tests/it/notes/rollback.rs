@@ -33,7 +33,7 @@ fn the_text_goes_back_and_the_log_grows() {
             json!({"type": "insert", "position": 4, "content": "two", "length": 3}),
         ]
     );
-    // And forward again, and to the very beginning.
+    // Forward again, and to the very beginning.
     roll_back(&room, &room.ada, 3).value();
     assert_eq!(room.text(), "one 2 three");
     roll_back(&room, &room.ada, 0).value();
@@ -107,7 +107,7 @@ fn long_text_comes_back_in_inserts_of_the_limit_and_from_a_checkpoint() {
         let half = &long[part * 60_000..(part + 1) * 60_000];
         room.apply(&room.ada, 9, insert(part * 60_000, half)).value();
     }
-    // Past a checkpoint, so that the replay begins there.
+    // Behind a checkpoint, so that the replay starts there.
     for turn in 0..600 {
         room.apply(&room.ada, turn + 2, insert(0, "x")).value();
     }

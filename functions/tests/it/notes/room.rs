@@ -1,4 +1,4 @@
-//! A meeting whose notes the tests edit, and the shortest way to call each function on them.
+//! A meeting with notes for tests, and short ways to call each function on them.
 
 use convoke::testing::{Reply, TestApp, TestCaller};
 use functions::notes::edits;
@@ -7,14 +7,14 @@ use serde_json::{Value, json};
 
 use crate::support::with;
 
-/// A meeting of Ada, who hosts it, and Ben.
+/// A meeting hosted by Ada, with Ben.
 pub(super) struct Room<'app> {
     pub ada: TestCaller<'app>,
     pub ben: TestCaller<'app>,
     pub meeting: String,
 }
 
-/// An app on which a test may call as often as it likes, while the clock stands.
+/// An app without rate limits, with a stopped clock.
 pub(super) fn unlimited() -> TestApp {
     TestApp::with(|options| options.settings = "[rates]\nnotes = 0\nread = 0".parse().expect("settings are TOML"))
 }
@@ -24,7 +24,7 @@ impl<'app> Room<'app> {
         Self::made(app, json!({}))
     }
 
-    /// One whose creation takes other arguments.
+    /// One created with other arguments.
     pub(super) fn made(app: &'app TestApp, changes: Value) -> Self {
         let (ada, ben) = (app.user("ada"), app.user("ben"));
         ben.call("users/queries/getCurrentUser", json!({})).value();
@@ -34,7 +34,7 @@ impl<'app> Room<'app> {
         Self { ada, ben, meeting }
     }
 
-    /// Calls a function with the meeting's id beside `args`.
+    /// Calls a function with the meeting's id and `args`.
     pub(super) fn call(&self, caller: &TestCaller<'_>, path: &str, args: Value) -> Reply {
         caller.call(path, with(json!({"meetingId": self.meeting}), args))
     }
@@ -48,7 +48,7 @@ impl<'app> Room<'app> {
         self.call(caller, "notes/index/applyNoteOperation", args)
     }
 
-    /// Queues what a client did offline.
+    /// Queues a client's offline operations.
     pub(super) fn queue(&self, caller: &TestCaller<'_>, client: &str, operations: Value, changes: Value) -> Reply {
         let args = with(json!({"clientId": client, "operations": operations}), changes);
         self.call(caller, "notes/offline/queueOfflineOperations", args)
@@ -68,7 +68,7 @@ impl<'app> Room<'app> {
         self.notes()["content"].as_str().expect("content is a text").to_owned()
     }
 
-    /// The whole log, read in pages.
+    /// Returns the whole log, read in pages.
     pub(super) fn log(&self) -> Vec<Value> {
         let mut entries = Vec::new();
         let mut from = 1;
@@ -84,7 +84,7 @@ impl<'app> Room<'app> {
         }
     }
 
-    /// The text that the log makes of nothing. Every entry has to fit when its turn comes.
+    /// Returns the text of the log. Every entry must fit in order.
     pub(super) fn replayed(&self) -> String {
         let mut text = Text::default();
         for (place, entry) in self.log().iter().enumerate() {
@@ -95,7 +95,7 @@ impl<'app> Room<'app> {
     }
 }
 
-/// The operation of an entry of the log.
+/// Returns the operation of a log entry.
 pub(super) fn logged(entry: &Value) -> Operation {
     edits::logged(serde_json::from_value(entry["operation"].clone()).expect("an entry holds an edit"))
 }
@@ -112,12 +112,12 @@ pub(super) fn retain(position: usize) -> Value {
     json!({"type": "retain", "position": position})
 }
 
-/// An operation as it is sent.
+/// Returns an operation in the form of a call.
 pub(super) fn sent(operation: &Operation) -> Value {
     serde_json::to_value(edits::edit(operation)).expect("an edit is JSON")
 }
 
-/// An operation as a client keeps it offline.
+/// Returns an operation in the form of an offline client.
 pub(super) fn offline(client: &str, id: &str, sequence: i64, operation: Value) -> Value {
     let rest = json!({
         "id": id, "clientId": client, "authorId": "whoever", "attempts": 0, "queuedAt": 1, "timestamp": 1,

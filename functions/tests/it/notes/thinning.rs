@@ -1,4 +1,4 @@
-//! Old entries of the log lose their text, and nothing else changes.
+//! Old log entries lose their text, and nothing else changes.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use crate::support::{cases, system, with};
 
 const DAY: Duration = Duration::from_secs(24 * 3_600);
 
-/// Lets the time pass and the nights' work be done at its end.
+/// Advances the clock and runs the nightly work at the end.
 fn pass(app: &TestApp, time: Duration) {
     app.advance(Duration::from_secs(1));
     app.clock().advance(time);
@@ -66,7 +66,7 @@ fn the_text_of_entries_goes_after_thirty_days_and_that_of_the_notes_stays() {
         refused.assert_refused(Code::Conflict, "History is too far behind");
         assert_eq!(refused.data()["firstSequence"], 4);
     }
-    // And in the end all of it. What is made on the log's end is always taken.
+    // In the end all of it. Operations on the end of the log are always accepted.
     pass(&app, 2 * DAY);
     assert_eq!(contents(&app), [""; 4]);
     assert_eq!(room.notes()["firstSequence"], 5);
@@ -142,7 +142,7 @@ fn what_waits_offline_on_a_base_that_is_gone_fails_with_the_reason_and_can_be_re
     room.apply(&room.ada, 0, insert(0, "a")).value();
     room.apply(&room.ada, 1, insert(0, "b")).value();
     room.queue(&room.ben, "c", json!([offline("c", "o1", 1, insert(1, "x"))]), json!({"baseSequence": 1})).value();
-    // The drain does not run for a month, and the log is thinned.
+    // No drain runs for a month, and the log is thinned.
     app.clock().advance(31 * DAY);
     for _ in 0..5 {
         system(&app).run::<retention>(NoArgs {}).unwrap();
@@ -211,7 +211,7 @@ fn a_chain_stays_as_long_as_its_client_has_an_operation() {
     let room = Room::new(&app);
     room.queue(&room.ben, "c", json!([offline("c", "o1", 1, insert(0, "a"))]), json!({})).value();
     pass(&app, 20 * DAY);
-    // Nothing to drain, but a row.
+    // Only a row, and nothing to drain.
     let synced = with(offline("c", "o2", 2, insert(0, "b")), json!({"status": "synced"}));
     room.queue(&room.ben, "c", json!([synced]), json!({})).value();
 
@@ -246,22 +246,22 @@ fn a_long_log_is_thinned_in_steps_each_of_which_leaves_the_notes_whole() {
     }
 
     firsts.dedup();
-    // Not further at once than a replay from a checkpoint.
+    // At most one replay from a checkpoint at a time.
     assert_eq!(firsts, [1_301]);
     assert_eq!(checkpoints(&app), [(1_300, text)]);
     assert!(contents(&app).iter().all(String::is_empty));
     app.advance(Duration::from_secs(60));
 }
 
-/// What happens to the notes.
+/// An event of the notes.
 #[derive(Clone, Debug)]
 enum Turn {
     Edit(Draft),
-    /// So many days pass.
+    /// This number of days pass.
     Days(u64),
-    /// So many steps of the retention.
+    /// This number of steps of the retention run.
     Thin(usize),
-    /// Back to some place of the log.
+    /// A rollback to a position of the log.
     Back(usize),
 }
 
@@ -311,7 +311,7 @@ proptest! {
             }
             prop_assert_eq!(room.text(), String::from(&text));
         }
-        // From where the log has its text on, a replay gives the text at every entry.
+        // From the first entry with text on, a replay yields the text at every entry.
         let first = room.notes()["firstSequence"].as_i64().unwrap();
         let begun = checkpoints(&app).into_iter().find(|(sequence, _)| *sequence == first - 1);
         let mut replayed = Text::from(begun.map_or_else(String::new, |(_, content)| content).as_str());

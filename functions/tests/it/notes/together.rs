@@ -1,4 +1,4 @@
-//! Many clients at once, over the functions: whatever they do, everybody ends with the same text.
+//! Many concurrent clients: all end with the same text.
 
 use std::collections::{BTreeSet, HashSet};
 use std::time::Duration;
@@ -13,7 +13,7 @@ use super::drafts::{Draft, Letters, carry, draft, drafts, taken};
 use super::room::{Room, logged, offline, sent, unlimited};
 use crate::support::{cases, with};
 
-/// One client with at most one operation in flight, who reads the log in order and buffers the rest.
+/// A client with at most one operation in flight, which reads the log in order and buffers the rest.
 struct Client<'app> {
     caller: TestCaller<'app>,
     name: usize,
@@ -27,17 +27,18 @@ struct Client<'app> {
 struct InFlight {
     id: String,
     args: Value,
-    /// Once it was answered: up to where the log holds it.
+    /// The sequence of its response, once it arrived.
     operations: Vec<Operation>,
 }
 
-/// What happens to a client.
+/// An event of a client.
 #[derive(Clone, Debug)]
 enum Event {
     Edit(Draft),
-    /// Sends what is in flight, or the next of the buffer; the answer may get lost, so that it is sent again.
+    /// Sends the operation in flight, or the next one of the buffer; the response may get lost, so that it is sent
+    /// again.
     Send,
-    /// Reads so many entries of the log.
+    /// Reads this number of log entries.
     Read(usize),
 }
 
@@ -79,7 +80,7 @@ impl Client<'_> {
             self.seen += 1;
             let own = self.in_flight.as_ref().is_some_and(|in_flight| entry["operationId"] == in_flight.id.as_str());
             if own {
-                // The other pieces of a split have no id; they follow at once, in the same version.
+                // The other pieces of a split have no id; they follow immediately, in the same version.
                 let version = &entry["version"];
                 let pieces = log.iter().skip(self.seen).take_while(|entry| entry["version"] == *version).count();
                 self.seen += pieces;
@@ -151,14 +152,14 @@ proptest! {
     }
 }
 
-/// What happens while a client is offline, and after.
+/// An event while a client is offline, and afterwards.
 #[derive(Clone, Debug)]
 enum Turn {
-    /// Somebody else edits the text as it is.
+    /// Another user edits the current text.
     Online(Draft),
-    /// The client sends so many more of its operations, in one call, perhaps twice, perhaps all of them again.
+    /// The client sends this number of further operations in one call, perhaps twice, perhaps all of them again.
     Queue(usize, Again),
-    /// The client asks for a drain of so many.
+    /// The client requests a drain of this number.
     Sync(usize),
     /// A second passes.
     Wait,
@@ -181,14 +182,14 @@ fn turn() -> impl Strategy<Value = Turn> {
     ]
 }
 
-/// An operation of the chain; some do not fit the text they are sent with.
+/// An operation of the chain; some do not fit their text.
 #[derive(Clone, Debug)]
 pub(super) struct Made {
     pub operation: Operation,
     fits: bool,
 }
 
-/// A chain made on `text`, in which every operation but those that fail was made on what the ones before it left.
+/// A chain made on `text`: every valid operation was made on the result of the ones before it.
 pub(super) fn made(text: &str, drafts: &[(Draft, bool)], letters: &mut Letters) -> Vec<Made> {
     let mut text = Text::from(text);
     drafts
@@ -200,9 +201,9 @@ pub(super) fn made(text: &str, drafts: &[(Draft, bool)], letters: &mut Letters) 
         .collect()
 }
 
-/// What the notes have to say: the chain walked in one go past the log's other entries, in the order of the log.
+/// The expected notes: the chain transformed past the other log entries, in the order of the log.
 ///
-/// The log tells when which operation of the chain came; its own entries are made anew from what the client made.
+/// The log shows the order of the chain's operations; their entries are recomputed from the client's operations.
 pub(super) fn expected(base: &str, chain: &[Made], log: &[Value]) -> String {
     let mut text = Text::from(base);
     let mut walk: Chain<usize> = Chain::new([]);
@@ -293,7 +294,7 @@ proptest! {
     }
 }
 
-/// Ada edits the text as it is.
+/// Ada edits the current text.
 fn edit(room: &Room<'_>, draft: Draft, letters: &mut Letters) {
     let notes = room.notes();
     let length = notes["content"].as_str().expect("content is a text").chars().count();

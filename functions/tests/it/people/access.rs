@@ -1,4 +1,4 @@
-//! What holds for every function: who is let in, and in which order things are checked.
+//! Access and the order of checks, for every function.
 
 use convoke::Code;
 use convoke::testing::TestApp;
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::support::{admin, id_of, meeting, onboarding, with};
 
-/// Every function of this part with arguments that are well formed.
+/// Every function of this part with well-formed arguments.
 fn calls(meeting: &str, user: &str) -> Vec<(&'static str, Value)> {
     let one = json!({ "meetingId": meeting });
     vec![
@@ -42,7 +42,7 @@ fn calls(meeting: &str, user: &str) -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// Those that an admin's rights are needed for.
+/// Functions that require the rights of an admin.
 const ADMIN: [&str; 6] = [
     "users/mutations/deactivateUser",
     "users/mutations/reactivateUser",

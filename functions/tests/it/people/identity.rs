@@ -1,4 +1,4 @@
-//! The identity hook: users from claims, and invitations that become places in meetings.
+//! The identity hook: users from claims, and accepted invitations.
 
 use convoke::testing::{TestApp, TestCaller};
 use convoke::{Code, Identity};
@@ -54,7 +54,7 @@ fn the_user_is_what_the_claims_say() {
     assert_eq!((&seen["emailVerified"], &seen["isActive"]), (&json!(true), &json!(true)));
     assert_eq!((&seen["onboardingComplete"], seen.get("lastSeenAt")), (&json!(false), None));
 
-    // Newer claims change it; what they leave out stays, except rights.
+    // Newer claims change it; missing ones stay, except rights.
     let bare = Identity { issued_at: Some(20), email: None, email_verified: None, ..claims("ada") };
     let seen = me(&app.identity(bare));
     assert_eq!(

@@ -68,7 +68,7 @@ fn only_the_owner_an_admin_of_his_organization_and_a_deploy_key_change_interests
         let reply = caller.call(UPDATE, json!({"userId": id, "interests": ["chess"]}));
         reply.assert_refused(Code::Forbidden, "Access denied: Insufficient permissions");
     }
-    // Whether a key exists is told after whether one may ask.
+    // Rights are checked before the existence of a key.
     let reply = app.user("eve").call(UPDATE, json!({"userId": id, "interests": ["nope"]}));
     reply.assert_refused(Code::Forbidden, "Access denied: Insufficient permissions");
     admin(&app, "root", "north").call(UPDATE, json!({"userId": id, "interests": ["chess"]})).value();
@@ -200,7 +200,7 @@ fn what_was_removed_from_the_catalog_stays_removed() {
 const LABELS: &str = "interests/migrations/labelInterests";
 const KEYS: &str = "interests/migrations/rekeyInterests";
 
-/// Puts an entry as a release did that took a client's id for a key, chosen by these users.
+/// Stores an entry of a former release, whose key is a client's id, chosen by these users.
 fn put_former(app: &TestApp, key: &str, label: &str, maker: Option<&str>, users: &[&str]) {
     let ids = |names: &[&str]| names.iter().map(|name| id_of(&app.user(name))).collect::<Vec<_>>();
     let maker = maker.map(|name| id_of(&app.user(name)));
@@ -214,7 +214,7 @@ fn interests_of_a_former_release_move_to_the_keys_of_their_names() {
         let app = TestApp::new();
         let names = ["ada", "bob", "cleo"];
         let [ada, bob, cleo] = names.map(|name| app.user(name));
-        // The first call of a user makes the catalog.
+        // The first call of a user creates the catalog.
         id_of(&ada);
         put_former(&app, "1", "Sailing", Some("ada"), &["ada", "bob"]);
         put_former(&app, "2", "machine LEARNING", Some("bob"), &["ada", "bob"]);
@@ -225,7 +225,7 @@ fn interests_of_a_former_release_move_to_the_keys_of_their_names() {
         put_former(&app, "unused-2", "Rowing", Some("cleo"), &[]);
         put_former(&app, "apiculture", "Bees", None, &["cleo"]);
         put_former(&app, "3", "bees", Some("cleo"), &["ada"]);
-        // Those of the catalog had no label key either.
+        // Catalog entries had no label key either.
         system(&app).call("probes/forgetLabels", json!({})).value();
 
         let key = app.deploy_key(&["admin"]);

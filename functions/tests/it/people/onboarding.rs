@@ -163,7 +163,7 @@ fn an_interest_is_the_row_of_its_id_else_of_its_name_else_a_new_one() {
         interest("x", "E-commerce"),                 // a label of the catalog, typed with another hyphen
         interest("Knitting & Co", "Knitting & Co"),  // the first of its name
         interest("beekeeping", "Bees"),              // a valid key that nobody gave: of no meaning
-        interest("custom:origami", "Paper folding"), // custom: is not the client's to give
+        interest("custom:origami", "Paper folding"), // a client must not use custom:
         interest("beekeeping", "bees"),              // by its name the row made above
         interest("whatever", "Knitting... & co"),    // by its slug the row made above
         interest("読書", "読書"),

@@ -98,7 +98,7 @@ fn only_the_owner_an_admin_of_his_organization_and_a_deploy_key_change_a_profile
             reply.assert_refused(Code::Forbidden, "Access denied: Insufficient permissions");
         }
     }
-    // An unknown user is the same to those who have no rights over anybody, and named to those who have.
+    // An unknown user is the same for callers without rights, and reported to those with rights.
     stranger
         .call(UPDATE, json!({"userId": "nobody", "bio": "x"}))
         .assert_refused(Code::Forbidden, "Access denied: Insufficient permissions");

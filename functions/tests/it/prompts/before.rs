@@ -1,4 +1,4 @@
-//! Prompts before a call: when they come by themselves, and what they rest on.
+//! Prompts before a call: automatic generation, and their evidence.
 
 use std::time::Duration;
 
@@ -41,11 +41,11 @@ fn they_come_once_the_people_of_a_scheduled_meeting_stay_as_they_are() {
         assert!(of_ada.contains(&shared), "{of_ada:?}");
     }
     assert!(contents(&cleo, PRE_CALL, &id).iter().any(|content| content.starts_with("You and ada share")));
-    // Nothing changes, nothing comes.
+    // No change, no new prompt.
     let before = app.count::<Prompt>();
     app.advance(10 * SETTLED);
     assert_eq!(app.count::<Prompt>(), before);
-    // Who is removed is asked about no more; what others have already stays theirs.
+    // Removed users appear in no new prompt; existing ones stay.
     ada.call("meetings/lifecycle/removeParticipant", json!({"meetingId": id, "userId": "bob"})).value();
     app.advance(SETTLED);
     assert_eq!(app.count::<Prompt>(), before);
@@ -107,7 +107,7 @@ fn title_description_and_roles_are_evidence() {
     assert!(contents.contains(&"What should be settled at the end of “Seed round”?".to_owned()));
 }
 
-/// A meeting that these people joined, about the budget, and that is over; its insights are made.
+/// A concluded meeting about the budget that these users joined, with insights.
 fn earlier(app: &TestApp, host: &TestCaller<'_>, other: &str, joins: &[&TestCaller<'_>]) {
     let id = create(host, json!({"title": "Kickoff", "participantEmails": emails(&[other])}));
     joins.iter().for_each(|caller| join(caller, &id));
@@ -137,7 +137,7 @@ fn who_did_not_take_part_learns_nothing_of_an_earlier_meeting() {
     for caller in [&bob, &cleo] {
         id_of(caller);
     }
-    // Bob was invited and never came; Cleo was not even invited.
+    // Bob was invited and never joined; Cleo was not invited.
     earlier(&app, &ada, "bob", &[&ada]);
     let id = scheduled(&app, &ada, &["bob", "cleo"]);
     app.advance(SETTLED);

@@ -1,4 +1,4 @@
-//! Prompts in a call: they come when it falls silent.
+//! Prompts during a call: generated in a silence.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ fn half_a_minute_of_silence_brings_up_what_is_open() {
     join(&bob, &id);
     say(&ada, &id, 0, "The vector database is slow.");
     app.advance(LULL - MOMENT);
-    // Somebody speaks: the silence begins anew, and one watch is pending, not two.
+    // Speech restarts the silence, and one watch is pending, not two.
     say(&bob, &id, 30, "The vector database needs an index. Who pays for the index?");
     let watches = app.pending_jobs().iter().filter(|job| job.path == "prompts/watchLull").count();
     assert_eq!(watches, 1);
@@ -37,9 +37,9 @@ fn half_a_minute_of_silence_brings_up_what_is_open() {
         assert_eq!(contents[0], QUESTION);
         assert!(contents.iter().any(|content| content.contains("vector database")), "{contents:?}");
     }
-    // Who is not there is not prompted.
+    // Absent participants get no prompts.
     assert!(contents(&cleo, IN_CALL, &id).is_empty());
-    // One silence, one set of prompts; the next one repeats nothing.
+    // One set of prompts per silence; the next one repeats nothing.
     let before = app.count::<Prompt>();
     app.advance(10 * LULL);
     say(&ada, &id, 40, "Hm.");

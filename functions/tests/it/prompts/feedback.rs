@@ -1,4 +1,4 @@
-//! `recordPromptFeedback`, and what it means for reading.
+//! `recordPromptFeedback`, and its effect on queries.
 
 use convoke::Code;
 use convoke::testing::TestApp;
@@ -32,13 +32,13 @@ fn a_dismissed_prompt_is_not_shown_and_not_made_again() {
     let left = shown(&ada, PRE_CALL, &id);
     assert_eq!((left.len(), &left[0]["_id"]), (all.len() - 1, &all[1]["_id"]));
     assert_eq!((&left[0]["feedback"], left[1].get("feedback")), (&json!("upvoted"), None));
-    // Neither by asking again nor by force.
+    // Neither by another call nor by force.
     assert_eq!(generate(&ada, &id, "pre-call")["generated"], 0);
     let forced = ada.call(GENERATE, json!({"meetingId": id, "kind": "pre-call", "forceRegenerate": true}));
     assert_eq!(forced.value()["generated"], left.len() - 1);
     let again = shown(&ada, PRE_CALL, &id);
     assert!(again.iter().all(|prompt| prompt["content"] != all[0]["content"]));
-    // What he said something about stays the same row; the rest is made anew.
+    // Prompts with feedback keep their row; the others are replaced.
     assert!(again.iter().any(|prompt| prompt["_id"] == all[1]["_id"]));
     assert!(again.iter().all(|prompt| prompt["_id"] != all[2]["_id"]));
     say(0, "used");

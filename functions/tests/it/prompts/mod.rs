@@ -1,4 +1,4 @@
-//! Prompts before calls and in their silences.
+//! Prompts before calls and during silences.
 
 mod before;
 mod during;
@@ -14,7 +14,7 @@ pub(crate) const GENERATE: &str = "prompts/generation/generatePrompts";
 pub(crate) const PRE_CALL: &str = "prompts/queries/getPreCallPrompts";
 pub(crate) const IN_CALL: &str = "prompts/queries/getInCallPrompts";
 
-/// Says something in a meeting, at a time of the speaker's own clock.
+/// Adds a chunk at a time of the speaker's clock.
 pub(crate) fn say(caller: &TestCaller<'_>, meeting: &str, second: i64, text: &str) {
     let chunk =
         json!({"text": text, "confidence": 0.9, "startTime": second * 1_000, "endTime": second * 1_000 + 4_000});
@@ -22,23 +22,23 @@ pub(crate) fn say(caller: &TestCaller<'_>, meeting: &str, second: i64, text: &st
     caller.call("transcripts/ingestion/ingestTranscriptChunk", args).value();
 }
 
-/// Comes to a meeting.
+/// Joins a meeting.
 pub(crate) fn join(caller: &TestCaller<'_>, meeting: &str) {
     caller.call("meetings/lifecycle/joinMeeting", json!({"meetingId": meeting})).value();
 }
 
-/// Makes prompts of a kind.
+/// Generates prompts of a kind.
 pub(crate) fn generate(caller: &TestCaller<'_>, meeting: &str, kind: &str) -> Value {
     caller.call(GENERATE, json!({"meetingId": meeting, "kind": kind})).value().clone()
 }
 
-/// The prompts that are shown.
+/// Returns the visible prompts.
 pub(crate) fn shown(caller: &TestCaller<'_>, path: &str, meeting: &str) -> Vec<Value> {
     let prompts = caller.call(path, json!({"meetingId": meeting, "limit": 20}));
     prompts.value().as_array().unwrap().clone()
 }
 
-/// What they say.
+/// Returns their contents.
 pub(crate) fn contents(caller: &TestCaller<'_>, path: &str, meeting: &str) -> Vec<String> {
     shown(caller, path, meeting).iter().map(|prompt| prompt["content"].as_str().unwrap().to_owned()).collect()
 }

@@ -94,7 +94,7 @@ fn presence_with_a_lease_ends_unless_it_is_renewed() {
     assert_eq!(row(&app, "ada").presence.as_str(), "joined", "a client that asks for no lease has none");
     assert_consistent(&app);
 
-    // Renewing after the end joins again; leaving and joining without a lease end it.
+    // Renewing after the end joins again; leaving, and joining without a lease, end it.
     leased();
     assert_eq!(presence(), "joined");
     send(&bob, &id, "left", json!({})).value();
@@ -115,7 +115,7 @@ fn lease_that_could_not_be_renewed_while_the_server_was_down_lasts_once_more() {
     let ada = app.user("ada");
     let id = meeting(&ada, &[]);
     send(&ada, &id, "joined", json!({"lease": true})).value();
-    // The clock moves, and no job runs meanwhile.
+    // The clock moves without running jobs.
     app.clock().set(app.now() + Duration::from_secs(300));
     app.run_due();
     assert_eq!(row(&app, "ada").presence.as_str(), "joined");

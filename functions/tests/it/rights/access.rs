@@ -1,4 +1,4 @@
-//! The table, asked cell by cell, and what holds for all of it.
+//! Checks the table cell by cell, and rules for all functions.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,17 +12,17 @@ use super::calls::{Call, Product, products};
 use super::fixture::{Fixture, Who};
 use super::rows::{Cell, RIGHTS, Row, rows};
 
-/// The functions of the product: those of the tests are left out.
+/// Returns the functions of the product, without those of the tests.
 pub(super) fn functions(app: &TestApp) -> impl Iterator<Item = &Registered> {
     app.runtime().registry().all().filter(|function| function.def.module.starts_with("functions::"))
 }
 
-/// The rows, with the ids of this fixture.
+/// Returns the rows, with the ids of this fixture.
 pub(super) fn callable(fixture: &Fixture) -> Vec<Row> {
     rows(&fixture.ids)
 }
 
-/// What was answered, in short.
+/// Returns a short form of a response.
 pub(super) fn answer(reply: &Reply) -> Option<(&'static str, &str)> {
     (!reply.is_success()).then(|| (reply.code(), reply.message()))
 }
@@ -76,9 +76,9 @@ fn every_caller_is_answered_as_the_table_says() {
     assert!(wrong.is_empty(), "{} cells are wrong:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// The cells of one row that are answered otherwise, as sentences.
+/// Returns the wrong cells of one row, as sentences.
 ///
-/// What changes nothing, which is a query or a refusal, is asked of one fixture; every change has its own.
+/// Queries and rejected calls share one fixture; every change has its own.
 fn wrong_cells(place: usize) -> Vec<String> {
     let shared = Fixture::new();
     let mut wrong = Vec::new();
@@ -153,7 +153,7 @@ fn a_deactivated_account_is_refused_everywhere() {
     let mut wrong = Vec::new();
     for row in callable(&fixture) {
         for (who, subject) in people {
-            // A token without the role does not get as far as the account, and none gets as far as a migration.
+            // A token without the role fails before the account is checked, and no token may run a migration.
             let is_migration = fixture.app.runtime().registry().get(row.path).unwrap().is_migration();
             let stops_before = is_for_admins(&fixture, &row) && (who != Who::Admin || is_migration);
             let by_token = if stops_before { Cell::NoRight.refusal() } else { deactivated };

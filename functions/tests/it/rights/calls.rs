@@ -1,4 +1,4 @@
-//! The calls of the table: of each function the example that its description shows, or those that its tests submit.
+//! The calls of the table: for each function the example of its description, or the calls that its tests submit.
 
 use std::sync::OnceLock;
 
@@ -13,8 +13,8 @@ use super::fixture::Ids;
 /// Path and arguments of a call that the same caller makes first.
 type Prior = (&'static str, fn(&Ids) -> Value);
 
-/// A call of a function whose example is not enough: it needs a thing of the fixture that no example names, or something
-/// that the same caller does before. Submitted beside the function's other tests.
+/// A call of a function whose example is not sufficient: it needs an object of the fixture that no example names, or a
+/// prior call of the same caller. Submitted beside the function's other tests.
 pub(crate) struct Call {
     pub(super) path: &'static str,
     pub(super) args: fn(&Ids) -> Value,
@@ -25,37 +25,37 @@ pub(crate) struct Call {
 inventory::collect!(Call);
 
 impl Call {
-    /// A call with these arguments.
+    /// Creates a call with these arguments.
     pub(crate) const fn new(path: &'static str, args: fn(&Ids) -> Value) -> Self {
         Self { path, args, before: None, rights: None }
     }
 
-    /// The same, after the caller has made another call.
+    /// Adds a prior call of the same caller.
     pub(crate) const fn after(self, path: &'static str, args: fn(&Ids) -> Value) -> Self {
         Self { before: Some((path, args)), ..self }
     }
 
-    /// The same, answered as if the function declared these rights: where they depend on what the arguments name.
+    /// Expects the responses of these rights instead of the declared ones, for rights that depend on the arguments.
     pub(crate) const fn answered_as(self, rights: &'static str) -> Self {
         Self { rights: Some(rights), ..self }
     }
 
-    /// The calls that were submitted for a function.
+    /// Returns the calls that were submitted for a function.
     pub(super) fn of(path: &str) -> impl Iterator<Item = &'static Call> {
         inventory::iter::<Call>().filter(move |call| call.path == path)
     }
 }
 
-/// A function of the product that can be called from outside.
+/// A public function of the product.
 pub(super) struct Product {
     pub(super) path: String,
-    /// The rights that it declares.
+    /// Its declared rights.
     pub(super) rights: Option<&'static str>,
-    /// The arguments that its description shows, those with the most members first.
+    /// The arguments in its description, the most complete ones first.
     pub(super) examples: Vec<Value>,
 }
 
-/// All of them, by path.
+/// Returns all of them, by path.
 pub(super) fn products() -> &'static [Product] {
     static PRODUCTS: OnceLock<Vec<Product>> = OnceLock::new();
     PRODUCTS.get_or_init(|| {
@@ -76,8 +76,8 @@ pub(super) fn products() -> &'static [Product] {
     })
 }
 
-/// Puts things of the fixture in the place of the ids that an example made up: those of the call, else the
-/// participant's, by their members and tables.
+/// Replaces the ids of an example by those of the fixture: those of the call, otherwise the participant's, by member
+/// and table.
 pub(super) fn name_things(example: &mut Value, call: &Value, ids: &Ids) {
     match example {
         Value::Object(members) => {

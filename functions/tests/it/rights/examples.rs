@@ -1,4 +1,4 @@
-//! What the description of the interface shows as an example of a call is accepted by the server.
+//! The server accepts the examples of calls in the API description.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use super::calls::{name_things, products};
 use super::fixture::{Fixture, Ids, Who};
 use super::rows::{Cell, rows};
 
-/// Whose calls are tried, in this order, of those that the table lets in.
+/// Callers to try, in this order, if the table permits them.
 const CALLERS: [Who; 5] = [Who::Participant, Who::Host, Who::Admin, Who::Key, Who::Stranger];
 
 #[test]
@@ -29,9 +29,9 @@ fn every_example_of_the_reference_is_accepted() {
     assert!(refused.is_empty(), "{} of {} are refused:\n{}", refused.len(), examples.len(), refused.join("\n"));
 }
 
-/// How the server refuses an example, by the last caller that was tried; `None` if it accepts it.
+/// Returns the error of an example for the last caller that was tried; `None` if it is accepted.
 ///
-/// A caller is prepared as its row of the access table says, and the ids of the example become those of the row.
+/// A caller is prepared like its row of the access table, and the ids of the example become those of the row.
 fn refusal(path: &str, args: &Value) -> Option<String> {
     let count = rows(&Ids::default()).iter().filter(|row| row.path == path).count();
     assert!(count > 0, "no row calls {path}");

@@ -1,5 +1,5 @@
-//! One meeting that goes on and one that is planned, with people in every relation to them, and one thing of everything
-//! that a call can name.
+//! An active and a planned meeting, with users in every relation to them, and one object of every kind that a call can
+//! name.
 
 use convoke::prelude::*;
 use convoke::testing::{TestApp, TestCaller};
@@ -12,31 +12,31 @@ use serde_json::{Value, json};
 
 use crate::support::{admin, claims, create, emails, id_of, member, system, with};
 
-/// Who calls. Those of the meetings are so in both.
+/// The callers. Their relation is the same to both meetings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Who {
     /// Without credentials.
     Nobody,
-    /// A user without an organization and without a place.
+    /// A user without an organization, in no meeting.
     Stranger,
-    /// A participant who is in the meeting.
+    /// A present participant.
     Participant,
     /// A participant who left.
     Former,
     /// A user who was removed.
     Removed,
-    /// The organizer, who is in the meeting.
+    /// The organizer, who is present.
     Host,
-    /// An admin of the organization of host and participant, without a place.
+    /// An admin of the organization of host and participant, in no meeting.
     Admin,
     /// An admin of another organization.
     ForeignAdmin,
-    /// A deploy key that acts as nobody.
+    /// A deploy key without a user.
     Key,
 }
 
 impl Who {
-    /// In the order of a row's cells.
+    /// All callers, in the order of a row's cells.
     pub(super) const ALL: [Who; 9] = [
         Who::Nobody,
         Who::Stranger,
@@ -50,41 +50,41 @@ impl Who {
     ];
 }
 
-/// What a call can name. Where not said otherwise, it is the participant's.
+/// Objects that a call can name. Unless noted otherwise, they belong to the participant.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ids {
-    /// The meeting that goes on.
+    /// The active meeting.
     pub meeting: String,
-    /// The meeting that is planned.
+    /// The planned meeting.
     pub planned: String,
     pub participant: String,
     pub stranger: String,
     pub host: String,
-    /// The host signals through it.
+    /// The host's session for signals.
     pub host_session: String,
     pub session: String,
     /// From the host to the participant.
     pub signal: String,
-    /// Of the operation that wrote the notes.
+    /// The operation that wrote the notes.
     pub operation: String,
-    /// The client whose offline queue holds one operation, `offline-1`.
+    /// The client with one operation in its offline queue, `offline-1`.
     pub client: String,
-    /// Follows the meeting's notes.
+    /// A subscription to the meeting's notes.
     pub subscription: String,
     pub insight: String,
     pub prompt: String,
-    /// Of participant and host.
+    /// The match of participant and host.
     pub matched: String,
 }
 
-/// An app with all that.
+/// An app with all of them.
 pub(super) struct Fixture {
     pub app: TestApp,
     pub ids: Ids,
 }
 
 impl Fixture {
-    /// A new one.
+    /// Creates a new one.
     pub(super) fn new() -> Self {
         let mut fixture = Self { app: TestApp::new(), ids: Ids::default() };
         fixture.meet();
@@ -94,7 +94,7 @@ impl Fixture {
         fixture
     }
 
-    /// Somebody who calls.
+    /// Returns a caller.
     pub(super) fn caller(&self, who: Who) -> TestCaller<'_> {
         let app = &self.app;
         match who {
@@ -110,7 +110,7 @@ impl Fixture {
         }
     }
 
-    /// The deploy key, acting as the user with this subject.
+    /// Returns the deploy key, acting as the user with this subject.
     pub(super) fn key_as(&self, subject: &str) -> TestCaller<'_> {
         self.app.deploy_key(&["functions", "act-as"]).acting_as(subject)
     }
@@ -192,7 +192,7 @@ impl Fixture {
     }
 }
 
-/// An operation of an offline client, by this author as the client says.
+/// Returns an operation of an offline client, with this author in its arguments.
 pub(crate) fn offline(client: &str, id: &str, author: &str) -> Value {
     json!({
         "id": id, "clientId": client, "authorId": author, "attempts": 0, "position": 0, "queuedAt": 0, "sequence": 1,
@@ -200,7 +200,7 @@ pub(crate) fn offline(client: &str, id: &str, author: &str) -> Value {
     })
 }
 
-/// What [`put_owned`] takes.
+/// Arguments of [`put_owned`].
 #[args]
 pub(super) struct PutOwned {
     pub meeting_id: Id<Meeting>,
@@ -208,7 +208,7 @@ pub(super) struct PutOwned {
     pub partner_id: Id<User>,
 }
 
-/// What [`put_owned`] made.
+/// The result of [`put_owned`].
 #[value(output)]
 pub(super) struct Owned {
     pub insight_id: Id<Insight>,
@@ -216,7 +216,7 @@ pub(super) struct Owned {
     pub match_id: Id<Match>,
 }
 
-/// Puts an insight and a prompt of a user, and a match with somebody else.
+/// Inserts an insight and a prompt of a user, and a match with another user.
 #[mutation]
 pub(super) fn put_owned(ctx: &mut MutationCtx, args: PutOwned) -> Result<Owned> {
     let PutOwned { meeting_id, user_id, partner_id } = args;

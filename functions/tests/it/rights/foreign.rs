@@ -1,4 +1,4 @@
-//! Ids of other people in arguments: refused, or of no consequence to them.
+//! Ids of other users in arguments: rejected, or without effect on them.
 
 use convoke::Code;
 use convoke::testing::TestCaller;
@@ -68,7 +68,7 @@ fn a_client_id_of_another_user_names_a_queue_of_the_callers_own() {
     assert_eq!(of(&host, "retryFailedOperations", json!({}))["retried"], 0);
     assert_eq!(pending(&owner), 1, "nothing of it was touched");
 
-    // The same id with other content would be a conflict in one's own queue.
+    // In the caller's own queue, the same id with other content would be a conflict.
     let other = with(offline(client, "offline-1", &fixture.ids.participant), json!({"content": "Elsewhere. "}));
     assert_eq!(of(&host, "queueOfflineOperations", json!({"operations": [other]}))["queued"], 1);
     assert_eq!((pending(&owner), pending(&host)), (json!(1), json!(1)));

@@ -1,4 +1,4 @@
-//! The table once more, for those who watch: they are let in as those who call, and no longer than they may.
+//! The table for live queries: subscribers have the same rights as callers, and only as long as they have them.
 
 use convoke::testing::{Reply, TestCaller, Watch};
 use convoke_calls::function::Kind;
@@ -59,7 +59,7 @@ fn who_is_removed_from_a_meeting_is_told_that_and_nothing_more() {
     for (row, watch) in rows.iter().zip(&mut seen) {
         check(row, watch.now(), Some(Cell::NoPlace.refusal()));
     }
-    // What goes on in the meeting is not for them any more.
+    // They no longer receive changes of the meeting.
     let edit = json!({
         "meetingId": fixture.ids.meeting, "clientSequence": 1, "operationId": "after",
         "operation": {"type": "insert", "position": 0, "content": "Among us. "},

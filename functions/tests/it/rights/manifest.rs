@@ -1,5 +1,5 @@
-//! The functions with their rights as text, so that every change of what can be called, and by which callers, shows in the
-//! review of a change.
+//! The functions with their rights as text, so that every change of callable functions and their callers is visible in
+//! a review.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -8,7 +8,7 @@ use convoke::testing::TestApp;
 
 use super::access::functions;
 
-/// Set to accept the functions as they are now.
+/// Set to accept the current functions.
 const BLESS: &str = "CONVOKE_BLESS";
 
 #[test]

@@ -1,8 +1,8 @@
-//! Who may call what, and with whose ids: the access table of the whole application.
+//! The access table of the whole application: callers, functions, and ids of other users.
 //!
-//! The table follows from what the functions declare: [`rows`] says what each right means, [`calls`] with which arguments a
-//! function is called, [`access`] asks every cell, and [`live`] asks those that can be watched. A new function needs no line
-//! here; what it does for those it lets in, and a call that its example cannot make, stand with the tests of its module.
+//! The table follows from the declared rights: [`rows`] defines the meaning of each right, [`calls`] the arguments of
+//! each function, [`access`] checks every cell, and [`live`] the cells of queries. A new function needs no line here.
+//! Its other tests, and calls that its example cannot make, are with the tests of its module.
 
 mod access;
 mod calls;

@@ -1,32 +1,32 @@
-//! The table: what every kind of caller is answered by every function, with arguments that are right. It follows from
-//! the rights that each function declares; only what a right means is written here.
+//! The table: the response to every kind of caller from every function, with valid arguments. It follows from the
+//! rights that each function declares; this module defines only the meaning of a right.
 
 use serde_json::{Value, json};
 
 use super::calls::{Call, Product, name_things, products};
 use super::fixture::{Ids, Who};
 
-/// What a caller is answered.
+/// A response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Cell {
-    /// He is let in.
+    /// Permitted.
     Yes,
     /// `UNAUTHENTICATED`.
     Login,
-    /// `FORBIDDEN`: no place in the meeting.
+    /// `FORBIDDEN`: not in the meeting.
     NoPlace,
-    /// `FORBIDDEN`: a place, and no host's.
+    /// `FORBIDDEN`: in the meeting, but not a host.
     NoHost,
-    /// `FORBIDDEN`: no rights over the person or the thing.
+    /// `FORBIDDEN`: no rights on the user or the object.
     NoRight,
-    /// `FORBIDDEN`: a deploy key that acts as nobody.
+    /// `FORBIDDEN`: a deploy key without a user.
     ActAs,
-    /// `NOT_FOUND`: it can only be one's own, and it is not.
+    /// `NOT_FOUND`: only the owner can see it.
     Absent(&'static str),
 }
 
 impl Cell {
-    /// Code and sentence of the refusal.
+    /// Returns code and message of the error.
     pub(super) fn refusal(self) -> Option<(&'static str, &'static str)> {
         match self {
             Yes => None,
@@ -42,17 +42,17 @@ impl Cell {
 
 use Cell::{Absent, ActAs, Login, NoHost, NoPlace, NoRight, Yes};
 
-/// A function, a call of it, and what each of [`Who::ALL`] is answered.
+/// A function, a call of it, and the response to each of [`Who::ALL`].
 pub(super) struct Row {
     pub path: &'static str,
     pub args: Value,
     cells: Cells,
-    /// What the same caller calls first, so that there is something of his own.
+    /// A prior call of the same caller, which creates an object of the caller.
     pub before: Option<(&'static str, Value)>,
 }
 
 impl Row {
-    /// What this caller is answered.
+    /// Returns the response to this caller.
     pub(super) fn cell(&self, who: Who) -> Cell {
         let place = Who::ALL.iter().position(|one| *one == who).expect("all are listed");
         self.cells[place]
@@ -69,15 +69,15 @@ const PLACED: Cells = [Login, NoPlace, Yes, Yes, NoPlace, Yes, NoPlace, NoPlace,
 const HOSTS: Cells = [Login, NoPlace, NoHost, NoHost, NoPlace, Yes, NoPlace, NoPlace, ActAs];
 const ADMINS: Cells = [Login, NoRight, NoRight, NoRight, NoRight, NoRight, Yes, NoRight, Yes];
 const KEYS: Cells = [Login, NoRight, NoRight, NoRight, NoRight, NoRight, NoRight, NoRight, Yes];
-/// For what an admin may ask about his own organization, whichever that is.
+/// For requests of an admin about the own organization, whichever that is.
 const ALL_ADMINS: Cells = [Login, NoRight, NoRight, NoRight, NoRight, NoRight, Yes, Yes, Yes];
-/// For a profile of the participant's.
+/// For a profile of the participant.
 const OWNER_AND_ADMINS: Cells = [Login, NoRight, Yes, NoRight, NoRight, NoRight, Yes, NoRight, Yes];
-/// For the public profile of the participant: who is in his organization, or was in the meeting with him.
+/// For the public profile of the participant: visible to the same organization and to participants of a common meeting.
 const ACQUAINTED: Cells = [Login, NoRight, Yes, Yes, NoRight, Yes, Yes, NoRight, ActAs];
-/// For a transcript chunk of the participant's.
+/// For a transcript chunk of the participant.
 const SPEAKER: Cells = [Login, NoPlace, Yes, NoHost, NoPlace, Yes, NoPlace, NoPlace, Yes];
-/// For closing a session of the participant's.
+/// For closing a session of the participant.
 const SESSION_OR_HOST: Cells = [Login, NoPlace, Yes, NoHost, NoPlace, Yes, NoPlace, NoPlace, ActAs];
 const SESSION: Cells = own_in_meeting(Absent("Media session not found"));
 const INSIGHT: Cells = own(Absent("Insight not found"));
@@ -88,17 +88,17 @@ const MATCH: Cells = {
     cells
 };
 
-/// For a thing of the participant's, wherever it is.
+/// For an object of the participant, anywhere.
 const fn own(absent: Cell) -> Cells {
     [Login, absent, Yes, absent, absent, absent, absent, absent, ActAs]
 }
 
-/// For a thing of the participant's in the meeting.
+/// For an object of the participant in the meeting.
 const fn own_in_meeting(absent: Cell) -> Cells {
     [Login, NoPlace, Yes, absent, NoPlace, absent, NoPlace, NoPlace, ActAs]
 }
 
-/// The answers that each right means.
+/// Returns the responses of each right.
 pub(super) const RIGHTS: [(&str, Cells); 19] = [
     ("user", USERS),
     ("user_or_key", USERS_AND_KEYS),
@@ -121,7 +121,7 @@ pub(super) const RIGHTS: [(&str, Cells); 19] = [
     ("matched", MATCH),
 ];
 
-/// All rows, for the things of one fixture.
+/// Returns all rows, for the objects of one fixture.
 pub(super) fn rows(ids: &Ids) -> Vec<Row> {
     products().iter().flat_map(|product| rows_of(product, ids)).collect()
 }

@@ -1,4 +1,4 @@
-//! The audit and the retention.
+//! The audit log and the retention.
 
 mod audit;
 mod retention;

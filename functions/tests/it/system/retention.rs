@@ -1,4 +1,4 @@
-//! The nightly end of what is not needed any more.
+//! The nightly deletion of expired rows.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::support::{id_of, meeting, system};
 
 const DAY: Duration = Duration::from_secs(24 * 3_600);
 
-/// Moves the clock without running what would have run meanwhile.
+/// Moves the clock without running due jobs.
 fn later(app: &TestApp, by: Duration) {
     app.clock().advance(by);
 }
@@ -55,7 +55,7 @@ fn each_kind_of_row_is_kept_as_long_as_it_says() {
     later(&app, 275 * DAY);
     assert_eq!(counts(), (1, 1, 1, 0));
     assert_eq!((app.count::<Meeting>(), app.count::<Participant>()), (1, 1), "these are kept for good");
-    // What was deleted may not have been all: the next batch looks.
+    // There may be more expired rows: the next batch checks.
     app.advance(Duration::from_secs(1));
 }
 
