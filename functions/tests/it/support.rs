@@ -20,7 +20,7 @@ pub(crate) fn with(mut object: Value, changes: Value) -> Value {
     object
 }
 
-/// Whether the database is the embedded one: what only that has is looked at only there. `docs/scale.md` lists the tests.
+/// Whether the database is the embedded one: what only that has is looked at only there. `docs/explanation/several-nodes.md` lists the tests.
 pub(crate) fn is_embedded() -> bool {
     std::env::var_os("CONVOKE_TEST_STORE").is_none()
 }
