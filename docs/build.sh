@@ -8,4 +8,4 @@ version=0.4.52
 if ! "$tools/bin/mdbook" --version 2>/dev/null | grep -qx "mdbook v$version"; then
   CARGO_TARGET_DIR=$tools/build cargo install --quiet --debug --locked --no-default-features --version "$version" --root "$tools" mdbook
 fi
-"$tools/bin/mdbook" build docs --dest-dir "$target/book"
+"$tools/bin/mdbook" build --dest-dir "$target/book" docs
