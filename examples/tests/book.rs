@@ -293,7 +293,8 @@ fn metrics_of(source: &str, is_engine: bool, found: &mut BTreeSet<(String, &'sta
         let before = before.trim_end();
         let is_stat = before.ends_with("NamedStat::gauge(") || before.ends_with("NamedStat::counter(");
         let is_metric = name.starts_with("convoke_") || name.starts_with("process_");
-        if between.trim() != "," || if is_engine { !is_stat } else { !is_metric } {
+        let is_wanted = if is_engine { is_stat } else { is_metric };
+        if !is_wanted || between.trim() != "," {
             continue;
         }
         let kind = match before.rsplit(['.', ':']).next().unwrap_or_default() {
