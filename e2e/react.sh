@@ -20,5 +20,5 @@ cd "$work"
 npm ci --silent --no-audit --no-fund --prefer-offline
 npm run --silent check
 npm run --silent build -- --log-level=warning
-CONVOKE_BINARY=$target/debug/convoke node --test --test-reporter=spec test/page.test.mjs
+CONVOKE_BINARY=$target/debug/convoke node --test --test-force-exit --test-reporter=spec test/page.test.mjs
 echo "react: the example is built, and two people use it at once"

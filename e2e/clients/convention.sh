@@ -25,5 +25,5 @@ export PROBES=$url PROBES_TOKEN PROBES_KEY
 PROBES_TOKEN=$(cd "$data" && "$probes" token --subject ada)
 PROBES_KEY=$(cd "$data" && "$probes" deploy-key create clients --scope functions,act-as)
 
-(cd "$work" && node --test --test-reporter=dot client.test.js && venv/bin/python -W error::DeprecationWarning client_test.py)
+(cd "$work" && node --test --test-force-exit --test-reporter=dot client.test.js && venv/bin/python -W error::DeprecationWarning client_test.py)
 echo "convention: npm's and PyPI's clients work unchanged"

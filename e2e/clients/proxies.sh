@@ -82,7 +82,7 @@ for port in 443 8443; do
     done
     suffix=$([ "$port" = 443 ] || echo ":$port")
     (cd "$work" && NODE_EXTRA_CA_CERTS=$conf/ca.pem PROXY=https://api.example.com$suffix PROXY_NAME="$name on $port" \
-      node --test --test-reporter=spec proxies.test.js) || { cat "$conf/log" >&2; exit 1; }
+      node --test --test-force-exit --test-reporter=spec proxies.test.js) || { cat "$conf/log" >&2; exit 1; }
     kill "$running"
     wait "$running" 2>/dev/null || true
   done

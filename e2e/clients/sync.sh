@@ -25,7 +25,7 @@ start "$probes"
 export PROBES=$url PROBES_TOKEN
 PROBES_TOKEN=$(cd "$data" && "$probes" token --subject ada)
 
-(cd "$work" && PROBES_BINARY=$probes node --test --test-reporter=spec node.test.js browser.test.js others.test.js)
+(cd "$work" && PROBES_BINARY=$probes node --test --test-force-exit --test-reporter=spec node.test.js browser.test.js others.test.js)
 (cd "$work" && venv/bin/python client_test.py)
 "$work/rust/target/debug/sync-client"
 echo "sync: npm's, PyPI's and crates.io's clients work unchanged"

@@ -33,6 +33,6 @@ export APPLICATION_TOKEN APPLICATION_GUEST PROBES_TOKEN
 APPLICATION_TOKEN=$(token_of "$application_data" "$application" ada)
 APPLICATION_GUEST=$(token_of "$application_data" "$application" bob)
 PROBES_TOKEN=$(token_of "$probes_data" "$probes" ada)
-(cd "$work" && node --test --test-reporter=spec out/client.test.js out/references.test.js watch.test.js)
+(cd "$work" && node --test --test-force-exit --test-reporter=spec out/client.test.js out/references.test.js watch.test.js)
 node "$work/out/example.js" "$application_url" "$(token_of "$application_data" "$application" grace)"
 echo "typescript: the generated clients compile, and work against the servers"

@@ -40,7 +40,7 @@ step("a link logs in once, and its code is not left in the address", async ({ pa
   const other = await page.context().browser().newContext();
   const stranger = await other.newPage();
   await stranger.goto(link);
-  await stranger.getByText("was used already").waitFor();
+  await stranger.getByText("was already used").waitFor();
   await other.close();
 });
 

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -15,6 +15,8 @@ export class Server {
   static async start() {
     const server = new Server();
     server.folder = mkdtempSync(join(tmpdir(), "sync-"));
+    // A debug build on a busy machine takes seconds for a long result.
+    writeFileSync(join(server.folder, "convoke.toml"), '[limits]\nquery_timeout = "1m"\n');
     await server.serve("127.0.0.1:0");
     return server;
   }
