@@ -33,17 +33,17 @@ def main() -> int:
     queries = [target["expr"] for panel in dashboard["panels"] for target in panel.get("targets", [])]
     problems += missing("deploy/dashboard.json", "\n".join(queries), samples)
 
-    guide = (ROOT / "docs/operate.md").read_text()
+    guide = (ROOT / "docs/how-to/alerts.md").read_text()
     anchors = {slug(line.lstrip("#")) for line in guide.splitlines() if line.startswith("#")}
     alerts = re.findall(r"- alert: (\w+)", rules)
-    runbooks = re.findall(r"runbook: docs/operate\.md#(\S+)", rules)
+    runbooks = re.findall(r"runbook: docs/how-to/alerts\.md#(\S+)", rules)
     assert len(alerts) == len(runbooks) > 0, "each alert must have a runbook"
     for alert, runbook in zip(alerts, runbooks):
         expected = "alert-" + re.sub(r"(?<!^)(?=[A-Z])", "-", alert).lower()
         if runbook != expected:
             problems.append(f"{alert}: the runbook is #{runbook} instead of #{expected}")
         if runbook not in anchors:
-            problems.append(f"{alert}: docs/operate.md has no heading for #{runbook}")
+            problems.append(f"{alert}: docs/how-to/alerts.md has no heading for #{runbook}")
 
     print("\n".join(problems) if problems else f"{len(alerts)} alerts, {len(queries)} panels: all metrics exist")
     return 1 if problems else 0

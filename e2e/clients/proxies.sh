@@ -40,7 +40,7 @@ start "$probes" --trusted-proxy 127.0.0.1/32
 
 # block LANGUAGE PORT: the guide's block, for this machine.
 block() {
-  awk -v word="\`\`\`$1" '$0 == word { shown = 1; next } /^```$/ { shown = 0 } shown' docs/operate.md |
+  awk -v word="\`\`\`$1" '$0 == word { shown = 1; next } /^```$/ { shown = 0 } shown' docs/how-to/proxy.md |
     sed "s#/etc/$1/tls/#$conf/#g; s#127.0.0.1:3210#${url#http://}#; s#listen 443#listen $2#; s#bind :443#bind :$2#; s#^api.example.com {#api.example.com:$2 {#"
 }
 

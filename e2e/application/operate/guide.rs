@@ -15,14 +15,37 @@ use tempfile::TempDir;
 
 use crate::issuer::Issuer;
 
-const GUIDE: &str = "docs/operate.md";
+/// The operator's pages of `docs/how-to/`, in the order in which their commands run.
+const GUIDE: [&str; 16] = [
+    "install",
+    "settings",
+    "secrets",
+    "deploy-keys",
+    "console",
+    "proxy",
+    "monitor",
+    "logs",
+    "backup",
+    "export",
+    "upgrade",
+    "containers",
+    "capacity",
+    "troubleshoot",
+    "security",
+    "alerts",
+];
 /// Number of blocks that are not run: a link for a browser, ids that do not exist, containers. The exact number makes sure
 /// that a new one is deliberate.
 const SHOWN_ONLY: usize = 3;
 
+/// Returns the text of all pages.
+fn guide() -> String {
+    GUIDE.map(|page| crate::read(&format!("docs/how-to/{page}.md"))).concat()
+}
+
 /// Returns the blocks of code: the word after the backticks, and the text.
 fn blocks() -> Vec<(String, String)> {
-    let guide = crate::read(GUIDE);
+    let guide = guide();
     let parts = guide.split("```").skip(1).step_by(2);
     parts.map(|part| part.split_once('\n').unwrap()).map(|(word, text)| (word.to_owned(), text.to_owned())).collect()
 }
@@ -198,7 +221,7 @@ fn the_settings_it_shows_are_settings() {
 
 #[test]
 fn every_file_it_names_exists() {
-    let guide = crate::read(GUIDE);
+    let guide = guide();
     let named: Vec<&str> = guide.split('`').filter(|word| word.starts_with("deploy/")).collect();
     assert!(named.len() >= 4);
     for path in named {

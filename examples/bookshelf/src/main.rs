@@ -1,4 +1,4 @@
-//! A shelf of books that people borrow from: the crate that docs/develop.md builds up.
+//! A shelf of books that people borrow from: the crate of the tutorial in `docs/tutorial/`.
 
 mod books;
 mod catalog;

@@ -21,7 +21,7 @@ pub(crate) fn with(mut object: Value, changes: Value) -> Value {
     object
 }
 
-/// Returns true if the database is the embedded one. `docs/scale.md` lists the tests that only run there.
+/// Returns true if the database is the embedded one. `docs/explanation/several-nodes.md` lists the tests that only run there.
 pub(crate) fn is_embedded() -> bool {
     std::env::var_os("CONVOKE_TEST_STORE").is_none()
 }
