@@ -78,7 +78,7 @@ mod team {
     fn member(ctx: &impl Read) -> Result<Doc<Member>> {
         let identity = ctx.identity().ok_or_else(|| Error::unauthenticated("Sign in first"))?;
         ctx.charge_call()?;
-        let member = ctx.db().query(Member::by_name).eq(&identity.token_identifier()).unique()?;
+        let member = ctx.db().query(Member::by_name).eq(identity.token_identifier()).unique()?;
         member.ok_or_else(|| Error::forbidden("You are not in the team"))
     }
 
