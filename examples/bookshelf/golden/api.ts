@@ -153,7 +153,7 @@ export type CatalogAddByIsbn = {
   isbn: string;
 };
 
-/** Where a page ended: opaque to clients, bound to its query. */
+/** The position at which a page ended. It is opaque to clients and belongs to one query. */
 export type Cursor = string;
 
 /** What `borrowBook` takes. */
@@ -183,66 +183,66 @@ export type Migrated = {
 /** No arguments: an empty object on the wire. */
 export type NoArgs = Record<string, never>;
 
-/** A part of a list, and where the next part begins. */
+/** A part of a list, with the start of the next part. */
 export type PageOfBooksRow = {
-  /** What to send for the next part; absent at the end. */
+  /** Cursor of the next part; absent at the end. */
   cursor?: Cursor;
   /** The rows of this part. */
   items: BooksRow[];
 };
 
-/** What is to be done with a page. */
+/** Request to the client to split a page. */
 export type PageStatus = "SplitRequired";
 
-/** Which page of a list is asked for: the argument `paginationOpts` of a query that ends in `paginate`. */
+/** A request for a page: the argument `paginationOpts` of a query that ends in `paginate`. */
 export type PaginationOptsInput = {
   /**
-   * Where it begins: the `continueCursor` of the page before; null for the first one.
+   * Start of the page: the `continueCursor` of the previous page; null for the first page.
    *
-   * Where a page begins: behind a cursor, or, as null, at the beginning of the list.
+   * Start of a page: a cursor, or null for the beginning of the list.
    */
   cursor: Cursor | null;
-  /** Where it ends, which is then its last row whatever `numItems` says: a `continueCursor` or `splitCursor`. */
+  /** End of the page, inclusive: a `continueCursor` or `splitCursor`. Takes precedence over `numItems`. */
   endCursor?: Cursor | null;
-  /** What the client tells its lists apart by; it changes nothing. */
+  /** Identifies the list for the client; the server ignores it. */
   id?: number | null;
   /**
-   * Bytes of JSON that the page has at most, about.
+   * Approximate maximum of the page in bytes of JSON.
    *
-   * How many rows, or bytes, something has at most.
+   * An upper limit of a number of rows or bytes.
    *
    * 1 … 4294967295.
    */
   maximumBytesRead?: number | null;
   /**
-   * Rows that are read at most.
+   * Most rows to read.
    *
-   * How many rows, or bytes, something has at most.
+   * An upper limit of a number of rows or bytes.
    *
    * 1 … 4294967295.
    */
   maximumRowsRead?: number | null;
   /**
-   * How many rows the page has when it is read first.
+   * Number of rows of the page in its first run.
    *
-   * How many rows, or bytes, something has at most.
+   * An upper limit of a number of rows or bytes.
    *
    * 1 … 4294967295.
    */
   numItems: number;
 };
 
-/** A page of a list, as `paginate` reads it. */
+/** A page of a list, from `paginate`. */
 export type PaginationResultOfBooksRow = {
-  /** Where the page ends, and the next one begins. */
+  /** End of this page and start of the next page. */
   continueCursor: Cursor;
-  /** Whether it is the last page. */
+  /** True for the last page. */
   isDone: boolean;
   /** The rows of this page. */
   page: BooksRow[];
-  /** What is to be done with the page, if anything. */
+  /** Request to the client to split the page, if any. */
   pageStatus?: PageStatus;
-  /** A place in the middle of the page, which has become long: it is better asked for as two. */
+  /** A position in the middle of a page that has become long. The client should request two pages instead. */
   splitCursor?: Cursor;
 };
 

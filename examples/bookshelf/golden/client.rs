@@ -811,7 +811,7 @@ ids! {
 }
 
 words! {
-    /// What is to be done with a page.
+    /// Request to the client to split a page.
     PageStatus {
         SplitRequired = "SplitRequired",
     }
@@ -882,7 +882,7 @@ pub struct CatalogAddByIsbn {
     pub isbn: String,
 }
 
-/// Where a page ended: opaque to clients, bound to its query.
+/// The position at which a page ended. It is opaque to clients and belongs to one query.
 pub type Cursor = String;
 
 /// What `borrowBook` takes.
@@ -932,48 +932,48 @@ pub struct Migrated {
 pub struct NoArgs {
 }
 
-/// A part of a list, and where the next part begins.
+/// A part of a list, with the start of the next part.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PageOfBooksRow {
-    /// What to send for the next part; absent at the end.
+    /// Cursor of the next part; absent at the end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cursor: Option<Cursor>,
     /// The rows of this part.
     pub items: Vec<BooksRow>,
 }
 
-/// Which page of a list is asked for: the argument `paginationOpts` of a query that ends in `paginate`.
+/// A request for a page: the argument `paginationOpts` of a query that ends in `paginate`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PaginationOptsInput {
-    /// Where it begins: the `continueCursor` of the page before; null for the first one.
+    /// Start of the page: the `continueCursor` of the previous page; null for the first page.
     ///
-    /// Where a page begins: behind a cursor, or, as null, at the beginning of the list.
+    /// Start of a page: a cursor, or null for the beginning of the list.
     pub cursor: Option<Cursor>,
-    /// Where it ends, which is then its last row whatever `numItems` says: a `continueCursor` or `splitCursor`.
+    /// End of the page, inclusive: a `continueCursor` or `splitCursor`. Takes precedence over `numItems`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub end_cursor: Option<Cursor>,
-    /// What the client tells its lists apart by; it changes nothing.
+    /// Identifies the list for the client; the server ignores it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<f64>,
-    /// Bytes of JSON that the page has at most, about.
+    /// Approximate maximum of the page in bytes of JSON.
     ///
-    /// How many rows, or bytes, something has at most.
+    /// An upper limit of a number of rows or bytes.
     ///
     /// 1 … 4294967295.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub maximum_bytes_read: Option<i64>,
-    /// Rows that are read at most.
+    /// Most rows to read.
     ///
-    /// How many rows, or bytes, something has at most.
+    /// An upper limit of a number of rows or bytes.
     ///
     /// 1 … 4294967295.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub maximum_rows_read: Option<i64>,
-    /// How many rows the page has when it is read first.
+    /// Number of rows of the page in its first run.
     ///
-    /// How many rows, or bytes, something has at most.
+    /// An upper limit of a number of rows or bytes.
     ///
     /// 1 … 4294967295.
     pub num_items: i64,
@@ -993,20 +993,20 @@ impl PaginationOptsInput {
     }
 }
 
-/// A page of a list, as `paginate` reads it.
+/// A page of a list, from `paginate`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PaginationResultOfBooksRow {
-    /// Where the page ends, and the next one begins.
+    /// End of this page and start of the next page.
     pub continue_cursor: Cursor,
-    /// Whether it is the last page.
+    /// True for the last page.
     pub is_done: bool,
     /// The rows of this page.
     pub page: Vec<BooksRow>,
-    /// What is to be done with the page, if anything.
+    /// Request to the client to split the page, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub page_status: Option<PageStatus>,
-    /// A place in the middle of the page, which has become long: it is better asked for as two.
+    /// A position in the middle of a page that has become long. The client should request two pages instead.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub split_cursor: Option<Cursor>,
 }
