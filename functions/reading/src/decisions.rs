@@ -1,4 +1,4 @@
-//! The decisions of a meeting, in its own words.
+//! The decisions of a meeting, in their own words.
 //!
 //! Rules find sentences that state a decision ("we decided …") or agree on an earlier proposal ("agreed", "that's settled").
 //! Questions, proposals and the decisions of others do not count. The match of a rule is a feature of the sentence, and the
@@ -15,33 +15,33 @@ use crate::model::likelihood::Likelihood;
 use crate::text::lines::{LINE_CHARS_MAX, clipped};
 use crate::text::sentences::{Sentence, Source, Text, WordClass, normalized};
 
-/// How many sentences back a proposal can stand that is agreed on.
+/// Most sentences between a proposal and the agreement to it.
 const PROPOSAL_SENTENCES: usize = 4;
 
-/// How many sentences back a question can stand that a few words close.
+/// Most sentences between a question and a short answer that closes it.
 const QUESTION_SENTENCES: usize = 6;
-/// The most words of a sentence in which one word agrees ("Okay, settled").
+/// Most words of a sentence in which a single word agrees ("Okay, settled").
 const AGREED_WORDS_MAX: usize = 5;
-/// The most words, and the most with a meaning, of a sentence in which somebody only nods ("That's fine for me").
+/// Most words, and most content words, of a sentence that only agrees ("That's fine for me").
 const NOD_WORDS_MAX: usize = 7;
 const NOD_CONTENT_MAX: usize = 1;
-/// How many sentences later the others can agree to what they are asked to.
+/// Most sentences after a request for agreement in which others can agree.
 const ANSWER_SENTENCES: usize = 3;
-/// Words with a meaning that a sentence needs to be what the others agree to.
+/// Content words that a sentence needs for an agreement to it.
 const CONSENT_MIN: usize = 2;
 
-/// Words with a meaning that a sentence needs to be a decision by itself.
+/// Content words that a sentence needs to be a decision itself.
 const CONTENT_MIN: usize = 1;
 
-/// The least likelihood of a sentence that states a decision.
+/// Lowest likelihood of a decision.
 const LIKELY: f64 = 0.4;
-/// Sentences between a decision and the next one that no rule finds.
+/// Smallest distance, in sentences, between two decisions that no rule finds.
 const APART_SENTENCES: usize = 3;
 
 /// A decision.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decision {
-    /// The index of its sentence.
+    /// Index of its sentence.
     pub sentence: usize,
     pub text: String,
 }
@@ -49,9 +49,9 @@ pub struct Decision {
 /// The decisions that the rules find.
 #[derive(Debug, Default)]
 pub struct RuleDecisions {
-    /// The indices of the sentences that state a decision, ascending, each once.
+    /// Indices of the sentences that state a decision, ascending, without duplicates.
     pub sentences: Vec<usize>,
-    /// The answer to each of them that is a question.
+    /// Answers to those that are questions.
     answers: HashMap<usize, usize>,
 }
 
@@ -68,7 +68,7 @@ pub fn by_rules(text: &Text) -> RuleDecisions {
         let Some(phrases) = sentence.language.phrases() else { continue };
         let is_asked = is_question(&sentence.text);
         let is_tagged = is_asked && is_tagged(sentence, phrases) && tells(sentence, phrases);
-        // "Collect the forms by June, agreed?" asks somebody for something.
+        // "Collect the forms by June, agreed?" is a request.
         let is_request = phrases.has(&sentence.tokens, Meaning::Request);
         if is_tagged || (asks_consent(sentence, phrases, is_asked) && !is_request) {
             found.extend(consented(text, index));
@@ -98,7 +98,7 @@ pub fn by_rules(text: &Text) -> RuleDecisions {
     RuleDecisions { sentences: found, answers }
 }
 
-/// The indices of the sentences that are likely to state a decision. Of neighbours that no rule finds, the likeliest counts.
+/// Returns the indices of likely decisions. Of neighbours that no rule finds, the likeliest counts.
 fn likely(text: &Text, by_rules: &[usize], likelihoods: &[Option<Likelihood>]) -> Vec<usize> {
     let is_by_rule = |index: usize| by_rules.binary_search(&index).is_ok();
     let likely = |(index, likelihood): (usize, &Option<Likelihood>)| {
@@ -109,7 +109,7 @@ fn likely(text: &Text, by_rules: &[usize], likelihoods: &[Option<Likelihood>]) -
         (can_tell && likelihood >= LIKELY).then_some((index, likelihood))
     };
     let mut likely: Vec<(usize, f64)> = likelihoods.iter().enumerate().filter_map(likely).collect();
-    // Of equals the first.
+    // Of equals, the first one.
     likely.sort_by(|one, other| is_by_rule(other.0).cmp(&is_by_rule(one.0)).then(other.1.total_cmp(&one.1)));
     let mut is_near = vec![false; text.sentences.len()];
     let mut found = Vec::new();
@@ -123,7 +123,7 @@ fn likely(text: &Text, by_rules: &[usize], likelihoods: &[Option<Likelihood>]) -
     found
 }
 
-/// The decisions of a meeting, each once, in order.
+/// Returns the decisions of a meeting in order, without duplicates.
 #[must_use]
 pub fn decisions(text: &Text, by_rules: &RuleDecisions, likelihoods: &[Option<Likelihood>]) -> Vec<Decision> {
     let mut found = likely(text, &by_rules.sentences, likelihoods);
@@ -139,7 +139,7 @@ pub fn decisions(text: &Text, by_rules: &RuleDecisions, likelihoods: &[Option<Li
         });
         let is_new = texts.insert(normalized(&sentence.text));
         match again {
-            // "Shall we pay it?" – "Yes." – "So we're paying the deposit.": the later one says more.
+            // "Shall we pay it?" – "Yes." – "So we're paying the deposit.": the later sentence is more specific.
             Some(known) if is_new && seen[known].0.len() < terms.len() => seen[known] = (terms, index),
             Some(_) => {}
             None if is_new => seen.push((terms, index)),
@@ -154,8 +154,8 @@ pub fn decisions(text: &Text, by_rules: &RuleDecisions, likelihoods: &[Option<Li
     seen.into_iter().map(decision).collect()
 }
 
-/// Whether a sentence asks the others whether they agree. Where a recognizer sets no question marks, the words alone tell
-/// it; at the beginning they are rather an answer.
+/// Returns true if a sentence asks for agreement. In a transcript without question marks, only the words show it; at
+/// the beginning of a sentence they are rather an answer.
 fn asks_consent(sentence: &Sentence, phrases: &Phrases, is_asked: bool) -> bool {
     let is_open = !sentence.text.ends_with(['.', '!', '…']);
     let asks = |found: &Found| is_asked || (is_open && found.start > CONSENT_MIN);
@@ -164,18 +164,18 @@ fn asks_consent(sentence: &Sentence, phrases: &Phrases, is_asked: bool) -> bool 
         || (is_asked && phrases.all(&sentence.tokens, |meaning| meaning == Meaning::Agreed).iter().any(tags))
 }
 
-/// Whether a question is a statement with a word behind it that asks ("we leave it out, right?").
+/// Returns true if a question is a statement with a question tag ("we leave it out, right?").
 fn is_tagged(sentence: &Sentence, phrases: &Phrases) -> bool {
     let tags = |found: &Found| found.end == sentence.tokens.len() && found.start > 0;
     phrases.all(&sentence.tokens, |meaning| meaning == Meaning::Tag).iter().any(tags)
 }
 
-/// Whether somebody takes something on in a sentence.
+/// Returns true if a person accepts a task in a sentence.
 fn takes_on(sentence: &Sentence, phrases: &Phrases) -> bool {
     (0..sentence.tokens.len()).any(|at| phrases.at(&sentence.tokens, at, Meaning::announces).is_some())
 }
 
-/// "We should take the cake." – "Agreed, the cake goes on the cover.": a proposal in the words of who agrees to it.
+/// "We should take the cake." – "Agreed, the cake goes on the cover.": finds a proposal in the words of the agreement.
 fn opens_agreeing(text: &Text, index: usize) -> bool {
     let sentence = &text.sentences[index];
     let Some(phrases) = sentence.language.phrases() else { return false };
@@ -192,7 +192,7 @@ fn opens_agreeing(text: &Text, index: usize) -> bool {
         })
 }
 
-/// "Bus or train?" – "The train is cheaper." – "So we take the train.": what was discussed is resolved.
+/// "Bus or train?" – "The train is cheaper." – "So we take the train.": finds the result of a discussion.
 fn resolves(text: &Text, index: usize, phrases: &Phrases) -> bool {
     let sentence = &text.sentences[index];
     let tokens = &sentence.tokens;
@@ -207,7 +207,7 @@ fn resolves(text: &Text, index: usize, phrases: &Phrases) -> bool {
         && !other.iter().any(|meaning| phrases.has(tokens, *meaning))
         && (index.saturating_sub(QUESTION_SENTENCES)..index).any(|at| {
             let before = &text.sentences[at];
-            // Where nothing is written but words nothing tells a question.
+            // A transcript without punctuation does not show questions.
             let is_plain = before.source != sentence.source
                 && !before.text.chars().any(char::is_uppercase)
                 && !before.text.contains(['.', '?', '!', ',']);
@@ -217,7 +217,7 @@ fn resolves(text: &Text, index: usize, phrases: &Phrases) -> bool {
         })
 }
 
-/// "By bus or by car?" – "Okay, car then.": a few words without a verb that name what a question asked about.
+/// "By bus or by car?" – "Okay, car then.": finds a short answer without a verb to a question.
 fn closes_question(text: &Text, index: usize) -> bool {
     let sentence = &text.sentences[index];
     let Some(phrases) = sentence.language.phrases() else { return false };
@@ -236,13 +236,13 @@ fn closes_question(text: &Text, index: usize) -> bool {
     })
 }
 
-/// Whether a sentence agrees on what was said before. One word does so only if there is little beside it.
+/// Returns true if a sentence agrees with an earlier one. A single word does so only in a short sentence.
 fn agrees(sentence: &Sentence, phrases: &Phrases) -> bool {
     let found = phrases.all(&sentence.tokens, |meaning| meaning == Meaning::Agreed);
     found.iter().any(|found| found.end - found.start > 1 || sentence.tokens.len() <= AGREED_WORDS_MAX)
 }
 
-/// "So Tom looks after the interns, that's what we'll do": a sentence that says what it agrees on.
+/// "So Tom looks after the interns, that's what we'll do": returns true if a sentence agrees with its own content.
 fn agrees_on_itself(sentence: &Sentence, phrases: &Phrases) -> bool {
     let tokens = &sentence.tokens;
     let found = phrases.all(tokens, |meaning| meaning == Meaning::Agreed);
@@ -253,7 +253,7 @@ fn agrees_on_itself(sentence: &Sentence, phrases: &Phrases) -> bool {
     found.iter().any(is_last) && !is_conditional && !other.iter().any(|meaning| phrases.has(tokens, *meaning))
 }
 
-/// Whether a sentence tells a decision.
+/// Returns true if a sentence states a decision.
 fn tells(sentence: &Sentence, phrases: &Phrases) -> bool {
     let tokens = &sentence.tokens;
     let takes_on = takes_on(sentence, phrases);
@@ -279,8 +279,8 @@ fn tells(sentence: &Sentence, phrases: &Phrases) -> bool {
         && !phrases.has(tokens, Meaning::Joke)
 }
 
-/// The sentence to which the others are asked to agree ("We stay with May, is everybody fine with that?"), if one of them
-/// does and nobody objects first.
+/// Returns the sentence for which agreement is requested ("We stay with May, is everybody fine with that?"), if a
+/// person agrees and no one objects first.
 fn consented(text: &Text, index: usize) -> Option<usize> {
     let asking = &text.sentences[index];
     let Source::Turn(turn) = asking.source else { return None };
@@ -309,8 +309,8 @@ fn consented(text: &Text, index: usize) -> Option<usize> {
     (index.saturating_sub(2)..=index).rev().find(says)
 }
 
-/// What a sentence agrees on, unless a decision was told since: a proposal of a moment before, what the same person said
-/// last, though others have nodded since, or the question that it answers.
+/// Returns the sentence that is agreed on, unless a decision was stated since: a recent proposal, the speaker's last
+/// statement, or the question that is answered.
 fn proposal(text: &Text, index: usize, found: &[usize]) -> Option<usize> {
     let from = index.saturating_sub(PROPOSAL_SENTENCES);
     if found.iter().any(|known| *known + 2 >= index) {
@@ -342,7 +342,7 @@ fn proposal(text: &Text, index: usize, found: &[usize]) -> Option<usize> {
     None
 }
 
-/// The terms of a sentence's words with a meaning.
+/// Returns the terms of a sentence's content words.
 fn content(sentence: &Sentence, phrases: &Phrases) -> HashSet<u32> {
     let says = |word: &&crate::text::sentences::Word| {
         let classes = phrases.classes(&crate::languages::token::lowered(&word.surface));

@@ -1,6 +1,6 @@
-//! What is found in one meeting, once for all who read of it.
+//! The findings in one meeting, shared by all its readers.
 //!
-//! The order of the steps is written here and only here.
+//! Only this file defines the order of the steps.
 
 use crate::action_items::item::ActionItem;
 use crate::action_items::tracking::Tracked;
@@ -15,11 +15,11 @@ use crate::questions::open_questions;
 use crate::text::sentences::Text;
 use crate::topics::{Topic, topics};
 
-/// What is found in a meeting.
+/// The findings in a meeting.
 #[derive(Debug)]
 pub struct Findings {
     pub text: Text,
-    /// The main topics, best first.
+    /// Main topics, best first.
     pub topics: Vec<Topic>,
     pub items: Vec<ActionItem>,
     /// In order.
@@ -28,14 +28,14 @@ pub struct Findings {
 }
 
 impl Findings {
-    /// Reads a meeting, and keeps at most so many topics. Deterministic; the time it takes grows with the length of the
+    /// Reads a meeting, and keeps at most this number of topics. Deterministic; the time grows with the length of the
     /// material.
     #[must_use]
     pub fn of(material: &Material, topics_max: usize) -> Findings {
         Findings::weighed(material, topics_max, Learned::known())
     }
 
-    /// The same with other weights than those that are part of the program.
+    /// The same with other weights than the built-in ones.
     #[must_use]
     pub fn weighed(material: &Material, topics_max: usize, learned: &Learned) -> Findings {
         let mut text = Text::of(material);
@@ -56,7 +56,7 @@ impl Findings {
     }
 }
 
-/// The terms of the names that stand behind a title ("Mrs Vogt"): who was spoken of is no topic.
+/// Returns the terms of names behind a title ("Mrs Vogt"), which are no topics.
 fn titled(text: &Text) -> Vec<u32> {
     let mut found = Vec::new();
     for sentence in &text.sentences {

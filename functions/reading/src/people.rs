@@ -1,4 +1,4 @@
-//! Who is meant by a name that somebody says.
+//! The people to whom names in sentences refer.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,31 +8,30 @@ use crate::languages::token::{Break, Token, lowered};
 use crate::material::Person;
 use crate::text::tokens::tokens;
 
-/// Somebody who is named.
+/// A named person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Named {
-    /// The participant of this index.
+    /// The participant with this index.
     Participant(usize),
-    /// Somebody who is not there, or whose name several bear: the name as it was said.
+    /// A person outside the meeting, or an ambiguous name: the name as it was said.
     Other(String),
 }
 
-/// The participants' names, ready to be found in sentences.
+/// The participants' names, prepared for search.
 #[derive(Debug, Default)]
 pub struct Names {
-    /// By the lower-cased words of a name: whose it is, or None where several bear it.
+    /// Participants by the lower-case words of a name; None if it is ambiguous.
     bearers: HashMap<String, Option<usize>>,
-    /// The words that these begin with.
+    /// First words of these names.
     first_words: HashSet<String>,
     people: usize,
 }
 
-/// The most words of a name that are looked at.
+/// Most words of a name.
 const NAME_WORDS_MAX: usize = 5;
 
 impl Names {
-    /// The names of these people; a person is told by the index. First names and surnames count where only one bears
-    /// them.
+    /// Returns the names of these people, identified by index. First names and surnames count only if they are unique.
     #[must_use]
     pub fn of(people: &[Person]) -> Names {
         let mut bearers: HashMap<String, Option<usize>> = HashMap::new();
@@ -52,7 +51,7 @@ impl Names {
             bearers.entry(name).and_modify(|bearer| *bearer = None).or_insert(Some(index));
         }
         for (part, of) in parts {
-            // A surname's article is nobody's name.
+            // The article of a surname is no name.
             if !matches!(part.as_str(), "de" | "da" | "di" | "van" | "von" | "der" | "den" | "dr" | "del" | "la" | "le")
             {
                 let only = if let [only] = of[..] { Some(only) } else { None };
@@ -63,13 +62,13 @@ impl Names {
         Names { first_words: bearers.keys().map(first).collect(), bearers, people: people.len() }
     }
 
-    /// How many people there are.
+    /// Returns the number of people.
     #[must_use]
     pub fn people(&self) -> usize {
         self.people
     }
 
-    /// The participant's name that begins at a token, and where it ends.
+    /// Returns the participant whose name begins at a token, and the end of the name.
     #[must_use]
     pub fn participant_at(&self, tokens: &[Token], at: usize, sentence: &str) -> Option<(Named, usize)> {
         if !tokens.get(at).is_some_and(|token| self.first_words.contains(&token.lower)) {
@@ -94,7 +93,7 @@ impl Names {
         best
     }
 
-    /// The name that begins at a token: a participant's, one with a title, or a word that can only be a name.
+    /// Returns the name that begins at a token: a participant's, one with a title, or a word that can only be a name.
     #[must_use]
     pub fn at(&self, tokens: &[Token], at: usize, sentence: &str, phrases: &Phrases) -> Option<(Named, usize)> {
         if let Some(found) = self.participant_at(tokens, at, sentence) {
@@ -131,7 +130,7 @@ impl Names {
         Some((Named::Other(sentence[token.place.start..tokens[end - 1].place.end].to_owned()), end))
     }
 
-    /// A title, a determiner or nothing before it: a noun is not taken for a name.
+    /// Returns true if there is a title, a determiner or nothing before it, so that a noun is not taken for a name.
     fn can_be_name(&self, tokens: &[Token], at: usize, phrases: &Phrases) -> bool {
         let token = &tokens[at];
         let odd = token.classes != crate::languages::classes::Classes::default() && !token.has(Class::Role);
@@ -151,7 +150,7 @@ impl Names {
     }
 }
 
-/// The words of a name, as they are found in sentences.
+/// Returns the words of a name in the form of tokens.
 fn name_words(name: &str) -> Vec<String> {
     tokens(name, Phrases::english()).into_iter().map(|token| lowered(&token.lower)).collect()
 }

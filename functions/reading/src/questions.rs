@@ -1,4 +1,4 @@
-//! Questions that nobody took up.
+//! Unanswered questions.
 
 use std::collections::HashSet;
 
@@ -8,14 +8,14 @@ use crate::material::{Chunk, Material};
 use crate::text::lines::{LINE_CHARS_MAX, clipped};
 use crate::text::sentences::{Sentence, Source, Text, normalized};
 
-/// After this time without another voice a question counts as open, ms.
+/// Time without another speaker after which a question is open, ms.
 const ANSWER_MS: i64 = 30_000;
 
-/// Words that a question must have: "Right?" wants no answer.
+/// Smallest number of words of a question: "Right?" needs no answer.
 const WORDS_MIN: usize = 3;
 
-/// The open questions of a meeting, each once, in order: those after which no other speaker began within 30 s, and lines
-/// of the notes that are marked as questions.
+/// Returns the open questions of a meeting in order, without duplicates: those without another speaker within 30 s, and
+/// lines of the notes that are marked as questions.
 #[must_use]
 pub fn open_questions(text: &Text, material: &Material) -> Vec<String> {
     let voices = Voices::of(&material.chunks);
@@ -39,7 +39,7 @@ fn open<'t>(sentence: &'t Sentence, text: &Text, voices: &Voices<'_>) -> Option<
     }
 }
 
-/// The question of a line that is marked as one ("Open question: …").
+/// Returns the question of a marked line ("Open question: …").
 fn marked(sentence: &Sentence) -> Option<&str> {
     let phrases = sentence.language.phrases()?;
     let label = phrases.at(&sentence.tokens, 0, |meaning| meaning == Meaning::QuestionLabel)?;
@@ -47,7 +47,7 @@ fn marked(sentence: &Sentence) -> Option<&str> {
     Some(sentence.text[first.place.start..].trim())
 }
 
-/// Who began to speak when, in order of time: a transcript's order is that in which it was received.
+/// Speakers with the start of their speech, in order of time: a transcript is in the order of receipt.
 struct Voices<'m> {
     begun: Vec<(i64, &'m str)>,
 }
@@ -91,7 +91,7 @@ mod tests {
         assert_eq!(open_in(&said(&[asked, ("bob", 32_000, 33_000, "I do.")])), [] as [&str; 0]);
         assert_eq!(open_in(&said(&[asked, ("bob", 32_001, 33_000, "I do.")])), ["Who pays for it?"]);
         assert_eq!(open_in(&said(&[asked, ("ada", 3_000, 4_000, "Hm.")])), ["Who pays for it?"]);
-        // An answer that begins while the question is still being asked.
+        // The answer may begin before the end of the question.
         assert_eq!(open_in(&said(&[asked, ("bob", 1_000, 4_000, "I do.")])), [] as [&str; 0]);
     }
 

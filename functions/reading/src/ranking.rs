@@ -1,34 +1,35 @@
-//! Which sentences say most of what is said: TextRank.
+//! The most central sentences: TextRank.
 //!
 //! Mihalcea and Tarau, "TextRank: Bringing order into texts" (EMNLP 2004): sentences are nodes, two are joined by their
 //! shared words over the logarithms of their lengths, and a walk along the edges visits the central ones most.
 //!
-//! The edges grow with the square of the sentences, so at most [`NODES_MAX`] of them take part: the text is cut into
-//! `STRETCHES` equal parts, and of each part the sentences with the most frequent words are taken. A day of talk costs
-//! no more than an hour, and no part of it is left out.
+//! The number of edges grows with the square of the sentences, so at most [`NODES_MAX`] of them take part: the text is
+//! divided into `STRETCHES` equal parts, and the sentences with the most frequent words of each part are selected. A
+//! day of talk costs no more than an hour, and no part of it is omitted.
 
 use std::collections::HashSet;
 
 use crate::text::sentences::{Source, Text, WordClass};
 
-/// The most sentences that are compared with each other.
+/// Most sentences that are compared with each other.
 pub const NODES_MAX: usize = 600;
-/// Parts of the text that send equally many sentences.
+/// Number of parts of the text with equal shares.
 const STRETCHES: usize = 12;
 
-/// The chance of following an edge, rather than starting anew.
+/// Probability of following an edge rather than starting again.
 const DAMPING: f64 = 0.85;
-/// Below this change of every score the walk has settled.
+/// Change of every score below which the iteration ends.
 const TOLERANCE: f64 = 1e-4;
-/// It settles within a few dozen rounds; the bound is for texts that nobody has seen.
+/// Most iterations; a few dozen are usually sufficient.
 const ROUNDS_MAX: usize = 100;
 
-/// Words that a sentence must have to be worth quoting.
+/// Fewest words of a quotable sentence.
 const WORDS_MIN: usize = 4;
-/// Words with a meaning that it must have.
+/// Fewest content words of a quotable sentence.
 const CONTENT_MIN: usize = 2;
 
-/// The sentences worth quoting with their rank, in the order of the text. Of equal sentences only the first takes part.
+/// Returns the quotable sentences with their rank, in the order of the text. Of equal sentences only the first takes
+/// part.
 #[must_use]
 pub fn ranks(text: &Text) -> Vec<(usize, f64)> {
     let nodes = bounded(nodes(text), text);
@@ -39,7 +40,7 @@ pub fn ranks(text: &Text) -> Vec<(usize, f64)> {
 
 struct Node {
     sentence: usize,
-    /// Different terms with a meaning, ascending.
+    /// Distinct content terms, ascending.
     terms: Vec<u32>,
     /// Natural logarithm of the number of words.
     log_length: f64,
@@ -64,7 +65,7 @@ fn nodes(text: &Text) -> Vec<Node> {
     nodes
 }
 
-/// At most [`NODES_MAX`] of the nodes, equally many from every stretch of the text.
+/// Returns at most [`NODES_MAX`] of the nodes, equally many from every stretch of the text.
 fn bounded(nodes: Vec<Node>, text: &Text) -> Vec<Node> {
     if nodes.len() <= NODES_MAX {
         return nodes;
@@ -73,7 +74,7 @@ fn bounded(nodes: Vec<Node>, text: &Text) -> Vec<Node> {
     for term in nodes.iter().flat_map(|node| &node.terms) {
         frequency[*term as usize] += 1;
     }
-    // The mean, so that a sentence is not taken for its length alone.
+    // The mean, so that long sentences have no advantage.
     let weight = |node: &Node| {
         let logs: f64 = node.terms.iter().map(|term| f64::from(frequency[*term as usize]).ln()).sum();
         logs / node.terms.len() as f64
@@ -88,7 +89,7 @@ fn bounded(nodes: Vec<Node>, text: &Text) -> Vec<Node> {
     nodes.into_iter().filter(|node| kept.contains(&node.sentence)).collect()
 }
 
-/// For every node its neighbours and the weights to them.
+/// Returns the neighbours of every node, with the weights of the edges.
 fn edges(nodes: &[Node]) -> Vec<Vec<(usize, f64)>> {
     let mut edges = vec![Vec::new(); nodes.len()];
     for (i, node) in nodes.iter().enumerate() {
@@ -105,7 +106,7 @@ fn edges(nodes: &[Node]) -> Vec<Vec<(usize, f64)>> {
     edges
 }
 
-/// How many numbers two ascending lists have in common.
+/// Counts the common numbers of two ascending lists.
 fn shared(left: &[u32], right: &[u32]) -> usize {
     let (mut i, mut j, mut shared) = (0, 0, 0);
     while i < left.len() && j < right.len() {
@@ -122,7 +123,7 @@ fn shared(left: &[u32], right: &[u32]) -> usize {
     shared
 }
 
-/// The scores at which the walk settles.
+/// Returns the scores after convergence.
 fn settled(edges: &[Vec<(usize, f64)>]) -> Vec<f64> {
     let outgoing: Vec<f64> = edges.iter().map(|to| to.iter().map(|(_, weight)| weight).sum()).collect();
     let mut scores = vec![1.0; edges.len()];

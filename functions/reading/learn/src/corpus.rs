@@ -10,8 +10,8 @@
 //! - `scenes/`: moments of meetings, with words that are seldom heard.
 //! - `unseen/` and `unseen/ordinary/`: meetings that are only scored. Nothing is learned from them or chosen by them.
 //!
-//! A meeting that its reader has used to change a rule counts as seen from then on. The labels are written by people who do
-//! not know the rules; the head of `en.toml` describes them.
+//! A meeting that was used to change a rule counts as seen from then on. The labels are written by people who do not
+//! know the rules; the head of `en.toml` describes them.
 
 use std::path::{Path, PathBuf};
 
@@ -144,7 +144,7 @@ pub struct Label<'l> {
     pub owner: &'l str,
     /// Words that its task contains.
     pub words: &'l str,
-    /// Its due day, `?` if there is none.
+    /// Its due day, `?` if there is no date.
     pub date: &'l str,
     /// Words of the line that settles its owner, if labelled.
     pub quote: Option<&'l str>,

@@ -1,7 +1,7 @@
-//! Learns the weights of [`reading`] from its corpus of labelled meetings, and scores how well it reads them.
+//! Learns the weights of [`reading`] from its corpus of labelled meetings, and scores the results.
 //!
-//! In reading order: the labelled meetings ([`corpus`]), how well they are read ([`scoring`]), the logistic regression
-//! ([`regression`]), features with their labels ([`table`]), and which features each meeting gives ([`training_set`]).
+//! In reading order: the labelled meetings ([`corpus`]), scores ([`scoring`]), the logistic regression
+//! ([`regression`]), features with their labels ([`table`]), and the features of each meeting ([`training_set`]).
 
 #![allow(missing_docs, reason = "an item is public for the tests and the program, which are its only users")]
 

@@ -5,11 +5,11 @@
 
 /// Rounds over the features.
 const ROUNDS: usize = 25;
-/// Every so many rounds visit all features; the rounds between visit those that still move.
+/// Interval of rounds that visit all features; the rounds between visit only moving ones.
 const ALL_ROUNDS: usize = 6;
-/// The step from which a feature counts as moving.
+/// Smallest step of a moving feature.
 const STEP_MIN: f64 = 0.01;
-/// The steepest that the logistic curve bends.
+/// Greatest second derivative of the logistic function.
 const BEND_MAX: f64 = 0.25;
 
 /// The state of a feature during the descent.
@@ -21,7 +21,7 @@ struct Feature {
     step: f64,
 }
 
-/// The weight of each feature, by the examples that have it and their labels. `example_weight` is the weight of an example
+/// Returns the weight of each feature from its examples and their labels. `example_weight` is the weight of an example
 /// against the penalty.
 pub(crate) fn weights(examples_of: &[Vec<u32>], labels: &[bool], example_weight: f64) -> Vec<f64> {
     let mut features: Vec<Feature> =
@@ -34,7 +34,7 @@ pub(crate) fn weights(examples_of: &[Vec<u32>], labels: &[bool], example_weight:
                 continue;
             }
             let (mut slope, mut bend) = (feature.weight, 1.0);
-            // Within the radius the curve bends at most so much more than here.
+            // Within the radius, the second derivative grows at most by this factor.
             let more = feature.radius.exp();
             for example in examples {
                 let example = *example as usize;

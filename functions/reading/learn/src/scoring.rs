@@ -1,6 +1,6 @@
-//! The score of what is found in a labelled meeting.
+//! Scores of the findings in a labelled meeting.
 //!
-//! An item counts if it reads as a person writes it down: at most 25 words with owner and time, no brackets except those of
+//! An item counts if it reads like a written to-do: at most 25 words with owner and time, no brackets except those of
 //! the time, and no words of sentences that are not its evidence. The task alone must contain the words of the label.
 
 use std::ops::AddAssign;
@@ -13,23 +13,23 @@ use reading::text::sentences::normalized;
 
 use crate::corpus::{Label, Meeting, holds};
 
-/// Topics that a summary names.
+/// Number of topics in a summary.
 const TOPICS: usize = 3;
-/// Words in a row that an item may share with a sentence that is not its evidence.
+/// Most consecutive words that an item may share with a sentence that is not its evidence.
 const SHARED_MAX: usize = 4;
 
 /// Counts over meetings.
 #[derive(Default, Clone, Copy)]
 pub struct Score {
     items: Hits,
-    /// Dates of the items that were found.
+    /// Number of found items with the right date.
     dates: usize,
     dates_right: usize,
     decisions: Hits,
     topics: usize,
     topics_apt: usize,
     no_tasks: usize,
-    /// Those that are told as a task.
+    /// Number of these that were reported as tasks.
     no_tasks_taken: usize,
 }
 
@@ -105,7 +105,7 @@ fn is_owner(item: &ActionItem, owner: &str) -> bool {
     }
 }
 
-/// The score of a meeting, and in words what was missed and what was too much.
+/// Returns the score of a meeting, and descriptions of what was missed or wrong.
 pub fn score(meeting: &Meeting, language: &str, learned: &Learned) -> (Score, Vec<String>) {
     let findings = Findings::weighed(&meeting.material(), TOPICS, learned);
     let mut misses = Vec::new();
@@ -115,7 +115,7 @@ pub fn score(meeting: &Meeting, language: &str, learned: &Learned) -> (Score, Ve
         score_items(meeting, &findings.items, &mut score, &mut misses);
         score_decisions(meeting, &findings, &mut score, &mut misses);
     }
-    // Of a scene nobody has named the topics.
+    // The topics of a scene are not labelled.
     for topic in findings.topics.iter().filter(|_| !meeting.topics.is_empty()) {
         let is_apt = meeting.has_topic(&topic.phrase);
         score.topics += 1;
@@ -127,8 +127,8 @@ pub fn score(meeting: &Meeting, language: &str, learned: &Learned) -> (Score, Ve
     (score, misses)
 }
 
-/// Whether an item reads as a person writes it down: within its bound, without brackets but those of its time, and
-/// without what others said around it.
+/// Returns true if an item reads like a written to-do: within its limit, without brackets except those of its time, and
+/// without surrounding talk.
 fn is_told_short(item: &ActionItem, said: &str) -> bool {
     let task = normalized(&item.task);
     let evidence: Vec<String> = item.evidence.iter().map(|one| normalized(one)).collect();
@@ -139,7 +139,7 @@ fn is_told_short(item: &ActionItem, said: &str) -> bool {
         let run = run.join(" ");
         lines.iter().any(|line| holds(line, &run)) && !evidence.iter().any(|one| holds(one, &run))
     };
-    // A sentence of evidence with something before or behind it is a quotation.
+    // A sentence of evidence with additional words is a quotation.
     let is_quoted = |one: &String| one.split(' ').count() > SHARED_MAX && *one != task && holds(&task, one);
     item.line().split_whitespace().count() <= LINE_WORDS_MAX
         && item.evidence.len() <= EVIDENCE_MAX
@@ -148,8 +148,8 @@ fn is_told_short(item: &ActionItem, said: &str) -> bool {
         && !words.windows(SHARED_MAX + 1).any(is_foreign)
 }
 
-/// Counts the items of a meeting against its labels. A label is found in the task alone: neither the owner's name nor the
-/// time nor the evidence can hold its words.
+/// Scores the items of a meeting against its labels. A label must be found in the task alone: owner, time and evidence
+/// do not count.
 fn score_items(meeting: &Meeting, items: &[ActionItem], score: &mut Score, misses: &mut Vec<String>) {
     let mut left: Vec<&ActionItem> = items.iter().collect();
     score.items.labelled = meeting.items.len();

@@ -1,4 +1,4 @@
-//! Examples of one classifier, and the weights that are learned from them.
+//! Examples of one classifier, and the learned weights.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -7,9 +7,9 @@ use rustc_hash::FxHashMap;
 
 use crate::regression::weights;
 
-/// The least examples that a feature must have.
+/// Fewest examples of a feature.
 const EXAMPLES_MIN: usize = 4;
-/// The smallest weight that is written, hundredths.
+/// Smallest written weight, in hundredths.
 const WEIGHT_MIN: f64 = 2.0;
 /// Features with only smaller weights are pruned. The weights of the others are then learned again.
 const PRUNED_BELOW: f64 = 0.1;
@@ -47,7 +47,7 @@ impl<const COLUMNS: usize> Table<COLUMNS> {
         self.examples.push(Example { meeting, features: features.into_iter().collect(), labels });
     }
 
-    /// The weights as the lines of their file, by feature.
+    /// Returns the weights as the lines of their file, by feature.
     pub(crate) fn learned(&self, what: &str, is_taught: impl Fn(usize) -> bool) -> String {
         let examples: Vec<&Example<COLUMNS>> =
             self.examples.iter().filter(|example| is_taught(example.meeting)).collect();
@@ -78,7 +78,7 @@ impl<const COLUMNS: usize> Table<COLUMNS> {
         lines
     }
 
-    /// The weights of all features, by column; `examples_of` has the examples of each feature.
+    /// Returns the weights of all features, by column; `examples_of` has the examples of each feature.
     fn columns(&self, examples: &[&Example<COLUMNS>], examples_of: &[Vec<u32>]) -> Vec<Vec<f64>> {
         let column = |(column, example_weight): (usize, &f64)| {
             let labels: Vec<bool> = examples.iter().map(|one| one.labels[column]).collect();

@@ -20,20 +20,20 @@ use crate::table::Table;
 const EXAMPLE_WEIGHT: f64 = 0.1;
 /// The same for dialogue acts, chosen by cross-validation.
 const ACT_EXAMPLE_WEIGHTS: [f64; Act::ALL.len()] = [0.05, 0.1, 0.1, 0.1, 0.04];
-/// One in so many meetings is also learned in pieces.
+/// Every such meeting is also learned in pieces.
 const PIECES_OF: usize = 2;
-/// The most turns of a piece of a meeting that is an example by itself.
+/// Most turns of a piece of a meeting.
 const PIECE_TURNS_MAX: usize = 3;
-/// How much of a quote a sentence must hold to be meant.
+/// Smallest part of a quote that a sentence must contain to match it.
 const QUOTE_MIN: f64 = 0.4;
 
 /// The examples of each classifier.
 pub struct TrainingSet {
     /// Sentences, labelled with their dialogue acts.
     acts: Table<{ Act::ALL.len() }>,
-    /// Pairs of a sentence and an earlier noun phrase. True if the sentence refers to it.
+    /// Pairs of a sentence and an earlier noun phrase, true if the sentence refers to it.
     referents: Table<1>,
-    /// Phrases. True if the phrase is a topic.
+    /// Phrases, true if the phrase is a topic.
     topics: Table<1>,
 }
 
@@ -45,7 +45,7 @@ impl Default for TrainingSet {
 }
 
 impl TrainingSet {
-    /// The examples of some meetings. A meeting's number is its place among them.
+    /// Returns the examples of some meetings. The number of a meeting is its index among them.
     #[must_use]
     pub fn of(taught: &[Taught]) -> TrainingSet {
         let mut set = TrainingSet::default();
@@ -128,7 +128,7 @@ impl TrainingSet {
         }
     }
 
-    /// The lines of the files that some of the meetings teach.
+    /// Returns the lines of the files, learned from some of the meetings.
     pub fn learned(&self, is_taught: impl Fn(usize) -> bool) -> [String; 3] {
         let acts = "a task of the speaker's, one of nobody's, one of somebody else's, a decision, and no task";
         let referents = "a noun phrase being what a sentence is about";
@@ -140,7 +140,7 @@ impl TrainingSet {
     }
 }
 
-/// A meeting cut into pieces of one, two and three turns.
+/// Cuts a meeting into pieces of one, two and three turns.
 fn pieces(whole: &Material, language: &str) -> Vec<Material> {
     let mut chunks = whole.chunks.clone();
     chunks.sort_by_key(|chunk| chunk.start_ms);
@@ -159,7 +159,7 @@ fn pieces(whole: &Material, language: &str) -> Vec<Material> {
     pieces
 }
 
-/// The labelled acts of a meeting, by the index of their sentence.
+/// Returns the labelled acts of a meeting, by the index of their sentence.
 fn labelled(meeting: &Meeting, text: &Text) -> BTreeSet<(usize, Act)> {
     let decided = decided(meeting, text).into_iter().map(|index| (index, Act::Decision));
     let settled = meeting.items.iter().filter_map(|item| {
@@ -184,18 +184,18 @@ fn labelled(meeting: &Meeting, text: &Text) -> BTreeSet<(usize, Act)> {
     labelled
 }
 
-/// The sentence that holds most of a quote.
+/// Returns the sentence that contains most of a quote.
 fn quoted(quote: &str, text: &Text) -> Option<usize> {
     let quote = normalized(quote);
     let quote: Vec<&str> = quote.split(' ').collect();
     let shared = |sentence: &Sentence| longest_run(&quote, &normalized(&sentence.text)) as f64 / quote.len() as f64;
     let all = text.sentences.iter().map(shared).enumerate();
-    // Of equals the first.
+    // Of equals, the first one.
     let best = all.rev().max_by(|one, other| one.1.total_cmp(&other.1))?;
     (best.1 >= QUOTE_MIN).then_some(best.0)
 }
 
-/// How many words in a row two texts share at most.
+/// Returns the length of the longest common run of words.
 fn longest_run(words: &[&str], other: &str) -> usize {
     let mut before = vec![0; words.len() + 1];
     let mut longest = 0;
@@ -210,7 +210,8 @@ fn longest_run(words: &[&str], other: &str) -> usize {
     longest
 }
 
-/// The sentences that hold a decision's words: of several one that the rules find, or the last that asks nothing.
+/// Returns the sentences with a decision's words: of several, one that the rules find, or the last one that is not a
+/// question.
 fn decided(meeting: &Meeting, text: &Text) -> BTreeSet<usize> {
     let found = by_rules(text).sentences;
     let sentence = |words: &String| {

@@ -1,13 +1,13 @@
-//! How well meetings are read: tasks, decisions and topics of labelled meetings in ten languages.
+//! Scores of tasks, decisions and topics in labelled meetings of ten languages.
 //!
-//! The totals per language are golden files, so that every change of the rules, the language files or the weights shows:
-//! `meetings.txt`, and `meetings_cross_validated.txt`, in which each meeting is read with the weights that the others teach
-//! (slightly too well: the words whose senses are known were chosen by all of them).
+//! The totals per language are golden files, so that every change of rules, language files or weights is visible:
+//! `meetings.txt`, and `meetings_cross_validated.txt`, in which each meeting is read with weights learned from the
+//! others (slightly too good: all meetings contributed to the choice of words with known senses).
 //!
-//! `MEETINGS_SHOW=de cargo test -p learn --test meetings -- --nocapture` prints what was missed in German of the meetings
-//! on which rules are tuned (`all`: in every language; with `MEETINGS_ALL`: of those held out, too; with
-//! `cross_validated -- --ignored`: of those that teach). `MEETINGS_FROM=<folder>` scores the files of another folder
-//! instead; no golden file applies to them.
+//! `MEETINGS_SHOW=de cargo test -p learn --test meetings -- --nocapture` prints what was missed in German, for meetings
+//! on which rules are tuned (`all`: every language; with `MEETINGS_ALL`: also held-out ones; with `cross_validated --
+//! --ignored`: those that teach). `MEETINGS_FROM=<folder>` scores the files of another folder, which has no golden
+//! file.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -19,16 +19,16 @@ use learn::scoring::{Score, score};
 use learn::training_set::TrainingSet;
 use reading::model::weights::Learned;
 
-/// Set to accept the totals as they are now.
+/// Set to accept the current totals.
 const BLESS: &str = "CONVOKE_BLESS";
 /// A folder to score instead of the corpus.
 const FROM: &str = "MEETINGS_FROM";
-/// Parts of the meetings that are left out one after the other, to be read with the weights that the others teach.
+/// Number of parts of the meetings, each read with weights learned from the others.
 const PARTS: usize = 5;
 const CROSS_VALIDATED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/meetings_cross_validated.txt");
 const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/meetings.txt");
 
-/// A meeting with its score, and what was missed in it.
+/// A meeting with its score and what was missed.
 type Scored<'t> = (&'t Taught, (Score, Vec<String>));
 
 #[test]
@@ -51,7 +51,7 @@ fn meetings_are_read_as_the_golden_totals_say() {
     assert_eq!(totals, golden, "the totals have changed; if that is intended, `.ci/renew` updates the golden file");
 }
 
-/// The scores of some meetings of a folder, a line a language, and in all.
+/// Returns the scores of some meetings of a folder, one line per language, and the total.
 fn table(folder: &Path, is_meant: impl Fn(&Meeting) -> bool, shows: bool) -> String {
     let mut table = Score::HEADER.to_owned();
     let mut all = Score::default();
@@ -71,7 +71,7 @@ fn table(folder: &Path, is_meant: impl Fn(&Meeting) -> bool, shows: bool) -> Str
     table
 }
 
-/// Prints what was missed in a meeting to those who ask for its language.
+/// Prints what was missed in a meeting, if its language was requested.
 #[allow(clippy::print_stdout, reason = "who asks for what was missed reads it on the screen")]
 fn show(language: &str, meeting: &Meeting, misses: &[String]) {
     let shown = std::env::var("MEETINGS_SHOW").unwrap_or_default();

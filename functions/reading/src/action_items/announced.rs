@@ -1,4 +1,4 @@
-//! What one announcement of a sentence makes of the drafts.
+//! The effect of one announcement of a sentence on the drafts.
 
 use rustc_hash::FxHashSet;
 
@@ -15,7 +15,7 @@ use crate::languages::phrases::Phrases;
 use crate::text::noun_phrases::word_at;
 use crate::text::sentences::Sentence;
 
-/// How many words behind a task a time may stand that nothing else claims.
+/// Most words between a task and a later time that belongs to it.
 pub(super) const BEHIND_WORDS: usize = 8;
 
 impl Tracker<'_> {
@@ -31,16 +31,16 @@ impl Tracker<'_> {
         // "By Friday, I'll send it."
         let ahead = times.iter().rfind(|time| time.end <= task.start && task.start - time.end <= 4);
         let behind = times.iter().find(|time| time.start >= task.end && time.start - task.end <= BEHIND_WORDS);
-        // A time far behind is that of the next task, to which this one is joined.
+        // A distant time belongs to the next task, to which this one is joined.
         let time = inside.or(ahead).or(behind).or(times.first());
         let mut terms = self.terms(here, task.clone(), times);
-        // A verb that is in no file says no more of what it is about than another one.
+        // A verb that is in no file is as unspecific as any other.
         let verb = announcement.verb.and_then(|verb| word_at(&here.sentence.words, &here.sentence.tokens[verb].place));
         if let Some(verb) = verb {
             terms.remove(&verb.term);
         }
         let Some((owner, addressed)) = self.whose(here, by) else {
-            // "It has to be out by the tenth": the date of what was said just before.
+            // "It has to be out by the tenth": the date of the previous statement.
             if let Some(time) = time.filter(|time| time.is_deadline && terms.is_empty()) {
                 self.dated(here, time, |draft| draft.turn == here.turn && !Self::is_other(draft, here));
             }
@@ -52,7 +52,7 @@ impl Tracker<'_> {
         }
         let is_bare = self.is_passing_on(here, announcement)
             || (terms.is_empty() && !self.names_another(here, task.clone(), owner.as_ref()));
-        // "I wanted to call them tomorrow" is said of what one does; without a time it only tells of oneself.
+        // "I wanted to call them tomorrow" is an action; without a time it is only a report.
         let is_idle =
             announcement.is_intended && !is_passed_on && *by == AnnouncedBy::Speaker && (is_bare || time.is_none());
         if is_idle && is_bare {
@@ -85,7 +85,7 @@ impl Tracker<'_> {
         new.is_idle = is_idle;
         new.is_proposal = (*is_offer || announcement.is_together) && *by == AnnouncedBy::Everybody;
         new.verbs = self.verbs(here, task.clone());
-        // One that is in no file is known by its term.
+        // A verb that is in no file is identified by its term.
         new.verbs.extend(verb.filter(|_| new.verbs.is_empty()).map(|verb| verb.term | UNKNOWN_VERB));
         new.addressed = addressed;
         new.is_asked = *is_asked;
@@ -101,7 +101,7 @@ impl Tracker<'_> {
         self.add(here, new, points_back);
     }
 
-    /// "Das übernimmt Peter aus der IT": what is passed on stands before, and who they are behind.
+    /// "Das übernimmt Peter aus der IT": the task is named before, and the person behind.
     pub(super) fn is_passing_on(&self, here: Here<'_>, announcement: &Announcement) -> bool {
         let tokens = &here.sentence.tokens;
         let stands_for_it = |at: usize| tokens[at].has(Class::Object) && !tokens[announcement.start].is_after_break();
@@ -113,14 +113,14 @@ impl Tracker<'_> {
             && announcement.start.checked_sub(1).is_some_and(stands_for_it)
     }
 
-    /// Whether a "but" follows what somebody was going to do.
+    /// Returns true if a "but" follows what the speaker was going to do.
     pub(super) fn is_passed_on(&self, here: Here<'_>, from: usize) -> bool {
         let tokens = &here.sentence.tokens;
         let says = |meaning| (from..tokens.len()).any(|at| here.phrases.at(tokens, at, |one| one == meaning).is_some());
         (from.saturating_sub(1)..tokens.len()).any(|at| tokens[at].has(Class::Contrary)) || says(Meaning::TakeBack)
     }
 
-    /// What somebody was going to do waits for somebody else, whether it was spoken of before or not.
+    /// Frees what the speaker was going to do for another owner, whether it was mentioned before or not.
     pub(super) fn passed_on(
         &mut self,
         here: Here<'_>,
@@ -139,7 +139,7 @@ impl Tracker<'_> {
         self.free(at, here);
     }
 
-    /// A task of which a label or a check box says that it is one; a name at its beginning is its owner's.
+    /// Adds a task marked by a label or a check box; a name at its beginning is its owner.
     pub(super) fn labelled(&mut self, index: usize, sentence: &Sentence, said: &str) {
         let phrases = sentence.language.phrases().unwrap_or_else(Phrases::english);
         let task = said.trim_matches(|c: char| c.is_whitespace() || ",:;.!–—-@".contains(c));

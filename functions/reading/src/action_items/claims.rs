@@ -1,4 +1,4 @@
-//! "I'll do it": a task that names nothing is taken for what was spoken of before.
+//! "I'll do it": resolves a task without its own content to an earlier one.
 
 use rustc_hash::FxHashSet;
 
@@ -12,7 +12,7 @@ use crate::languages::classes::Class;
 use crate::languages::dates::Due as Time;
 
 impl Tracker<'_> {
-    /// A task that names nothing: what was spoken of before is meant.
+    /// Resolves a claim without content to an earlier task.
     pub(super) fn claimed(
         &mut self,
         here: Here<'_>,
@@ -29,10 +29,10 @@ impl Tracker<'_> {
             matches!(announcement.by, AnnouncedBy::Named(_) | AnnouncedBy::Addressed(Some(_)) | AnnouncedBy::LastNamed);
         let is_theirs = |draft: &Draft| draft.item.owner.as_ref() == Some(&owner);
         let is_free = |draft: &Draft| draft.item.owner.is_none();
-        // What was passed on is taken by a word that says nothing else ("I'll do it"), or by the same verb.
+        // A freed task is taken by a claim without content ("I'll do it"), or by the same verb.
         let verbs = self.verbs(here, announcement.start..announcement.task.end.max(announcement.end));
         let is_specific = !self.is_empty(here, announcement.task.clone());
-        // "Shall I talk to him?" takes on nothing that was asked for.
+        // "Shall I talk to him?" does not accept a request.
         if announcement.is_offer
             && is_specific
             && announcement.by == AnnouncedBy::Speaker
@@ -40,7 +40,7 @@ impl Tracker<'_> {
         {
             return;
         }
-        // "The plumber comes on Monday" takes on nothing that was asked for.
+        // "The plumber comes on Monday" does not accept a request.
         let is_own_matter = is_specific
             && owner.id.is_none()
             && matches!(announcement.by, AnnouncedBy::Named(_) | AnnouncedBy::LastNamed)
@@ -94,13 +94,13 @@ impl Tracker<'_> {
         self.resolved(here, announcement, Some(owner), time);
     }
 
-    /// A request for something that was spoken of, made to nobody by name.
+    /// Records a request for something mentioned before, without a named addressee.
     pub(super) fn asked_for(&mut self, here: Here<'_>, announcement: &Announcement, time: Option<&Time>) {
         let stands_for_it = self.points_back(here, announcement) || self.is_empty(here, announcement.task.clone());
         if !announcement.is_asked || !stands_for_it {
             return;
         }
-        // "Yes, do that by tomorrow": the one who has just taken it on is meant.
+        // "Yes, do that by tomorrow": addressed to the person who has just accepted it.
         let is_taken = |draft: &Draft| {
             Self::is_other(draft, here) && draft.turn.saturating_add(1) >= here.turn && draft.item.owner.is_some()
         };
@@ -110,7 +110,7 @@ impl Tracker<'_> {
             self.dated(here, time, is_taken);
             return;
         }
-        // "We could sell cake." – "Would you do that?": the one who says yes.
+        // "We could sell cake." – "Would you do that?": addressed to the person who agrees.
         let free = |draft: &Draft| {
             !draft.is_dropped && draft.item.owner.is_none() && draft.turn.saturating_add(1) >= here.turn
         };
@@ -127,7 +127,7 @@ impl Tracker<'_> {
         }
     }
 
-    /// Makes a draft somebody's.
+    /// Sets the owner of a draft.
     pub(super) fn give(
         &mut self,
         at: usize,
@@ -155,7 +155,7 @@ impl Tracker<'_> {
         }
     }
 
-    /// "Den bestelle ich morgen": what was said before says what. What nothing says is no item.
+    /// "Den bestelle ich morgen": earlier words name the object. Without an object there is no item.
     pub(super) fn resolved(
         &mut self,
         here: Here<'_>,
@@ -164,7 +164,7 @@ impl Tracker<'_> {
         time: Option<&Time>,
     ) {
         let Announcement { by, task, is_offer, is_asked, .. } = announcement;
-        // "Please" alone asks for nothing, "look" alone for nothing that is known.
+        // "Please" alone requests nothing, and "look" alone nothing specific.
         let is_order = *is_asked && *is_offer && *by != AnnouncedBy::Anybody;
         if (*is_asked && task.is_empty()) || (is_order && !self.points_back(here, announcement)) {
             return;
@@ -172,7 +172,7 @@ impl Tracker<'_> {
         let is_others = matches!(by, AnnouncedBy::Named(_) | AnnouncedBy::LastNamed);
         let context = if is_others { self.context_before(here) } else { self.context(here, announcement) };
         let Some(context) = context else {
-            // "I'll talk to him tomorrow": who, nobody said.
+            // "I'll talk to him tomorrow": the person is unknown.
             let is_own = *by == AnnouncedBy::Speaker && !is_offer && !self.is_empty(here, task.clone());
             if let Some(time) = time.filter(|_| is_own && self.is_long_enough(here, task.clone())) {
                 let mut new = draft(here, owner, self.text_of(here, task.clone()), FxHashSet::default(), true);
@@ -183,12 +183,12 @@ impl Tracker<'_> {
             }
             return;
         };
-        // "I'll take it" says nothing of its own, "I'll call him" does.
+        // "I'll take it" has no content of its own, "I'll call him" has.
         let said = if *by == AnnouncedBy::Claim { announcement.start..announcement.end } else { task.clone() };
         let takes = self.is_empty(here, said.clone());
         let is_called_for = *is_asked
             || if takes {
-                // "Put me down for it" says more than "me".
+                // "Put me down for it" is more than "me".
                 (*by == AnnouncedBy::Claim && context.is_needed && announcement.end - announcement.start > 2)
                     || context.is_asked
                     || context.deadline.is_some()
@@ -220,10 +220,10 @@ impl Tracker<'_> {
         self.add(here, new, false);
     }
 
-    /// "They want a new policy, we have to hand it in by the tenth": what was said just before is to be done by a day.
+    /// "They want a new policy, we have to hand it in by the tenth": the previous statement is due on a day.
     pub(super) fn needed(&mut self, here: Here<'_>, announcement: &Announcement, time: Option<&Time>) {
         let Some(time) = time.filter(|time| time.is_deadline) else {
-            // "It needs to be booked": what was said just before.
+            // "It needs to be booked": the previous statement.
             let stands_for_it = announcement.start > 0 && self.stands_for_it(here, announcement.start - 1);
             let is_own = self.stands_for_it(here, announcement.start);
             if (stands_for_it || is_own) && !self.is_empty(here, announcement.task.clone()) {
@@ -238,7 +238,7 @@ impl Tracker<'_> {
             self.dated(here, time, is_own);
             return;
         }
-        // "Things we need to fix" are told elsewhere.
+        // "Things we need to fix" are named elsewhere.
         let is_relative = announcement.start.checked_sub(1).is_some_and(|before| {
             let token = &here.sentence.tokens[before];
             token.has(Class::NoTopic) && !token.has(Class::Interjection)

@@ -1,4 +1,4 @@
-//! What was said before a task that names nothing by itself.
+//! The statements before a task that has no content of its own.
 
 use chrono::NaiveDate;
 use rustc_hash::FxHashSet;
@@ -11,30 +11,30 @@ use crate::languages::classes::Class;
 use crate::languages::meanings::Meaning;
 use crate::languages::token::Break;
 
-/// How many sentences before a task may say what it is about.
+/// Number of earlier sentences that may name the object of a task.
 pub(super) const CONTEXT_SENTENCES: usize = 3;
 
-/// The most characters of what a task is about.
+/// Longest object of a task, in characters.
 pub(super) const CONTEXT_CHARS_MAX: usize = 120;
 
-/// How many words before a task may say what it is about.
+/// Number of earlier words that may name the object of a task.
 pub(super) const CONTEXT_WORDS: usize = 10;
 
-/// What was said before a task that names nothing.
+/// The context of a task without content.
 pub(super) struct Context {
     pub(super) sentence: usize,
     pub(super) text: String,
     pub(super) terms: FxHashSet<u32>,
     pub(super) is_asked: bool,
-    /// Whether it was not said in the same turn.
+    /// True if it is from another turn.
     pub(super) is_others: bool,
-    /// Whether somebody else said that something is to be done.
+    /// True if another speaker said that something is to be done.
     pub(super) is_needed: bool,
-    /// As it was said, and its day.
+    /// Deadline as it was said, and its day.
     pub(super) deadline: Option<(String, Option<NaiveDate>)>,
 }
 
-/// The end of a long text: what was said last is what is meant.
+/// Returns the end of a long text, because the last words matter most.
 pub(super) fn ending(text: &str) -> String {
     let chars = text.chars().count();
     if chars <= CONTEXT_CHARS_MAX {
@@ -46,7 +46,7 @@ pub(super) fn ending(text: &str) -> String {
 }
 
 impl Tracker<'_> {
-    /// What was said before a task that names nothing: in the same sentence, or in one of those before it.
+    /// Returns the context of a task without content: in the same sentence, or in an earlier one.
     pub(super) fn context(&self, here: Here<'_>, announcement: &Announcement) -> Option<Context> {
         let own = announcement.start.saturating_sub(CONTEXT_WORDS)..announcement.start;
         let terms = self.terms(here, own.clone(), &[]);
@@ -65,7 +65,7 @@ impl Tracker<'_> {
         self.context_before(here)
     }
 
-    /// What the sentences before say that names something.
+    /// Returns the context of the earlier sentences.
     pub(super) fn context_before(&self, here: Here<'_>) -> Option<Context> {
         let said = |wants_noun: bool| {
             (here.index.saturating_sub(CONTEXT_SENTENCES)..here.index).rev().find_map(|index| {
@@ -83,7 +83,7 @@ impl Tracker<'_> {
                 }
                 let times = phrases.calendar.all(&sentence.tokens, self.held);
                 let deadline = times.iter().find(|time| time.is_deadline).map(|time| due_of(there, time));
-                // "Number three, the maypole. It has to be down by July." says what only with the sentence before.
+                // "Number three, the maypole. It has to be down by July." names the object only in the sentence before.
                 let points_back = sentence.tokens.first().is_some_and(|first| first.has(Class::ThirdPronoun));
                 let before = index.checked_sub(1).map(|before| &self.text.sentences[before]);
                 let before = before.filter(|before| points_back && before.source == sentence.source);

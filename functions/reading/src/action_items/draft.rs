@@ -1,4 +1,4 @@
-//! An item that may still change, where it was said, and when two of them are one task.
+//! A draft of an item, its position, and the equality of two drafts.
 
 use std::ops::Range;
 
@@ -11,10 +11,10 @@ use crate::languages::phrases::Phrases;
 use crate::model::acts::Fate;
 use crate::text::sentences::{Sentence, normalized};
 
-/// What tells the term of a verb from the number of one.
+/// Distinguishes the term of a verb from the number of one.
 pub(super) const UNKNOWN_VERB: u32 = 1 << 31;
 
-/// Where a sentence was said.
+/// The position of a sentence.
 #[derive(Clone, Copy)]
 pub(super) struct Here<'t> {
     pub(super) index: usize,
@@ -23,56 +23,56 @@ pub(super) struct Here<'t> {
     pub(super) turn: usize,
     /// None in the notes.
     pub(super) speaker: Option<&'t str>,
-    /// Whether it is the first of its turn.
+    /// True for the first sentence of its turn.
     pub(super) opens_turn: bool,
 }
 
-/// An item that may still change.
+/// A draft of an item.
 #[derive(Debug)]
 pub(super) struct Draft {
     pub(super) item: ActionItem,
-    /// The sentence and the words in it that say the task; None of what the notes hold.
+    /// The sentence and its words that name the task; None for notes.
     pub(super) said: Option<(usize, Range<usize>)>,
-    /// A sentence before that says what it is about.
+    /// An earlier sentence that names the object.
     pub(super) about: Option<usize>,
-    /// The task by which repetitions are known.
+    /// Normalized task, to recognize repetitions.
     pub(super) normal: String,
-    /// Terms that tell it from others.
+    /// Terms that distinguish it from others.
     pub(super) terms: FxHashSet<u32>,
-    /// Its verbs, by the numbers of its language.
+    /// Its verbs, by their numbers in the language.
     pub(super) verbs: FxHashSet<u32>,
-    /// Whether it is one without another word.
+    /// True if it becomes an item without confirmation.
     pub(super) is_firm: bool,
     pub(super) is_dropped: bool,
-    /// Who is asked, if somebody is: nobody else can accept it.
+    /// The addressee, if there is one: no other person can accept it.
     pub(super) addressed: Option<usize>,
-    /// Whether a plain yes accepts it.
+    /// True if a plain yes accepts it.
     pub(super) is_asked: bool,
-    /// Whether somebody asked whether they should do it, and nobody has answered yet.
+    /// True if the speaker offered to do it and there is no answer yet.
     pub(super) is_offered: bool,
-    /// Whether somebody accepted it.
+    /// True if a person accepted it.
     pub(super) is_accepted: bool,
-    /// Whether it was somebody's who passed it on.
+    /// True if its owner gave it up.
     pub(super) is_freed: bool,
-    /// Whether it is told of, and no thanks make it a task.
+    /// True for a report, which no thanks turn into a task.
     pub(super) is_idle: bool,
-    /// Whether all were proposed to do it, on which they may agree.
+    /// True for a proposal to all, on which they may agree.
     pub(super) is_proposal: bool,
-    /// Who said it.
+    /// The speaker.
     pub(super) speaker: Option<String>,
     pub(super) turn: usize,
     pub(super) sentence: usize,
-    /// The sentence that changed it last.
+    /// The last sentence that changed it.
     pub(super) settled: usize,
 }
 
 impl Draft {
-    /// Whether it becomes an item without another word.
+    /// Returns true if it becomes an item without confirmation.
     pub(super) fn is_told(&self) -> bool {
         self.fate() == Fate::Firm
     }
 
-    /// What became of it.
+    /// Returns its outcome.
     pub(super) fn fate(&self) -> Fate {
         match (self.is_dropped, self.is_firm) {
             (true, _) => Fate::Dropped,
@@ -122,7 +122,7 @@ pub(super) fn overlap(one: &FxHashSet<u32>, other: &FxHashSet<u32>) -> usize {
     one.intersection(other).count()
 }
 
-/// Whether two drafts are of one task: the same words, or nearly, and owners that can be the same.
+/// Returns true if two drafts are the same task: nearly the same words, and compatible owners.
 pub(super) fn is_same(known: &Draft, new: &Draft) -> bool {
     if known.is_dropped
         || !(known.item.owner == new.item.owner || known.item.owner.is_none() || new.item.owner.is_none())
@@ -135,7 +135,7 @@ pub(super) fn is_same(known: &Draft, new: &Draft) -> bool {
     let fewer = known.terms.len().min(new.terms.len());
     let shared = overlap(&known.terms, &new.terms);
     let more = known.terms.len().max(new.terms.len());
-    // Two things can be done with one report: only with the same verb are fewer words enough.
+    // Several things can be done with one report: fewer common words are sufficient only with the same verb.
     let is_same_verb = known.verbs.is_empty() || new.verbs.is_empty() || !known.verbs.is_disjoint(&new.verbs);
     fewer > 0
         && ((is_same_verb && shared * 4 >= more * 3)

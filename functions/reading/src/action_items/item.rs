@@ -1,42 +1,42 @@
-//! What is found: an action item, whose it is, and the items of one reader.
+//! Action items, their owners, and the items of one reader.
 
 use chrono::NaiveDate;
 
 use crate::text::lines::{LINE_CHARS_MAX, capitalized, clipped};
 
-/// The most action items of one reader.
+/// Most action items of one reader.
 pub const ACTION_ITEMS_MAX: usize = 10;
 
-/// The most words of an item as a line, with its owner and its time.
+/// Most words of an item as a line, with owner and time.
 pub const LINE_WORDS_MAX: usize = 25;
 
-/// The most words of its task.
+/// Most words of a task.
 pub const TASK_WORDS_MAX: usize = 16;
 
-/// The longest task, characters: what bounds scripts without spaces.
+/// Longest task in characters, which limits scripts without spaces.
 pub const TASK_CHARS_MAX: usize = 160;
 
-/// The most sentences that an item rests on, and the longest, characters.
+/// Most sentences of evidence, and the longest in characters.
 pub const EVIDENCE_MAX: usize = 2;
 const EVIDENCE_CHARS_MAX: usize = LINE_CHARS_MAX;
 
-/// Something that somebody, or all, are to do.
+/// A task of a person, or of all.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ActionItem {
-    /// None where nobody was named.
+    /// None if no person was named.
     pub owner: Option<Owner>,
-    /// What is to be done: a verb, its object, its target.
+    /// The task: a verb, its object, its target.
     pub task: String,
-    /// By when, as it was said, if it was.
+    /// Due time as it was said.
     pub due: Option<String>,
-    /// The same as a day, if the words and the day of the meeting tell it.
+    /// Due day, if the words and the day of the meeting determine it.
     pub due_day: Option<NaiveDate>,
     /// The sentence that says it, and the one that it answers.
     pub evidence: Vec<String>,
 }
 
 impl ActionItem {
-    /// The item as a line: "Ada: send the report (by Friday)".
+    /// Returns the item as a line: "Ada: send the report (by Friday)".
     #[must_use]
     pub fn line(&self) -> String {
         let task = match &self.owner {
@@ -52,7 +52,7 @@ impl ActionItem {
         }
     }
 
-    /// The item within its bounds: a line of 25 words that quotes nothing. None if no task is left.
+    /// Returns the item within its limits: a line of 25 words without quotations. None if no task is left.
     #[must_use]
     pub fn bounded(mut self) -> Option<ActionItem> {
         let words = |text: &str| text.split_whitespace().count();
@@ -70,14 +70,14 @@ impl ActionItem {
         (!self.task.is_empty()).then_some(self)
     }
 
-    /// True if it is this person's.
+    /// Returns true if this person owns it.
     #[must_use]
     pub fn is_of(&self, person_id: &str) -> bool {
         self.owner.as_ref().is_some_and(|owner| owner.id.as_deref() == Some(person_id))
     }
 }
 
-/// A text without its brackets and the words in them.
+/// Returns a text without brackets and the words in them.
 fn unquoted(text: &str) -> String {
     let mut depth = 0_usize;
     let mut kept = String::with_capacity(text.len());
@@ -92,16 +92,16 @@ fn unquoted(text: &str) -> String {
     kept
 }
 
-/// Whose an action item is.
+/// The owner of an action item.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Owner {
-    /// None of somebody who is not in the meeting, or whose name several bear.
+    /// None for a person outside the meeting, or an ambiguous name.
     pub id: Option<String>,
-    /// As the others see them, or as it was said.
+    /// Display name, or the name as it was said.
     pub name: String,
 }
 
-/// The items for one reader: the reader's own first, then the others', ten at most.
+/// Returns the items for one reader: the reader's own first, then the others', at most ten.
 #[must_use]
 pub fn items_for<'i>(items: &'i [ActionItem], reader_id: &str) -> Vec<&'i ActionItem> {
     let own = items.iter().filter(|item| item.is_of(reader_id));

@@ -1,12 +1,12 @@
-//! Who is to do what, and by when.
+//! Action items: tasks with owners and due times.
 //!
-//! Owns what goes from one sentence to the next: a request that the next speaker accepts is theirs, with the date they
-//! name; what somebody cannot do after all, another one takes; of several words on one task the last counts. What one
-//! sentence announces is `commitments`'. In reading order: what is found (`item`), the drafts of it (`draft`) and what is
-//! remembered of them (`tracker`); what words say (`words`), whose something is (`owners`), what it is about (`context`) and
-//! when (`times`); what is said again (`repetition`), answered (`replies`), taken on (`claims`) and announced (`announced`);
-//! how words become a line of a to-do list (`phrasing`) and which words these are (`wording`); where something is settled,
-//! so that it is an item (`settled`); and all steps over a meeting (`tracking`).
+//! State that passes from one sentence to the next: a request that the next speaker accepts belongs to that speaker,
+//! with the date that the speaker names; a task that its owner gives up can be taken by another person; of several
+//! statements on one task, the last counts. `commitments` reads single sentences. In reading order: results (`item`),
+//! drafts (`draft`) and their state (`tracker`); the words of tasks (`words`), owners (`owners`), context (`context`)
+//! and times (`times`); repetitions (`repetition`), replies (`replies`), claims (`claims`) and announcements
+//! (`announced`); conversion to lines (`phrasing`) and the choice of words (`wording`); settled items (`settled`); and
+//! the order of all steps (`tracking`).
 
 pub mod item;
 mod draft;

@@ -1,4 +1,4 @@
-//! Whose a task is, and who was named last.
+//! The owner of a task, and the person named last.
 
 use std::ops::Range;
 
@@ -18,7 +18,7 @@ pub(super) fn owner_of(person: &Person) -> Owner {
 }
 
 impl Tracker<'_> {
-    /// Whose a task is; None where it is nobody's that can be told, and no item either.
+    /// Returns the owner of a task; None if the owner cannot be determined and there is no item.
     pub(super) fn whose(&self, here: Here<'_>, by: &AnnouncedBy) -> Option<(Option<Owner>, Option<usize>)> {
         Some(match by {
             AnnouncedBy::Speaker | AnnouncedBy::Claim => (self.owner_of_speaker(here), None),
@@ -39,7 +39,7 @@ impl Tracker<'_> {
         })
     }
 
-    /// The other one of two.
+    /// Returns the other one of two people.
     pub(super) fn only_other(&self, here: Here<'_>) -> Option<usize> {
         let speaker = here.speaker?;
         match &self.material.people[..] {
@@ -75,7 +75,7 @@ impl Tracker<'_> {
         }
     }
 
-    /// Remembers who was named besides those who speak, for "she'll send it".
+    /// Remembers people who were named besides the speakers, for "she'll send it".
     pub(super) fn note_names(&mut self, here: Here<'_>, words: Range<usize>) {
         let tokens = &here.sentence.tokens;
         let mut at = words.start;

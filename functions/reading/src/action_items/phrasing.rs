@@ -1,4 +1,4 @@
-//! Turns words of a sentence into a line of a to-do list: the verb in its infinitive, its object, its target.
+//! Converts words of a sentence to a line of a to-do list: the verb in its infinitive, its object, its target.
 //!
 //! Words that lead to the task are removed ("I'll", "can you", "just"), as are clauses behind it. "You" and "me" become names;
 //! a pronoun becomes the noun of its thing.
@@ -18,13 +18,13 @@ use crate::text::tokens::is_determined;
 /// A word of a task.
 #[derive(Debug, Clone, PartialEq)]
 enum Piece {
-    /// The token of this index.
+    /// The token at this index.
     Said(usize),
     /// A word in place of a token.
     Put(String),
 }
 
-/// A task that is being said.
+/// A task in progress.
 pub(super) struct Phrasing<'l> {
     tracker: &'l Tracker<'l>,
     here: Here<'l>,
@@ -33,12 +33,12 @@ pub(super) struct Phrasing<'l> {
     pieces: Vec<Piece>,
 }
 
-/// How many words of a clause are looked at.
+/// Most words of a clause that are read.
 const WORDS_MAX: usize = 64;
-/// How many words before and behind a task its clause may begin and end.
+/// Most words of a clause before and behind its task.
 const CLAUSE_WORDS: usize = 8;
 
-/// Forms of verbs that have a subject.
+/// Forms of verbs with a subject.
 const FINITE: [Class; 9] = [
     Class::Me,
     Class::Third,
@@ -52,7 +52,7 @@ const FINITE: [Class; 9] = [
 ];
 
 impl<'l> Phrasing<'l> {
-    /// The words without fillers, times, names that are called, and what is said behind them.
+    /// Returns the words without fillers, times, addressed names, and words behind them.
     pub(super) fn of(tracker: &'l Tracker<'l>, here: Here<'l>, words: Range<usize>, due: Option<&str>) -> Phrasing<'l> {
         let is_near = |place: &Range<usize>| place.start < words.start + WORDS_MAX && place.end > words.start;
         let nouns = noun_phrases(here.sentence).into_iter().filter(is_near).collect();
@@ -64,12 +64,12 @@ impl<'l> Phrasing<'l> {
         phrasing
     }
 
-    /// Where the clause lies around some words in which the verb may stand at both ends.
+    /// Returns the clause around some words; the verb may be at either end.
     pub(super) fn around(here: Here<'l>, words: Range<usize>) -> Range<usize> {
         let tokens = &here.sentence.tokens;
         let parts = |at: usize| {
             let token = &tokens[at];
-            // "Aber" and "denn" stand inside of clauses, too.
+            // "Aber" and "denn" also occur inside of clauses.
             let is_particle = token.has(Class::Opener) || token.has(Class::Contrary);
             let is_joint = (token.has(Class::Joint) || token.has(Class::Complement)) && !is_particle;
             token.is_after_break() || is_joint
@@ -79,12 +79,12 @@ impl<'l> Phrasing<'l> {
         start.unwrap_or(words.start)..end.unwrap_or(tokens.len().min(words.end + CLAUSE_WORDS)).max(words.end)
     }
 
-    /// The words that say the task itself.
+    /// Returns the words of the task itself.
     pub(super) fn extent(tracker: &'l Tracker<'l>, here: Here<'l>, words: Range<usize>) -> Range<usize> {
         Phrasing::of(tracker, here, words, None).words
     }
 
-    /// The task within a number of words.
+    /// Returns the task within a number of words.
     pub(super) fn told(mut self, owner: Option<&Owner>, object: Option<&str>, words_max: usize) -> String {
         self.drop_owner(owner);
         self.name_people(owner);
@@ -107,7 +107,7 @@ impl<'l> Phrasing<'l> {
         if is_thing && !text.is_empty() { filled(frame, &[("thing", &text)]) } else { text }
     }
 
-    /// True if nothing is left that says something.
+    /// Returns true if no content is left.
     pub(super) fn is_empty(&self) -> bool {
         self.pieces.iter().all(|piece| {
             matches!(piece, Piece::Said(at) if !self.is_noun(*at) && self.tracker.is_empty(self.here, *at..at + 1))
@@ -145,7 +145,7 @@ impl<'l> Phrasing<'l> {
         })
     }
 
-    /// Where the task begins: behind those who are called, and what only leads to it.
+    /// Returns the start of the task: behind addressed names and introductory words.
     fn start(&self, words: Range<usize>) -> usize {
         let (tokens, text) = (self.tokens(), &self.here.sentence.text);
         let leads = |at: usize| {
@@ -163,7 +163,7 @@ impl<'l> Phrasing<'l> {
         start
     }
 
-    /// Where the task ends: before a clause that says more of it.
+    /// Returns the end of the task: before a clause that explains it.
     fn end(&self, words: Range<usize>) -> usize {
         let tokens = self.tokens();
         let is_verb = |at: usize| {
@@ -258,7 +258,7 @@ impl<'l> Phrasing<'l> {
         self.pieces = kept.into_iter().map(Piece::Said).collect();
     }
 
-    /// The owner's name, and those that are called, say nothing of the task.
+    /// Removes the owner's name and addressed names, which are no part of the task.
     fn drop_owner(&mut self, owner: Option<&Owner>) {
         let (tokens, text) = (self.tokens(), &self.here.sentence.text);
         let mut gone = Vec::new();
@@ -281,7 +281,7 @@ impl<'l> Phrasing<'l> {
         self.pieces.retain(|piece| !matches!(piece, Piece::Said(at) if gone.contains(at)));
     }
 
-    /// Puts names in the places of "you" and "me"; where pronouns stand before their verb, behind the task.
+    /// Replaces "you" and "me" by names; in languages with pronouns before their verb, behind the task.
     fn name_people(&mut self, owner: Option<&Owner>) {
         let first = |name: &str| name.split_whitespace().next().unwrap_or(name).to_owned();
         let turns = &self.tracker.text.turns;
@@ -326,7 +326,7 @@ impl<'l> Phrasing<'l> {
         }
     }
 
-    /// True if a pronoun is the subject of the verb beside it.
+    /// Returns true if a pronoun is the subject of the adjacent verb.
     fn is_beside_verb(&self, at: usize) -> bool {
         let tokens = self.tokens();
         let is_verb = |token: &Token| {
@@ -349,7 +349,7 @@ impl<'l> Phrasing<'l> {
         token.has(Class::Infinitive) && !self.is_noun(at)
     }
 
-    /// "Ich rufe morgen Herrn Vogt an": the infinitive goes to the end.
+    /// "Ich rufe morgen Herrn Vogt an": moves the infinitive to the end.
     fn end_with_verb(&mut self) {
         let phrases = self.here.phrases;
         self.drop_subject();
@@ -413,7 +413,7 @@ impl<'l> Phrasing<'l> {
         }
     }
 
-    /// "Die schickt sie", "haken Sie nach": pronouns that are subjects, whatever else they can be.
+    /// "Die schickt sie", "haken Sie nach": removes pronouns that are subjects.
     fn drop_subject(&mut self) {
         let tokens = self.tokens();
         let is_own = |at: usize| {
@@ -436,7 +436,7 @@ impl<'l> Phrasing<'l> {
         self.pieces.retain(|piece| !matches!(piece, Piece::Said(at) if first == Some(*at) || is_formal(*at)));
     }
 
-    /// True if an unknown word beside a subject is its verb.
+    /// Returns true if an unknown word beside a subject is its verb.
     fn is_guessed(&self, place: usize) -> bool {
         let (Some(at), Some(token)) = (self.said(place), self.token(place)) else { return false };
         let tokens = self.tokens();
@@ -452,7 +452,7 @@ impl<'l> Phrasing<'l> {
             && (leads || at.checked_sub(1).is_some_and(is_subject) || is_subject(at + 1))
     }
 
-    /// The infinitive goes first; nouns before it go behind it.
+    /// Moves the infinitive to the front, and nouns before it behind it.
     fn lead_with_verb(&mut self) {
         let phrases = self.here.phrases;
         let is_english = phrases.code == "en";
@@ -515,7 +515,7 @@ impl<'l> Phrasing<'l> {
         self.pieces.extend(behind);
     }
 
-    /// "The emails I'll go through": the noun goes behind the verb.
+    /// "The emails I'll go through": moves the noun behind the verb.
     fn lead_in_english(&mut self) {
         let tokens = self.tokens();
         let is_helper = |place: usize| {
@@ -539,7 +539,7 @@ impl<'l> Phrasing<'l> {
         self.pieces.extend(ahead);
     }
 
-    /// Replaces the pronoun by its noun phrase, or puts the noun phrase beside the verb.
+    /// Replaces the pronoun by its noun phrase, or inserts the noun phrase beside the verb.
     fn put_object(&mut self, noun: &str) {
         let stands = |piece: &Piece| {
             matches!(piece, Piece::Said(at) if self.tokens()[*at].has(Class::Object)

@@ -1,16 +1,16 @@
-//! A task that was said before, or that answers a request: it is told once.
+//! Repeated tasks, and tasks that answer a request: each is reported once.
 
 use super::draft::{Draft, Here, is_same, overlap};
 use super::tracker::{REPLY_TURNS, Tracker};
 
 impl Tracker<'_> {
-    /// Adds a draft unless it is there already. Of the same task with and without an owner, the one with them stays.
-    /// `points_back` says whether a pronoun of the new one can stand for what was asked for.
+    /// Adds a draft unless it exists. Of the same task with and without an owner, the one with an owner stays.
+    /// `points_back` is true if a pronoun of the new draft can refer to a request.
     pub(super) fn add(&mut self, here: Here<'_>, new: Draft, points_back: bool) {
         let same = self.last_draft(|known| is_same(known, &new));
         if let Some(at) = same.or_else(|| self.answered(here, &new, points_back)) {
             let known = &mut self.drafts[at];
-            // Who has it already is not asked once more.
+            // The owner need not be asked again.
             let is_asked = new.is_asked && known.item.owner.is_none();
             known.item.owner = known.item.owner.take().or(new.item.owner);
             known.is_firm |= new.is_firm;
@@ -33,7 +33,8 @@ impl Tracker<'_> {
         self.drafts.push(new);
     }
 
-    /// The request that a draft answers in other words ("Can you ask the board?" – "Okay, I'll write to the board").
+    /// Returns the request that a draft answers in other words ("Can you ask the board?" – "Okay, I'll write to the
+    /// board").
     pub(super) fn answered(&self, here: Here<'_>, new: &Draft, points_back: bool) -> Option<usize> {
         // "We need to update the plan." – … – "I'll update it.": the same verb tells it, though more was said since.
         let again = || {

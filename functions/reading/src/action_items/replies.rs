@@ -1,4 +1,4 @@
-//! Yes, no, thanks, "I can't after all", "never mind": what an answer makes of what was said before.
+//! Replies: yes, no, thanks, "I can't after all", "never mind", and their effect on earlier tasks.
 
 use super::draft::{Draft, Here, draft, set_due};
 use super::tracker::{REPLY_TURNS, Tracker};
@@ -6,15 +6,15 @@ use crate::languages::classes::Class;
 use crate::languages::dates::Due as Time;
 use crate::languages::meanings::Meaning;
 
-/// How many turns back something that is not done after all may have been said.
+/// Most turns between a task and its cancellation.
 pub(super) const TAKEN_BACK_TURNS: usize = 12;
 
 impl Tracker<'_> {
-    /// Yes, no or thanks to what was said before.
+    /// Handles yes, no or thanks.
     pub(super) fn replied(&mut self, here: Here<'_>, times: &[Time]) {
         let tokens = &here.sentence.tokens;
         let phrases = here.phrases;
-        // The longest phrase counts: "no problem" is no no.
+        // The longest phrase counts: "no problem" is no refusal.
         let first = {
             let mut at = 0;
             loop {
@@ -39,7 +39,7 @@ impl Tracker<'_> {
         let is_yes = first == Some(Meaning::Yes) && !is_no;
         let is_thanks = first == Some(Meaning::Thanks) || phrases.has(tokens, Meaning::Thanks);
         let speaker = self.speaker_index(here);
-        // An offer that somebody else takes up.
+        // Another person accepts an offer.
         if (is_yes || is_thanks) && !is_no {
             let offered = self.last_draft(|draft| {
                 !draft.is_firm
@@ -100,9 +100,9 @@ impl Tracker<'_> {
         }
     }
 
-    /// "I can't after all": what the speaker took on waits for somebody else.
+    /// "I can't after all": the speaker's task waits for another person.
     pub(super) fn taken_back(&mut self, here: Here<'_>, at: usize, is_announced: bool) {
-        // "I was going to print them, but I can't": the sentence itself has said what.
+        // "I was going to print them, but I can't": the sentence itself names the task.
         if self.pending.is_some_and(|pending| self.drafts[pending].sentence == here.index) {
             return;
         }
@@ -116,7 +116,7 @@ impl Tracker<'_> {
         if let Some(found) = found {
             self.free(found, here);
         } else if !terms.is_empty() && is_announced {
-            // What was never said before can be passed on all the same.
+            // A task that was not mentioned before can be given up too.
             let task = self.clipped_sentence(here);
             self.pending = Some(self.drafts.len());
             let mut new = draft(here, None, task, terms, false);
@@ -139,7 +139,7 @@ impl Tracker<'_> {
         }
     }
 
-    /// "I did that last week": what the others asked for or needed is no task any more.
+    /// "I did that last week": a requested or needed task is done.
     pub(super) fn already_done(&mut self, here: Here<'_>) {
         let owner = self.owner_of_speaker(here);
         let is_meant = |draft: &Draft| {
@@ -153,7 +153,7 @@ impl Tracker<'_> {
         }
     }
 
-    /// A joke takes back what was said in its sentence; alone, what the same person said before.
+    /// A joke cancels the task of its sentence; alone, the earlier task of the same speaker.
     pub(super) fn joked(&mut self, here: Here<'_>, first_new: usize) {
         if self.drafts.len() > first_new {
             self.drafts[first_new..].iter_mut().for_each(|draft| draft.is_dropped = true);

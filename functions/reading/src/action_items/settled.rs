@@ -1,4 +1,4 @@
-//! Makes action items of the sentences that settle a task.
+//! Creates action items from the sentences that settle a task.
 //!
 //! The `likelihood` of a sentence decides that it settles a task. The rules' draft of the same sentence gives the owner, if
 //! the owner is not the speaker, and the due date. In a short talk, drafts become items without the classifier, because
@@ -20,37 +20,38 @@ use crate::model::weights::Weights;
 use crate::people::Named;
 use crate::text::sentences::{Sentence, Source, normalized};
 
-/// The least likelihood of each act.
+/// Lowest likelihood of each act.
 const LIKELY: [(Act, f64); 3] = [(Act::Own, 0.38), (Act::Unassigned, 0.25), (Act::Others, 0.25)];
-/// How many sentences apart two things are that the same person says of the same kind.
+/// Smallest distance, in sentences, of two items of the same kind by one speaker.
 const APART_SENTENCES: usize = 3;
-/// How many sentences from what is settled a draft of it may stand.
+/// Most sentences between a settled sentence and its draft.
 const DRAFT_SENTENCES: usize = 1;
-/// How many sentences before somebody may have been named.
+/// Most sentences between a name and its task.
 const NAMED_SENTENCES: usize = 4;
-/// The items of which it is told what they are about: more than any talk has.
+/// Most items whose object is named: more than any talk has.
 const ABOUT_ITEMS_MAX: usize = 500;
-/// Up to so many sentences, the drafts of the rules count as well: there is too little context for the classifier.
+/// Most sentences of a talk in which the drafts of the rules count too, because there is too little context for the
+/// classifier.
 const FEW_SENTENCES: usize = 12;
-/// The least likelihood of [`Act::NoTask`] at which a sentence settles nothing.
+/// Likelihood of [`Act::NoTask`] above which a sentence settles nothing.
 const NOTHING: f64 = 0.35;
-/// The same for an earlier sentence, at which no item refers to it.
+/// The same for an earlier sentence, above which no item refers to it.
 const NOTHING_BEFORE: f64 = 0.7;
 
-/// A sentence that settles something.
+/// A sentence that settles an item.
 #[derive(Clone, Copy)]
 pub(super) struct Settled {
     pub(super) index: usize,
     pub(super) act: Act,
-    /// How much likelier it is than it has to be.
+    /// Likelihood above the limit.
     margin: f64,
 }
 
-/// Items that exist already: the index of their sentence, their owner and their task.
+/// Existing items: the index of their sentence, their owner and their task.
 type Known = FxHashSet<(usize, Option<Owner>, String)>;
 
 impl Tracker<'_> {
-    /// The items in order: what is settled in the transcript, and what the notes hold.
+    /// Returns the items in order: those settled in the transcript, and those of the notes.
     pub(super) fn settled(&self, likelihoods: &[Option<Likelihood>], weights: &Weights<1>) -> Vec<ActionItem> {
         let likely = self.likely(likelihoods);
         let about = About { referents: Referents::of(self.text), weights, likelihoods };
@@ -82,7 +83,7 @@ impl Tracker<'_> {
         once(items.into_iter().map(|(_, item)| item).collect())
     }
 
-    /// The sentences that are likely enough, of neighbours that say the same the likeliest, in order.
+    /// Returns the sentences with sufficient likelihood in order; of neighbours with the same content, the likeliest.
     fn likely(&self, likelihoods: &[Option<Likelihood>]) -> Vec<Settled> {
         let mut found = Vec::new();
         for (index, likelihood) in likelihoods.iter().enumerate() {
@@ -108,12 +109,12 @@ impl Tracker<'_> {
         kept.into_iter().flatten().collect()
     }
 
-    /// Whether the notes hold what a draft says.
+    /// Returns true if the notes contain the content of a draft.
     fn is_noted(&self, draft: &Draft) -> bool {
         !matches!(self.text.sentences[draft.settled].source, Source::Turn(_))
     }
 
-    /// The draft of what a sentence settles, if there is one that is not told yet.
+    /// Returns the unused draft of a settled sentence, if there is one.
     fn draft_of(&self, settled: Settled, drafts: &[Vec<usize>], is_told: &[bool]) -> Option<usize> {
         let speaker = self.speaker_of(&self.text.sentences[settled.index]);
         let is_meant = |draft: &Draft| {
@@ -134,7 +135,7 @@ impl Tracker<'_> {
             .map(|(_, at)| at)
     }
 
-    /// The drafts by the sentences with which they began and that changed them last.
+    /// The drafts by the sentences in which they began and last changed.
     fn drafts_by_sentence(&self) -> Vec<Vec<usize>> {
         let mut drafts = vec![Vec::new(); self.text.sentences.len()];
         for (at, draft) in self.drafts.iter().enumerate() {
@@ -146,7 +147,7 @@ impl Tracker<'_> {
         drafts
     }
 
-    /// The item that a sentence settles, unless the same is told already.
+    /// Returns the item of a settled sentence, unless it exists already.
     fn item(
         &self,
         settled: Settled,
@@ -191,13 +192,13 @@ impl Tracker<'_> {
         Some(person.map_or_else(unknown, owner_of))
     }
 
-    /// Who is named in a sentence, or was named before it, and does not speak in it.
+    /// Returns the person who is named in a sentence or before it, and does not speak in it.
     fn somebody_else(&self, index: usize) -> Option<Owner> {
         let speaker = self.speaker_of(&self.text.sentences[index]);
         (index.saturating_sub(NAMED_SENTENCES)..=index).rev().find_map(|at| {
             let named = self.named_in(&self.text.sentences[at]);
             let named = named.into_iter().filter(|owner| owner.id.is_none() || owner.id.as_deref() != speaker);
-            // In the sentence itself the first is its subject, before it the last was spoken of.
+            // In the sentence itself the first name is its subject; before it, the last name was mentioned.
             let mut named: Vec<Owner> = named.filter(|owner| at == index || owner.id.is_none()).collect();
             named.sort_by_key(|owner| owner.id.is_some());
             let at = if at == index { 0 } else { named.len().checked_sub(1)? };
@@ -205,7 +206,7 @@ impl Tracker<'_> {
         })
     }
 
-    /// Who is named in a sentence, by name or by what they are.
+    /// Returns the person who is named in a sentence, by name or by role.
     fn named_in(&self, sentence: &Sentence) -> Vec<Owner> {
         let Some(phrases) = sentence.language.phrases() else { return Vec::new() };
         let mut named = Vec::new();
@@ -225,7 +226,7 @@ impl Tracker<'_> {
         named
     }
 
-    /// A time that a sentence tells, as it is said, and its day.
+    /// Returns a time in a sentence, as it is said, and its day.
     fn time_of(&self, sentence: &Sentence) -> Option<(String, Option<NaiveDate>)> {
         let times = sentence.language.phrases()?.calendar.all(&sentence.tokens, self.held);
         let time = times.iter().find(|time| time.is_deadline).or(times.first())?;
@@ -234,7 +235,7 @@ impl Tracker<'_> {
     }
 }
 
-/// Each task once: of the same with and without an owner the one with them stays.
+/// Removes repeated tasks: of the same task with and without an owner, the one with an owner stays.
 fn once(items: Vec<ActionItem>) -> Vec<ActionItem> {
     let owned: FxHashSet<String> =
         items.iter().filter(|item| item.owner.is_some()).map(|item| normalized(&item.task)).collect();
@@ -247,7 +248,7 @@ fn once(items: Vec<ActionItem>) -> Vec<ActionItem> {
     items.into_iter().filter(|item| is_new(item)).collect()
 }
 
-/// A time without the capital of its sentence's beginning.
+/// Returns a time without the capital of its sentence's beginning.
 fn small(due: String, sentence: &Sentence) -> String {
     let first = sentence.tokens.first().filter(|first| due.starts_with(&sentence.text[first.place.clone()]));
     let leads = [Class::Preposition, Class::Between, Class::Determiner, Class::Temporal];
@@ -255,16 +256,16 @@ fn small(due: String, sentence: &Sentence) -> String {
     if is_small { uncapitalized(&due) } else { due }
 }
 
-/// What was said before that an item is about.
+/// The statements before an item that name its object.
 pub(super) struct About<'a> {
     referents: Referents<'a>,
     weights: &'a Weights<1>,
-    /// What each sentence tells.
+    /// The findings of each sentence.
     likelihoods: &'a [Option<Likelihood>],
 }
 
 impl About<'_> {
-    /// The noun phrases of a sentence and of those before it that it may be about, the likeliest first.
+    /// Returns the possible noun phrases of the object, from a sentence and those before it, likeliest first.
     pub(super) fn likely(&self, index: usize) -> Vec<(Place, f64)> {
         let mut likely = self.referents.likely(index, self.weights);
         let is_nothing = |before: usize| {

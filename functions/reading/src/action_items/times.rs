@@ -1,4 +1,4 @@
-//! The times that several tasks share, or that are said later.
+//! Times that several tasks share, or that follow later.
 
 use std::ops::Range;
 
@@ -9,14 +9,15 @@ use crate::languages::classes::Class;
 use crate::languages::dates::Due as Time;
 use crate::languages::meanings::Meaning;
 
-/// The most words of a sentence that adds a date to what was said a moment before.
+/// Most words of a sentence that adds a date to the previous statement.
 pub(super) const DATED_WORDS_MAX: usize = 10;
 
-/// The most words of a question for a date, and of its answer.
+/// Most words of a question for a date, and of its answer.
 pub(super) const ANSWER_WORDS_MAX: usize = 8;
 
 impl Tracker<'_> {
-    /// The time of the next task of the same person, if it is joined to this one: "I change the sign and post it tomorrow".
+    /// Returns the time of the speaker's next task, if it is joined to this one: "I change the sign and post it
+    /// tomorrow".
     pub(super) fn shared(&self, here: Here<'_>, announcements: &[Announcement], times: &[Time]) -> Vec<Time> {
         let [this, next, ..] = announcements else { return Vec::new() };
         let between = this.task.end.min(next.start)..next.start;
@@ -28,12 +29,12 @@ impl Tracker<'_> {
         times.iter().filter(|time| time.start >= next.start && time.end <= next.task.end).cloned().collect()
     }
 
-    /// "I'll write it. You'll have it by Friday." – "When?" – "Tomorrow.": a date that is said later.
+    /// "I'll write it. You'll have it by Friday." – "When?" – "Tomorrow.": handles a later date.
     pub(super) fn added(&mut self, here: Here<'_>, times: &[Time]) {
         let owner = self.owner_of_speaker(here);
         let is_own = |draft: &Draft| draft.item.owner.is_some() && draft.item.owner == owner;
         if let Some(time) = times.iter().find(|time| time.is_deadline) {
-            // "The text will be ready by Wednesday" may come when the others have agreed.
+            // "The text will be ready by Wednesday" may follow the others' agreement.
             let turns = if here.sentence.tokens.len() <= DATED_WORDS_MAX { 2 } else { 0 };
             self.dated(here, time, |draft| is_own(draft) && draft.turn.saturating_add(turns) >= here.turn);
         }
@@ -43,7 +44,7 @@ impl Tracker<'_> {
         }
     }
 
-    /// Whether the sentence before asks until when.
+    /// Returns true if the previous sentence asks for a date.
     pub(super) fn is_asked_when(&self, here: Here<'_>) -> bool {
         let before = here.index.checked_sub(1).map(|before| &self.text.sentences[before]);
         before.is_some_and(|before| {
@@ -52,12 +53,12 @@ impl Tracker<'_> {
         })
     }
 
-    /// "I'll call him tomorrow and ask for an offer": what names nothing by itself belongs to what the same person is to do
-    /// next.
+    /// "I'll call him tomorrow and ask for an offer": a task without its own time belongs to the speaker's previous
+    /// one.
     pub(super) fn joined(&self, here: Here<'_>, announcements: Vec<Announcement>) -> Vec<Announcement> {
         let tokens = &here.sentence.tokens;
         let has_time = |words: Range<usize>| !here.phrases.calendar.all(&tokens[words], None).is_empty();
-        // "I'll collect them and hand them out": the second task names nothing but the first one's thing.
+        // "I'll collect them and hand them out": the second task has the object of the first.
         let goes_on = |task: Range<usize>| {
             let from = task.start.saturating_sub(1);
             (from..task.end).any(|at| self.stands_for_it(here, at)) || self.terms(here, task, &[]).is_empty()

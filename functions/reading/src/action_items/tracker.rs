@@ -1,4 +1,4 @@
-//! State that lasts from sentence to sentence.
+//! State that passes from sentence to sentence.
 
 use chrono::NaiveDate;
 
@@ -9,10 +9,10 @@ use crate::model::acts::RuleMatches;
 use crate::people::{Named, Names};
 use crate::text::sentences::Text;
 
-/// How many turns later a request can still be accepted, or something passed on.
+/// Most turns after which a request can be accepted, or a task given up.
 pub(super) const REPLY_TURNS: usize = 3;
 
-/// How many items back one is looked for again.
+/// Number of recent drafts that are searched.
 pub(super) const COMPARED_MAX: usize = 100;
 
 pub(super) struct Tracker<'a> {
@@ -20,23 +20,23 @@ pub(super) struct Tracker<'a> {
     pub(super) material: &'a Material,
     pub(super) names: &'a Names,
     pub(super) held: Option<NaiveDate>,
-    /// What the rules find in each sentence.
+    /// Findings of the rules in each sentence.
     pub(super) matches: Vec<RuleMatches>,
     pub(super) drafts: Vec<Draft>,
-    /// The draft that waits for somebody to take it.
+    /// The draft that waits for an owner.
     pub(super) pending: Option<usize>,
-    /// Somebody else who was named, and in which turn.
+    /// Another person who was named, and the turn.
     pub(super) last_named: Option<(Named, usize)>,
 }
 
 impl Tracker<'_> {
-    /// The last of the newest drafts that fits.
+    /// Returns the newest matching draft.
     pub(super) fn last_draft(&self, fits: impl Fn(&Draft) -> bool) -> Option<usize> {
         let from = self.drafts.len().saturating_sub(COMPARED_MAX);
         self.drafts[from..].iter().rposition(fits).map(|at| from + at)
     }
 
-    /// What waits for an answer, if this can be one.
+    /// Returns the draft that waits for an answer, if this can be one.
     pub(super) fn waiting(&self, here: Here<'_>) -> Option<usize> {
         let pending = self.pending?;
         let draft = &self.drafts[pending];
@@ -48,7 +48,7 @@ impl Tracker<'_> {
         draft.speaker.as_deref() != here.speaker
     }
 
-    /// Gives the last draft that fits a date, unless it has one.
+    /// Sets the date of the last matching draft, unless it has one.
     pub(super) fn dated(&mut self, here: Here<'_>, time: &Time, fits: impl Fn(&Draft) -> bool) {
         if let Some(at) = self.last_draft(|draft| !draft.is_dropped && draft.is_firm && fits(draft))
             && self.drafts[at].item.due.is_none()
@@ -57,7 +57,7 @@ impl Tracker<'_> {
         }
     }
 
-    /// Lets a draft wait for somebody else.
+    /// Frees a draft for another owner.
     pub(super) fn free(&mut self, at: usize, here: Here<'_>) {
         let draft = &mut self.drafts[at];
         draft.item.owner = None;

@@ -1,4 +1,4 @@
-//! Tracks the tasks of a meeting, sentence by sentence. This file alone has the order of the steps.
+//! Tracks the tasks of a meeting, sentence by sentence. Only this file defines the order of the steps.
 
 use chrono::DateTime;
 
@@ -16,14 +16,14 @@ use crate::model::weights::Weights;
 use crate::people::Names;
 use crate::text::sentences::{Sentence, Source, Text};
 
-/// How many words behind the beginning of "I won't be able to …" its verb may stand.
+/// Most words between "I won't be able to …" and its verb.
 pub(super) const TAKE_BACK_WORDS: usize = 6;
 
 /// The tasks of a meeting, tracked from its first sentence to its last.
 pub struct Tracked<'a>(Tracker<'a>);
 
 impl<'a> Tracked<'a> {
-    /// Tracks all sentences; `decided` are the indices of those whose words state a decision.
+    /// Tracks all sentences; `decided` are the indices of the sentences that state a decision.
     #[must_use]
     pub fn of(text: &'a Text, material: &'a Material, names: &'a Names, decided: &[usize]) -> Tracked<'a> {
         let held = material.held_ms.and_then(DateTime::from_timestamp_millis).map(|time| time.date_naive());
@@ -38,13 +38,13 @@ impl<'a> Tracked<'a> {
         Tracked(tracker)
     }
 
-    /// What the rules find in each sentence.
+    /// Returns the findings of the rules in each sentence.
     #[must_use]
     pub fn matches(&self) -> &[RuleMatches] {
         &self.0.matches
     }
 
-    /// The action items, each once, in order.
+    /// Returns the action items in order, without duplicates.
     #[must_use]
     pub fn items(&self, likelihoods: &[Option<Likelihood>], weights: &Weights<1>) -> Vec<ActionItem> {
         self.0.settled(likelihoods, weights)
@@ -69,7 +69,7 @@ impl Tracker<'_> {
         }
     }
 
-    /// Records for each draft where it begins and where it was changed last. A note changes no draft of the transcript.
+    /// Records where each draft began and last changed. A note changes no draft of the transcript.
     fn record_drafts(&mut self) {
         for draft in &self.drafts {
             let is_noted = !matches!(self.text.sentences[draft.settled].source, Source::Turn(_));
@@ -85,7 +85,7 @@ impl Tracker<'_> {
         }
     }
 
-    /// The act that a draft is for the speaker of a sentence.
+    /// Returns the act of a draft for the speaker of a sentence.
     pub(super) fn whose_is(&self, draft: &Draft, index: usize) -> Act {
         match &draft.item.owner {
             None => Act::Unassigned,
@@ -109,7 +109,7 @@ impl Tracker<'_> {
         let joke = |at: usize| phrases.at(tokens, at, |one| one == Meaning::Joke);
         let (mut taken_back, mut never_mind, mut joke) = (None, None, (0..tokens.len()).find_map(joke));
         if here.speaker.is_some() {
-            // "Sure, I'll send the invitations tonight": the time is that of the invitations.
+            // "Sure, I'll send the invitations tonight": the time belongs to the invitations.
             let until = announcements.first().map_or(tokens.len(), |first| first.start);
             let replied: Vec<Time> = times.iter().filter(|time| time.end <= until).cloned().collect();
             self.replied(here, &replied);
@@ -128,13 +128,13 @@ impl Tracker<'_> {
             if never_mind.is_some_and(|at| announcement.start < at) {
                 continue;
             }
-            // In the order in which it is said: "I can't after all, Carlos takes it".
+            // In the order of speech: "I can't after all, Carlos takes it".
             if joke.take_if(|joke| joke.end <= announcement.start).is_some() {
                 self.joked(here, first_new);
             }
             if let Some(at) = taken_back.take_if(|at| *at <= announcement.start) {
                 self.taken_back(here, at, true);
-                // What one cannot do is no task of one's own.
+                // A task that the speaker cannot do is not the speaker's.
                 let is_own = matches!(announcement.by, AnnouncedBy::Speaker | AnnouncedBy::Claim);
                 if is_own && announcement.start < at + TAKE_BACK_WORDS {
                     continue;
@@ -146,7 +146,7 @@ impl Tracker<'_> {
             if announcement.by == AnnouncedBy::Everybody && is_decision {
                 continue;
             }
-            // A time belongs to what is said around it.
+            // A time belongs to the adjacent words.
             let before = index.checked_sub(1).map_or(0, |before| announcements[before].task.end);
             let behind =
                 announcements.get(index + 1).map_or(tokens.len(), |next| next.start).max(announcement.task.end);
@@ -165,7 +165,7 @@ impl Tracker<'_> {
         if joke.is_some() {
             self.joked(here, first_new);
         }
-        // What was proposed and is agreed on is a decision and waits for nobody.
+        // An accepted proposal is a decision and has no owner.
         let asks_consent = first(Meaning::Consent).is_some() && is_question(&sentence.text);
         if first(Meaning::Agreed).is_some() || is_decision || asks_consent {
             let agreed = |draft: &Draft| {
@@ -179,7 +179,7 @@ impl Tracker<'_> {
                 self.drafts[at].is_dropped = true;
             }
         }
-        // Who says yes to a decision takes on nothing.
+        // Agreement to a decision is no task.
         if asks_consent {
             self.pending = None;
         }
@@ -207,7 +207,7 @@ mod tests {
     use crate::material::{Chunk, Person};
     use crate::model::acts::Fate;
 
-    /// What the rules find in each sentence of a talk: stage, whose, fate.
+    /// Returns the findings of the rules in each sentence of a talk: stage, owner, outcome.
     fn matches(lines: &[(&str, &str)]) -> Vec<Vec<(Stage, Act, Fate)>> {
         let chunk = |(at, (speaker, text)): (i64, &(&str, &str))| Chunk {
             speaker_id: speaker.to_lowercase(),

@@ -1,6 +1,6 @@
-//! Chooses the words of a task: from the sentence that settles it, or from the request that it answers.
+//! Chooses the words of a task: from its own sentence, or from the request that it answers.
 //!
-//! `phrasing` makes a line of a to-do list of them.
+//! `phrasing` converts them to a line of a to-do list.
 
 use std::ops::Range;
 
@@ -20,35 +20,35 @@ use crate::model::referents::Place;
 use crate::text::noun_phrases::noun_phrases;
 use crate::text::sentences::Source;
 
-/// Least likelihood of a phrase in a request, as a share of the likeliest phrase's.
+/// Lowest likelihood of a phrase in a request, as a fraction of the likeliest phrase's.
 const REQUEST_MIN: f64 = 0.4;
 
-/// The most words of a sentence that says only with one before it what is done.
+/// Most words of a sentence that needs an earlier one to name its task.
 const POINTING_WORDS_MAX: usize = 12;
 
-/// How many words of a sentence are looked at for a part that says a task.
+/// Most words of a sentence that are searched for a task.
 const SENTENCE_WORDS_MAX: usize = 80;
-/// How many sentences around one are looked at for the gender of a noun.
+/// Number of surrounding sentences that are searched for the gender of a noun.
 const GENDER_SENTENCES: usize = 200;
 
-/// A task in its words.
+/// A task in words.
 pub(super) struct Worded {
     pub(super) task: String,
-    /// The sentence that it answers, if words of it come from there.
+    /// The sentence that it answers, if words come from there.
     pub(super) answered: Option<usize>,
 }
 
-/// Some words of a sentence that can say a task.
+/// Words of a sentence that can name a task.
 #[derive(Clone)]
 pub(super) struct Clause {
     pub(super) sentence: usize,
     pub(super) words: Range<usize>,
-    /// True if they take on what was spoken of, and say nothing of it.
+    /// True if they only accept an earlier task.
     pub(super) is_claim: bool,
 }
 
 impl Tracker<'_> {
-    /// The words of what a sentence settles, within a number of words.
+    /// Returns the words of a settled sentence, within a number of words.
     pub(super) fn worded(
         &self,
         settled: Settled,
@@ -147,13 +147,13 @@ impl Tracker<'_> {
         })
     }
 
-    /// True if a sentence takes on what was spoken of.
+    /// Returns true if a sentence only accepts an earlier task.
     fn takes(&self, index: usize) -> bool {
         let grammar = Grammar::of(&self.text.sentences[index], self.names);
         grammar.is_some_and(|grammar| grammar.announcements().iter().any(|one| one.by == AnnouncedBy::Claim))
     }
 
-    /// What a sentence announces of the kind that it settles.
+    /// Returns the announcement of a sentence with its settled kind.
     fn own_clauses(&self, settled: Settled) -> Vec<Clause> {
         let sentence = &self.text.sentences[settled.index];
         let (Some(here), Some(grammar)) = (self.here(settled.index), Grammar::of(sentence, self.names)) else {
@@ -183,7 +183,7 @@ impl Tracker<'_> {
         Some(Here { index, sentence, phrases, turn, speaker, opens_turn: false })
     }
 
-    /// How many noun phrases some words hold besides the owner.
+    /// Counts the noun phrases in some words besides the owner.
     fn nouns(&self, clause: &Clause, owner: Option<&Owner>) -> usize {
         let sentence = &self.text.sentences[clause.sentence];
         let inside = |place: &Range<usize>| place.start >= clause.words.start && place.end <= clause.words.end;
@@ -191,7 +191,7 @@ impl Tracker<'_> {
         all.filter(|place| !self.is_owner(clause.sentence, place, owner)).count()
     }
 
-    /// True if a noun phrase names the owner or an addressed participant.
+    /// Returns true if a noun phrase names the owner or an addressed participant.
     fn is_owner(&self, sentence: usize, place: &Range<usize>, owner: Option<&Owner>) -> bool {
         let sentence = &self.text.sentences[sentence];
         let said = |at: usize| &sentence.text[sentence.tokens[at].place.clone()];
@@ -200,7 +200,7 @@ impl Tracker<'_> {
         place.clone().any(is_owner) || is_named.is_some_and(|(_, end)| end >= place.end)
     }
 
-    /// True if some words say no more than that something is done ("do that").
+    /// Returns true if some words only say that something is done ("do that").
     fn is_said_of_all(&self, clause: &Clause) -> bool {
         self.here(clause.sentence).is_none_or(|here| {
             let says = |at: &usize| {
@@ -211,7 +211,7 @@ impl Tracker<'_> {
         })
     }
 
-    /// True if a pronoun comes before the first noun.
+    /// Returns true if a pronoun comes before the first noun.
     fn stands_first(&self, clause: &Clause) -> bool {
         let Some(here) = self.here(clause.sentence) else { return false };
         let nouns = noun_phrases(here.sentence);
@@ -232,7 +232,7 @@ impl Tracker<'_> {
             .any(|at| here.sentence.tokens[at].has(Class::Object) && !is_noun(at) && !is_subject(at))
     }
 
-    /// What the sentences before ask for, or say that is to be done, the likeliest first.
+    /// Returns earlier requests and needs, likeliest first.
     fn asked_before(&self, likely: &[(Place, f64)], answer: Here<'_>, owner: Option<&Owner>) -> Option<Clause> {
         let least = likely.first()?.1 * REQUEST_MIN;
         likely.iter().take_while(|(_, likelihood)| *likelihood >= least).find_map(|(place, _)| {
@@ -252,7 +252,7 @@ impl Tracker<'_> {
         })
     }
 
-    /// The words behind a request, or an order at the beginning of the sentence.
+    /// Returns the words behind a request, or an order at the beginning of the sentence.
     fn asking(here: Here<'_>) -> Option<Clause> {
         let tokens = &here.sentence.tokens;
         let is_meant = |meaning| matches!(meaning, Meaning::Request | Meaning::RequestInQuestion | Meaning::Somebody);
@@ -272,7 +272,7 @@ impl Tracker<'_> {
         Some(Clause { sentence: here.index, words, is_claim: false })
     }
 
-    /// The part of a sentence that says most of a task: with a verb, and with something to do.
+    /// Returns the most specific part of a sentence: with a verb and an object.
     fn said_most(&self, here: Here<'_>, owner: Option<&Owner>) -> Option<Clause> {
         let tokens = &here.sentence.tokens;
         let starts = (0..tokens.len().min(SENTENCE_WORDS_MAX))
@@ -287,10 +287,10 @@ impl Tracker<'_> {
         parts.filter(has_verb).find(|clause| self.nouns(clause, owner) > 0)
     }
 
-    /// The noun phrases that a task may be about, the likeliest first. In its own sentence they stand before it.
+    /// Returns the possible objects of a task, likeliest first. In its own sentence they precede it.
     fn meant(&self, index: usize, own: Option<&Clause>, owner: Option<&Owner>, about: &About<'_>) -> Vec<(Place, f64)> {
         let mut likely = about.likely(index);
-        // "Ask her": a person is meant.
+        // "Ask her": the object is a person.
         let is_person = own.is_some_and(|own| self.stands_for_person(own));
         likely.retain(|(place, _)| {
             let is_before = place.sentence != index
@@ -318,7 +318,7 @@ impl Tracker<'_> {
         place.words.clone().any(|at| tokens[at].has(Class::Role) || (tokens[at].has_capital && at > 0))
     }
 
-    /// A noun phrase as it is said where something is done with it.
+    /// Returns a noun phrase as the object of an action.
     fn noun(&self, place: &Place) -> Option<String> {
         let here = self.here(place.sentence)?;
         let sentence = here.sentence;
@@ -339,7 +339,7 @@ impl Tracker<'_> {
         Some(if is_small { uncapitalized(said) } else { said.to_owned() })
     }
 
-    /// True if a noun is said with an article that is no masculine one, where nouns are known by their capitals.
+    /// Returns true if a noun has an article that is not masculine, in a language with capitalized nouns.
     fn is_feminine(&self, index: usize, noun: &str) -> bool {
         let articles = ["die", "eine", "keine", "diese", "zur"];
         let is_said = |pair: &[Token]| pair[1].lower == noun && articles.contains(&pair[0].lower.as_str());
@@ -370,10 +370,10 @@ impl Tracker<'_> {
     }
 }
 
-/// The words of an announcement that can say its task.
+/// Returns the words of an announcement that can name its task.
 pub(super) fn words_of(here: Here<'_>, announcement: &Announcement) -> Range<usize> {
     let Announcement { by, start, end, task, .. } = announcement;
-    // Where verbs end a clause the verb may stand before the subject.
+    // In languages with final verbs, the verb may precede the subject.
     let both = *start.min(&task.start)..task.end.max(*end);
     if *by == AnnouncedBy::Claim {
         both
@@ -394,7 +394,7 @@ mod tests {
     use crate::findings::Findings;
     use crate::material::{Chunk, Material, Person};
 
-    /// The items of a talk, "speaker: text" a line.
+    /// Returns the items of a talk, one "speaker: text" per line.
     fn items(language: &str, said: &str) -> Vec<ActionItem> {
         let lines: Vec<(&str, &str)> = said.lines().filter_map(|line| line.trim().split_once(": ")).collect();
         let chunk = |(at, (speaker, text)): (i64, &(&str, &str))| Chunk {

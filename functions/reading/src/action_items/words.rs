@@ -1,4 +1,4 @@
-//! What the words of a task say: their terms, their verbs, and whether they stand for something else.
+//! The words of a task: terms, verbs, and references to earlier words.
 
 use std::ops::Range;
 
@@ -17,7 +17,7 @@ use crate::text::sentences::WordClass;
 use crate::text::tokens::is_determined;
 
 impl Tracker<'_> {
-    /// The terms of some tokens that tell a task from others.
+    /// Returns the terms of some tokens that distinguish a task.
     pub(super) fn terms(&self, here: Here<'_>, tokens: Range<usize>, times: &[Time]) -> FxHashSet<u32> {
         let all = &here.sentence.tokens;
         let says = |at: &usize| {
@@ -49,7 +49,7 @@ impl Tracker<'_> {
             let Some(word) = word_at(words, place) else {
                 continue;
             };
-            // Lists of stop words have nouns, too ("room", "page"): not behind an article.
+            // Lists of stop words contain nouns too ("room", "page"): they count behind an article.
             let is_noun = is_determined(all, at, here.phrases) || last == at.checked_sub(1);
             let says = word.class != WordClass::Stop || (is_noun && word.surface.chars().count() > 2);
             if says && !self.text.names.contains(&word.term) {
@@ -60,7 +60,7 @@ impl Tracker<'_> {
         terms
     }
 
-    /// The verbs among some tokens. A form that only its ending tells is known by its term.
+    /// Returns the verbs among some tokens. A form that is recognized only by its ending is identified by its term.
     pub(super) fn verbs(&self, here: Here<'_>, tokens: Range<usize>) -> FxHashSet<u32> {
         let later = [Class::MeLater, Class::ThirdLater, Class::WeLater];
         here.sentence.tokens[tokens]
@@ -91,7 +91,7 @@ impl Tracker<'_> {
         clipped(here.sentence.text.trim_end_matches(['.', '!', ' ']), 160)
     }
 
-    /// Whether a task has not even a verb that says something ("do it").
+    /// Returns true if a task has not even a verb that says something ("do it").
     pub(super) fn is_empty(&self, here: Here<'_>, task: Range<usize>) -> bool {
         here.sentence.tokens[task].iter().all(|token| {
             token.has(Class::Empty)
@@ -106,7 +106,7 @@ impl Tracker<'_> {
         here.sentence.tokens[task].iter().any(|token| token.classes.is_verb())
     }
 
-    /// Whether a task names somebody besides its owner ("call Bob").
+    /// Returns true if a task names a person besides its owner ("call Bob").
     pub(super) fn names_another(&self, here: Here<'_>, task: Range<usize>, owner: Option<&Owner>) -> bool {
         let tokens = &here.sentence.tokens;
         task.into_iter().any(|at| {
@@ -121,13 +121,13 @@ impl Tracker<'_> {
         here.speaker.is_none() || task.len() >= 2 || (task.len() == 1 && is_determined(task.start))
     }
 
-    /// Whether a pronoun of a task stands for something that was said before.
+    /// Returns true if a pronoun of a task stands for something that was said before.
     pub(super) fn points_back(&self, here: Here<'_>, announcement: &Announcement) -> bool {
         let from = announcement.start.saturating_sub(2).min(announcement.task.start);
         here.sentence.tokens[from..announcement.task.end].iter().any(|token| token.has(Class::Object))
     }
 
-    /// Whether a word stands for a thing that was spoken of: a pronoun, and no article before its noun.
+    /// Returns true if a word stands for a thing that was spoken of: a pronoun, and no article before its noun.
     pub(super) fn stands_for_it(&self, here: Here<'_>, at: usize) -> bool {
         let tokens = &here.sentence.tokens;
         let token = &tokens[at];

@@ -1,4 +1,4 @@
-//! Whom a sentence calls by name, and what it asks of them: orders, requests, wishes without a verb.
+//! Addressed people, and requests to them: orders, questions, wishes without a verb.
 
 use super::clauses::Grammar;
 use super::heads::{AnnouncedBy, Head};
@@ -8,12 +8,13 @@ use crate::languages::token::{Break, Token};
 use crate::people::Named;
 
 impl Grammar<'_> {
-    /// Whom the sentence calls by name: before a comma at its beginning, between two commas, or behind one at its end.
+    /// Returns the person whom the sentence addresses: before a comma at its beginning, between two commas, or behind
+    /// one at its end.
     pub(super) fn addressee(&self) -> Option<Named> {
         self.called().map(|(named, _)| named)
     }
 
-    /// Whom the sentence calls by name, and where the name ends.
+    /// Returns the addressed person, and the end of the name.
     pub(super) fn called(&self) -> Option<(Named, usize)> {
         let tokens = self.tokens();
         let leads = [Class::Between, Class::Interjection, Class::Joint];
@@ -32,8 +33,8 @@ impl Grammar<'_> {
         })
     }
 
-    /// Whether a name at the end of something is called: behind a comma, or where nothing is written but words, behind
-    /// one that governs no name ("can you sort that devon").
+    /// Returns true if a name at the end is an address: behind a comma, or, in a transcript without punctuation, behind
+    /// a word that governs no name ("can you sort that devon").
     pub(super) fn is_called(&self, at: usize) -> bool {
         let token = &self.tokens()[at];
         let governs = |before: &Token| {
@@ -44,7 +45,7 @@ impl Grammar<'_> {
         token.is_after_break() || is_free
     }
 
-    /// A name that is called, with a request or an order behind it.
+    /// Finds an address with a request or an order behind it.
     pub(super) fn vocative(&self, at: usize, after: usize, by: &AnnouncedBy) -> Option<Head> {
         let AnnouncedBy::Named(named) = by else { return None };
         let tokens = self.tokens();
@@ -67,7 +68,7 @@ impl Grammar<'_> {
         if let Some(found) = asked {
             return Some(Head { is_asked: true, ..Head::new(addressed, at, found.end, found.has_verb) });
         }
-        // "A second reminder, please": a noun with a capital is nobody who is called.
+        // "A second reminder, please": a capitalized noun is no person.
         if self
             .phrases
             .at(tokens, next, |meaning| meaning == Meaning::Please)
@@ -83,7 +84,7 @@ impl Grammar<'_> {
         is_order.then(|| Head { is_asked: true, ..Head::new(addressed, at, next + 1, true) })
     }
 
-    /// An order at the beginning of a sentence ("forward it to them"): it is a request, if somebody accepts it.
+    /// Finds an order at the beginning of a sentence ("forward it to them"), which is a request if a person accepts it.
     pub(super) fn order(&self, at: usize) -> Option<Head> {
         let tokens = self.tokens();
         let leads =
@@ -102,7 +103,7 @@ impl Grammar<'_> {
         })
     }
 
-    /// "Bob, a second reminder, please.": a request without a verb, of somebody who is called by name.
+    /// "Bob, a second reminder, please.": finds a request without a verb to an addressed person.
     pub(super) fn wish(&self) -> Option<Head> {
         let tokens = self.tokens();
         let please = self.phrases.all(tokens, |meaning| meaning == Meaning::Please).pop()?;
@@ -117,7 +118,7 @@ impl Grammar<'_> {
         meaning == Meaning::Request || (meaning == Meaning::RequestInQuestion && self.is_question())
     }
 
-    /// Whether a phrase is no more than a "please" behind which nothing is asked for.
+    /// Returns true if a phrase is only a "please" without a request.
     pub(super) fn is_only_please(&self, found: &Found) -> bool {
         let tokens = self.tokens();
         let is_over = tokens.get(found.end).is_none_or(|next| next.is_after_break() || next.has(Class::Pronoun));

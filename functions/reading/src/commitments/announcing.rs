@@ -1,4 +1,4 @@
-//! The phrases of the language file by which a speaker announces something: "I'll", "we need to", "who takes".
+//! Phrases of the language file for announcements: "I'll", "we need to", "who takes".
 
 use super::clauses::Grammar;
 use super::heads::{AnnouncedBy, Head};
@@ -7,7 +7,7 @@ use crate::languages::meanings::{Found, Meaning};
 use crate::languages::token::{Break, Token};
 use crate::text::tokens::is_determined;
 
-/// The most words of a sentence in which one word alone takes something on ("Me, of course").
+/// Most words of a sentence in which a single word accepts a task ("Me, of course").
 pub(super) const ONE_WORD_CLAIM_MAX: usize = 3;
 
 impl Grammar<'_> {
@@ -22,7 +22,7 @@ impl Grammar<'_> {
             return self.order(at);
         };
         let Found { meaning, end, has_verb, .. } = found;
-        // "Me." says all of it, "me, I …" says nothing yet.
+        // "Me." is complete, "me, I …" is not.
         let says_little = |token: &Token| {
             [Class::Interjection, Class::Between, Class::Joint, Class::Pronoun].iter().any(|class| token.has(*class))
         };
@@ -53,7 +53,7 @@ impl Grammar<'_> {
         if meaning == Meaning::Claim && asks_when(at.saturating_sub(3)) {
             return None;
         }
-        // "The walls I'll do": what, stands before.
+        // "The walls I'll do": the object precedes.
         let next =
             (end..tokens.len()).find(|at| !tokens[*at].has(Class::Between) || tokens[*at].has(Class::Determiner));
         let has_object = next.is_some_and(|next| {
@@ -69,7 +69,7 @@ impl Grammar<'_> {
                 next.before == Break::None && next.classes == crate::languages::classes::Classes::default()
             });
         let is_topic = |meaning| meaning == Meaning::Claim && (has_object || is_article || self.has_topic_before(at));
-        // "Lo faccio pubblicare": what is done with it follows.
+        // "Lo faccio pubblicare": the action follows.
         let goes_on = meaning == Meaning::Claim
             && tokens.get(end).is_some_and(|next| {
                 next.before == Break::None && next.has(Class::Infinitive) && !next.has(Class::Between)
@@ -84,9 +84,9 @@ impl Grammar<'_> {
             }
             Meaning::SpeakerCan | Meaning::SpeakerOffers => (AnnouncedBy::Speaker, true, false),
             Meaning::Claim => (AnnouncedBy::Claim, false, false),
-            // "Could somebody look at it?" is asked of all.
+            // "Could somebody look at it?" addresses all.
             Meaning::Somebody if self.is_question() => (AnnouncedBy::Addressed(None), false, true),
-            // "She must", "we have to" are somebody's.
+            // "She must", "we have to" have an owner.
             Meaning::NeedSoon if self.has_pronoun_before(at) => return None,
             Meaning::Somebody => (AnnouncedBy::Somebody, false, false),
             Meaning::Everybody | Meaning::Together | Meaning::Need | Meaning::NeedSoon => {
@@ -104,7 +104,7 @@ impl Grammar<'_> {
             // "Hard hats, please, I had to shout".
             Meaning::Request if self.is_only_please(&found) => return self.order(at),
             Meaning::Request | Meaning::RequestInQuestion => (addressed(), false, true),
-            // "A version that crashes" asks for nobody.
+            // "A version that crashes" is no request.
             Meaning::Volunteer if !self.begins_clause(at) || self.is_told_only() => return None,
             Meaning::Volunteer => (AnnouncedBy::Anybody, true, true),
             Meaning::Label => {
@@ -135,7 +135,7 @@ impl Grammar<'_> {
         if agrees && by == AnnouncedBy::Everybody {
             return None;
         }
-        // "Can I help?" asks; only a request, an offer and a call for somebody can be a question.
+        // "Can I help?" is a question; only a request, an offer and a call for a person can be one.
         if self.is_question() && matches!(by, AnnouncedBy::Everybody | AnnouncedBy::Somebody) {
             return None;
         }
@@ -152,7 +152,8 @@ impl Grammar<'_> {
         })
     }
 
-    /// "Zal ik de pers uitnodigen", without a question mark: where verbs end a clause, one that begins it asks.
+    /// "Zal ik de pers uitnodigen", without a question mark: in languages with final verbs, a verb at the beginning
+    /// makes a question.
     fn asks_first(&self, at: usize) -> bool {
         let tokens = self.tokens();
         let leads = |token: &Token| token.has(Class::Interjection) && !token.has(Class::Consequence);
@@ -162,7 +163,7 @@ impl Grammar<'_> {
             && !self.is_told_only()
     }
 
-    /// "Ich habe mit ihm geredet und schicke es morgen": the subject stands before the first verb only.
+    /// "Ich habe mit ihm geredet und schicke es morgen": the subject precedes only the first verb.
     pub(super) fn continued(&self, at: usize) -> Option<Head> {
         let tokens = self.tokens();
         let is_continued = self.phrases.sets_verbs_last()

@@ -1,6 +1,6 @@
-//! A sentence as clauses: where they begin and end, which of them ask, and what stands in them.
+//! Clauses of a sentence: their bounds, questions, and words.
 //!
-//! Owns [`Grammar`], whose methods the other rooms add by their questions.
+//! Defines [`Grammar`]; the other modules add methods to it.
 
 use std::ops::Range;
 
@@ -22,17 +22,17 @@ pub struct Grammar<'a> {
     pub phrases: &'static Phrases,
 }
 
-/// The most words of a task.
+/// Most words of a task.
 pub(super) const TASK_WORDS_MAX: usize = 32;
 
-/// Whether a sentence ends as a question, in any script.
+/// Returns true if a sentence ends as a question, in any script.
 #[must_use]
 pub fn is_question(sentence: &str) -> bool {
     sentence.trim_end_matches(|c: char| c.is_whitespace() || "\"'”’»)".contains(c)).ends_with(['?', '？', '؟'])
 }
 
 impl<'a> Grammar<'a> {
-    /// The grammar of a sentence; none where its language has no phrases.
+    /// Returns the grammar of a sentence; none if its language has no phrases.
     #[must_use]
     pub fn of(sentence: &'a Sentence, names: &'a Names) -> Option<Grammar<'a>> {
         Some(Grammar { names, sentence, phrases: sentence.language.phrases()? })
@@ -42,13 +42,13 @@ impl<'a> Grammar<'a> {
         &self.sentence.tokens
     }
 
-    /// Whether the sentence ends as a question.
+    /// Returns true if the sentence ends as a question.
     #[must_use]
     pub fn is_question(&self) -> bool {
         is_question(&self.sentence.text)
     }
 
-    /// Whether the sentence is a statement or an order that a word at its end makes a question.
+    /// Returns true if the sentence is a statement or an order with a final question tag.
     pub(super) fn is_tagged(&self) -> bool {
         let tokens = self.tokens();
         self.phrases
@@ -57,17 +57,17 @@ impl<'a> Grammar<'a> {
             .any(|found| found.end == tokens.len() && found.start > 0)
     }
 
-    /// Whether the sentence is written as one that asks for nothing.
+    /// Returns true if the sentence is written as a statement.
     pub(super) fn is_told_only(&self) -> bool {
         self.sentence.text.trim_end().ends_with(['.', '!'])
     }
 
-    /// Whether the recognizer writes everything small.
+    /// Returns true if the transcript has no capitals.
     pub(super) fn is_without_capitals(&self) -> bool {
         !self.tokens().iter().any(|token| token.has_capital && token.lower != "i")
     }
 
-    /// Whether a word is none of the stop words.
+    /// Returns true if a word is not a stop word.
     pub(super) fn says_something(&self, at: usize) -> bool {
         let place = &self.tokens()[at].place;
         let words = &self.sentence.words;
@@ -75,7 +75,7 @@ impl<'a> Grammar<'a> {
         word.is_some_and(|word| word.place.start < place.end && word.class == WordClass::Content)
     }
 
-    /// Whether a phrase of this meaning begins at one of these places.
+    /// Returns true if a phrase of this meaning begins at one of these positions.
     pub(super) fn meets(&self, meaning: Meaning, places: Range<usize>) -> bool {
         places.into_iter().any(|at| self.phrases.at(self.tokens(), at, |one| one == meaning).is_some())
     }
@@ -88,7 +88,7 @@ impl<'a> Grammar<'a> {
         self.tokens().get(words).map_or_else(Vec::new, |words| self.phrases.calendar.all(words, None))
     }
 
-    /// Whether a word with an article stands there, or one with a capital that makes it a noun.
+    /// Returns true if there is a word with an article, or a capitalized noun.
     #[must_use]
     pub fn has_noun(&self, mut words: Range<usize>) -> bool {
         let tokens = self.tokens();
@@ -102,7 +102,7 @@ impl<'a> Grammar<'a> {
         })
     }
 
-    /// Whether a few words can be what a clause is about: neither a clause themselves nor a denial.
+    /// Returns true if some words can be the object of a clause: neither a clause themselves nor a negation.
     pub(super) fn is_noun_phrase(&self, words: Range<usize>) -> bool {
         let other = [Class::Pronoun, Class::Modal, Class::Negation, Class::Condition, Class::Report];
         let is_plain = |token: &Token| !other.iter().any(|class| token.has(*class));
@@ -113,19 +113,19 @@ impl<'a> Grammar<'a> {
         tokens.len() <= 6 && tokens.iter().skip(usize::from(is_subject)).all(is_plain)
     }
 
-    /// Whether a noun phrase that says something stands before a token in its clause.
+    /// Returns true if a specific noun phrase precedes a token in its clause.
     pub(super) fn has_topic_before(&self, at: usize) -> bool {
         let start = self.clause_start(at, 0);
         self.is_noun_phrase(start..at) && self.has_noun(start..at)
     }
 
-    /// Whether a subject that is a pronoun stands before a verb.
+    /// Returns true if a pronoun precedes a verb as its subject.
     pub(super) fn has_pronoun_before(&self, at: usize) -> bool {
         let mut before = self.tokens()[..at].iter().rev().skip_while(|token| token.has(Class::Between));
         before.next().is_none_or(|token| token.has(Class::Pronoun) && !token.has(Class::Determiner))
     }
 
-    /// Whether a clause begins with a token, as far as the words tell it.
+    /// Returns true if a clause begins with a token, as far as the words show it.
     pub(super) fn begins_clause(&self, at: usize) -> bool {
         let tokens = self.tokens();
         let leads =
@@ -133,7 +133,7 @@ impl<'a> Grammar<'a> {
         at == 0 || tokens[at].is_after_break() || leads.iter().any(|class| tokens[at - 1].has(*class))
     }
 
-    /// Whether a chunk that may be a sentence of its own looks like one.
+    /// Returns true if a chunk looks like a sentence.
     pub(super) fn begins_anew(&self, at: usize) -> bool {
         let (before, token) = (&self.tokens()[at - 1], &self.tokens()[at]);
         let leads = token.has(Class::Pronoun) || token.has(Class::Interjection) || token.has(Class::Joint);
@@ -141,7 +141,7 @@ impl<'a> Grammar<'a> {
         token.before == Break::Pause && (leads || is_noun_phrase)
     }
 
-    /// Where the clause of a head begins behind another head: behind punctuation, or with the words that lead to it.
+    /// Returns the start of the clause of a head behind another head: behind punctuation, or with introductory words.
     pub(super) fn beginning(&self, head: &Head, floor: usize) -> usize {
         let tokens = self.tokens();
         let begins = |at: &usize| tokens[*at].is_after_break() || tokens[at - 1].has(Class::Joint);
@@ -155,7 +155,7 @@ impl<'a> Grammar<'a> {
         start
     }
 
-    /// Where the clause begins in which a token stands: behind punctuation or a joining word.
+    /// Returns the start of the clause of a token: behind punctuation or a conjunction.
     pub(super) fn clause_start(&self, at: usize, floor: usize) -> usize {
         let tokens = self.tokens();
         let mut start = at;
@@ -206,7 +206,7 @@ impl<'a> Grammar<'a> {
                 return at;
             }
         }
-        // A token behind a full stop inside the first place of the task.
+        // A token behind a full stop inside the first position of the task.
         if tokens.get(from).is_some_and(Token::is_after_stop) { from } else { last.max(from) }
     }
 

@@ -1,4 +1,4 @@
-//! What only looks like a task: denials, conditions, habits, hopes, the past, talk about the talk.
+//! Sentences that only look like tasks: negations, conditions, habits, hopes, the past, talk about the meeting.
 
 use std::ops::Range;
 
@@ -10,10 +10,10 @@ use crate::languages::meanings::Meaning;
 use crate::languages::token::Token;
 use crate::text::tokens::is_determined;
 
-/// How many words before an announcement a condition is looked for.
+/// Number of words before an announcement that are searched for a condition.
 pub(super) const CONDITION_WORDS: usize = 14;
 
-/// How many words before a subject a clause of time may begin.
+/// Most words between the start of a temporal clause and a subject.
 pub(super) const TEMPORAL_WORDS: usize = 4;
 
 impl Grammar<'_> {
@@ -36,7 +36,7 @@ impl Grammar<'_> {
         if head.wants_deadline && !self.times(task.start.min(head.start)..task.end).iter().any(until) {
             return false;
         }
-        // "She wants us to shorten it" is her wish and not her task.
+        // "She wants us to shorten it" is a wish and no task of the subject.
         let is_wish = !head.is_told
             && matches!(head.by, AnnouncedBy::Named(_) | AnnouncedBy::LastNamed)
             && self.tokens().get(head.end).is_some_and(|token| token.has(Class::Complement));
@@ -58,8 +58,8 @@ impl Grammar<'_> {
         !is_none
     }
 
-    /// Whether a phrase of this meaning stands where the verb of the commitment does: with its subject, by itself, or at
-    /// the end of the clause, where German and Dutch set it.
+    /// Returns true if a phrase of this meaning is at the position of the verb: with its subject, alone, or at the end
+    /// of the clause, as in German and Dutch.
     pub(super) fn says_of_itself(&self, head: &Head, task: &Range<usize>, meaning: Meaning) -> bool {
         let verb = self.verb(head);
         let first = if head.has_verb { head.start } else { head.end };
@@ -92,12 +92,12 @@ impl Grammar<'_> {
         } else {
             (head.end + 2).min(task.end.max(head.end))
         };
-        // "No tengo que …": the denial stands before, whatever stands between.
+        // "No tengo que …": the negation precedes, whatever is in between.
         let mut from = head.start;
         while from > 0 && !tokens[from].is_after_break() && tokens[from - 1].has(Class::Between) {
             from -= 1;
         }
-        // "Not yet, I'll do it tomorrow", written without a comma: a subject begins a clause of its own.
+        // "Not yet, I'll do it tomorrow", written without a comma: a subject begins a new clause.
         let is_subject = tokens[head.start].has(Class::Pronoun) && !tokens[head.start].has(Class::Object);
         if is_subject {
             from = head.start;
@@ -105,7 +105,7 @@ impl Grammar<'_> {
             from -= 1;
         }
         let reach = reach.min(tokens.len());
-        // "Vergiss nicht …" asks.
+        // "Vergiss nicht …" is a request.
         (from..reach).any(|at| {
             let is_own = place.contains(&at) && head.is_asked;
             tokens[at].has(Class::Negation) && !is_own
@@ -141,7 +141,7 @@ impl Grammar<'_> {
         (from..start).chain(end.min(start + 1)..tokens.len().min(end + 1)).any(is_condition)
     }
 
-    /// "Before the roofers come": what somebody else does in a clause of time.
+    /// "Before the roofers come": an action of another person in a temporal clause.
     pub(super) fn is_temporal(&self, head: &Head) -> bool {
         let tokens = self.tokens();
         let is_others = matches!(head.by, AnnouncedBy::Named(_) | AnnouncedBy::LastNamed | AnnouncedBy::Everybody);
@@ -150,7 +150,7 @@ impl Grammar<'_> {
         is_others && tokens[start..head.start].iter().any(|token| token.has(Class::Temporal))
     }
 
-    /// Whether the clause tells what is always so.
+    /// Returns true if the clause describes a habit.
     pub(super) fn is_habit(&self, head: &Head, task: &Range<usize>) -> bool {
         let tokens = self.tokens();
         let mut start = head.start.min(task.start);
@@ -166,7 +166,7 @@ impl Grammar<'_> {
         self.meets(Meaning::Habit, start..end)
     }
 
-    /// "Dominic tells everybody that": what somebody does, without a time or a thing, is how things are.
+    /// "Dominic tells everybody that": an action without time and object is a habit.
     pub(super) fn tells_how_it_is(&self, head: &Head, task: &Range<usize>) -> bool {
         let tokens = self.tokens();
         let Some(verb) = tokens.get(self.verb(head)).filter(|_| head.has_verb) else { return false };

@@ -1,4 +1,4 @@
-//! Which words of a sentence are the task.
+//! The words of a task in a sentence.
 
 use std::ops::Range;
 
@@ -9,8 +9,8 @@ use crate::languages::token::{Break, Token};
 use crate::text::tokens::is_determined;
 
 impl Grammar<'_> {
-    /// The tokens of the task of an announcement: what follows its phrase; or the whole clause, where the verb is part of
-    /// the phrase or something is said before it.
+    /// Returns the tokens of an announced task: the words behind its phrase, or the whole clause if the verb is part of
+    /// the phrase or its object precedes.
     pub(super) fn task(&self, head: &Head, floor: usize, ceiling: usize) -> Range<usize> {
         let tokens = self.tokens();
         let start = self.clause_start(head.start, floor);
@@ -26,7 +26,7 @@ impl Grammar<'_> {
         };
         let named = matches!(head.by, AnnouncedBy::Named(_) | AnnouncedBy::Addressed(Some(_)) | AnnouncedBy::LastNamed);
         let end = self.clause_end(head.end, ceiling);
-        // "The report I'll send by Friday", "Le budget, je vais le revoir": what it is about stands before.
+        // "The report I'll send by Friday", "Le budget, je vais le revoir": the object precedes.
         let is_subject_first =
             tokens[head.start].has(Class::Pronoun) || (named && !tokens[head.start].classes.is_verb());
         let verb_says =
@@ -41,7 +41,7 @@ impl Grammar<'_> {
         let is_topic = is_bare && self.is_noun_phrase(start..head.start);
         let is_lead = self.phrases.sets_verbs_last() || self.is_noun_phrase(start..head.start);
         let can_lead = ((!is_subject_first && is_lead) || is_topic) && head.by != AnnouncedBy::Claim;
-        // "…, das leitet dann Frau Lindemann": the pronoun stands for all that is said before.
+        // "…, das leitet dann Frau Lindemann": the pronoun refers to all words before.
         let stands_for_it = head.start > start
             && tokens[head.start - 1].has(Class::Object)
             && named
@@ -63,7 +63,7 @@ impl Grammar<'_> {
         self.trimmed(start..end.max(start))
     }
 
-    /// A task without the joining words, fillers and names that are called around it.
+    /// Returns a task without conjunctions, fillers and addressed names around it.
     pub(super) fn trimmed(&self, task: Range<usize>) -> Range<usize> {
         let tokens = self.tokens();
         let (mut start, mut end) = (task.start, task.end);

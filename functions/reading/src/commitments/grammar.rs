@@ -1,4 +1,4 @@
-//! All that a sentence announces, in order. The order of the questions is written here and only here.
+//! The announcements of a sentence, in order. Only this file defines the order of the checks.
 
 use super::clauses::Grammar;
 use super::heads::{AnnouncedBy, Announcement, Head};
@@ -6,7 +6,7 @@ use crate::languages::classes::Class;
 use crate::languages::token::Break;
 
 impl Grammar<'_> {
-    /// What the sentence announces, in order, none inside another.
+    /// Returns the announcements of the sentence in order, none inside another.
     #[must_use]
     pub fn announcements(&self) -> Vec<Announcement> {
         let heads = self.heads();

@@ -1,79 +1,79 @@
-//! What a sentence announces: whose task, where its phrase and its words stand.
+//! Announcements in a sentence: the owner of the task, and the positions of its phrase and words.
 
 use std::ops::Range;
 
 use crate::people::Named;
 
-/// A task as a sentence announces it.
+/// A task announced in a sentence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Announcement {
     pub by: AnnouncedBy,
-    /// The token with which its phrase begins.
+    /// First token of its phrase.
     pub start: usize,
-    /// Where its phrase ends.
+    /// End of its phrase.
     pub end: usize,
     /// The tokens of the task.
     pub task: Range<usize>,
-    /// The token of the verb that says what is to be done, where the grammar tells it.
+    /// Token of the main verb, if the grammar determines it.
     pub verb: Option<usize>,
-    /// Whether others have to agree before it is one.
+    /// True if others must agree.
     pub is_offer: bool,
-    /// Whether the sentence asks for it, or who takes it.
+    /// True if the sentence requests it, or asks for an owner.
     pub is_asked: bool,
-    /// Whether an offer counts unless somebody objects.
+    /// True if the offer counts unless a person objects.
     pub can: bool,
-    /// Whether it was to be done ("I was going to …"): what follows says whether it still is.
+    /// True for a former plan ("I was going to …"); later words say if it is still valid.
     pub is_intended: bool,
-    /// Whether all are called to it at once ("let's").
+    /// True if all are asked to do it now ("let's").
     pub is_together: bool,
 }
 
-/// How a task is announced, which says whose it is.
+/// The form of the announcement, which determines the owner.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AnnouncedBy {
     /// "I'll …": the speaker's.
     Speaker,
     /// "Bob will …": that person's.
     Named(Named),
-    /// "she'll …": theirs who were named last.
+    /// "she'll …": the person named last.
     LastNamed,
     /// "we need to …".
     Everybody,
     /// "somebody should …".
     Somebody,
-    /// "Bob, can you …": theirs who are addressed, by name or not.
+    /// "Bob, can you …": the addressed person, by name or not.
     Addressed(Option<Named>),
     /// "who takes …?"
     Anybody,
-    /// "I'll do it": the speaker's, and the task is what was spoken of before.
+    /// "I'll do it": the speaker, for an earlier task.
     Claim,
-    /// "action item: …": the task itself may say whose.
+    /// "action item: …": the task itself may name the owner.
     Label,
 }
 
-/// A phrase with what it announces, before the task around it is known.
+/// A phrase with its announcement, before the task around it is known.
 pub(super) struct Head {
     pub(super) by: AnnouncedBy,
     pub(super) start: usize,
-    /// Where the task begins, unless its verb is part of the phrase.
+    /// Start of the task, unless its verb is part of the phrase.
     pub(super) end: usize,
     pub(super) has_verb: bool,
     pub(super) is_offer: bool,
     pub(super) is_asked: bool,
     pub(super) is_intended: bool,
-    /// Whether only a verb that is known for tasks makes it one.
+    /// True if only a known verb of tasks makes it a task.
     pub(super) wants_known_verb: bool,
-    /// Whether only a time beside it makes it one.
+    /// True if only a time makes it a task.
     pub(super) wants_time: bool,
-    /// Whether only a day until which makes it one.
+    /// True if only a deadline makes it a task.
     pub(super) wants_deadline: bool,
-    /// Whether it is offered so that it counts unless somebody objects.
+    /// True if the offer counts unless a person objects.
     pub(super) can: bool,
-    /// Whether it is often a step of the meeting itself.
+    /// True if it is often a step of the meeting itself.
     pub(super) is_together: bool,
-    /// Whether somebody's words are told, in the third person.
+    /// True for reported speech in the third person.
     pub(super) is_told: bool,
-    /// Whether it is said of a thing, which neither talks nor leaves.
+    /// True if the subject is a thing.
     pub(super) is_need: bool,
 }
 

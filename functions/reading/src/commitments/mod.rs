@@ -1,10 +1,10 @@
-//! Who takes on what: one grammar over the words of a sentence, with the phrases of its language.
+//! Commitments: one grammar for the words of a sentence, with the phrases of its language.
 //!
-//! Owns what of a sentence is a task, whose it is as far as the sentence says, and which sentences only look like one. What
-//! goes from one sentence to the next (requests that are accepted, work that is passed on) is `action_items`'. In reading
-//! order: what is found (`heads`); a sentence as clauses (`clauses`) and its verbs (`verbs`); who is asked (`addressing`), who
-//! does something (`subjects`), whose words are told (`telling`), and what the speaker announces (`announcing`); which words
-//! are the task (`extent`), what is none (`exceptions`), and all of it in order (`grammar`).
+//! Defines which words of a sentence are a task, its owner as far as the sentence names one, and the exceptions.
+//! `action_items` handles state between sentences, such as accepted requests. In reading order: results (`heads`);
+//! clauses (`clauses`) and verbs (`verbs`); addressed people (`addressing`), subjects (`subjects`), reported speech
+//! (`telling`), and announcements of the speaker (`announcing`); the words of the task (`extent`), exceptions
+//! (`exceptions`), and the order of all checks (`grammar`).
 
 pub mod heads;
 pub mod clauses;

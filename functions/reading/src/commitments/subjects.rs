@@ -1,4 +1,4 @@
-//! Somebody named who does something: before the verb, behind it, by name, by role, or by a pronoun.
+//! Named subjects of a task: before or behind the verb, by name, by role, or by a pronoun.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ use crate::languages::meanings::Meaning;
 use crate::languages::token::{Break, Token};
 use crate::people::Named;
 
-/// The most words of a role ("the technical services").
+/// Most words of a role ("the technical services").
 pub(super) const ROLE_WORDS_MAX: usize = 3;
 
 impl Grammar<'_> {
@@ -22,7 +22,7 @@ impl Grammar<'_> {
                 let is_known = matches!(named, Named::Participant(_)) || tokens[at].has(Class::Title);
                 (AnnouncedBy::Named(named), end, is_known)
             } else if tokens[at].has(Class::ThirdPronoun) {
-                // "Il faut …" is nobody's.
+                // "Il faut …" has no owner.
                 if self.phrases.at(tokens, at, Meaning::announces).is_some() {
                     return None;
                 }
@@ -48,7 +48,7 @@ impl Grammar<'_> {
         }
         let verb = self.verb_behind(after)?;
         let found = self.phrases.at(tokens, verb, Meaning::is_person);
-        // "Ask our broker for two quotes": only a subject has a verb behind it.
+        // "Ask our broker for two quotes": a subject is followed by a verb.
         if found.is_none() && tokens[at].has(Class::Role) && !self.can_be_subject(at) {
             return None;
         }
@@ -69,7 +69,7 @@ impl Grammar<'_> {
         })
     }
 
-    /// "Meine Tochter studiert Grafik, die macht uns die Plakate": an article in the place of its noun.
+    /// "Meine Tochter studiert Grafik, die macht uns die Plakate": an article used as a pronoun.
     pub(super) fn is_demonstrative(&self, at: usize) -> bool {
         let tokens = self.tokens();
         let token = &tokens[at];
@@ -86,7 +86,7 @@ impl Grammar<'_> {
             })
     }
 
-    /// Whether a noun, with an article before it or not, stands at the beginning of a clause.
+    /// Returns true if a noun, with or without an article, begins a clause.
     pub(super) fn can_be_subject(&self, at: usize) -> bool {
         let tokens = self.tokens();
         let is_determined = at > 0 && tokens[at].before == Break::None && tokens[at - 1].has(Class::Determiner);
@@ -95,12 +95,12 @@ impl Grammar<'_> {
         start == 0
             || tokens[start].is_after_break()
             || leads.iter().any(|class| tokens[start - 1].has(*class))
-            // Where nothing is written but words, a clause may begin anywhere.
+            // In a transcript without punctuation, a clause may begin anywhere.
             || (is_determined && self.is_without_capitals() && !tokens[start - 1].has(Class::Preposition))
     }
 
-    /// Whether a word can only be somebody's name, although nothing is written with a capital: it begins a clause without
-    /// an article, is in no class, and says at once what it is going to do.
+    /// Returns true if a word can only be a name, although the transcript has no capitals: it begins a clause without
+    /// an article, is in no class, and is followed by an announcement.
     pub(super) fn is_lone_subject(&self, at: usize) -> bool {
         let tokens = self.tokens();
         let token = &tokens[at];
@@ -127,7 +127,7 @@ impl Grammar<'_> {
         Named::Other(self.sentence.text[tokens[words.start].place.start..tokens[words.end - 1].place.end].to_owned())
     }
 
-    /// Where the name of a role ends: "l'ufficio legale", "les services techniques".
+    /// Returns the end of a role: "l'ufficio legale", "les services techniques".
     pub(super) fn role_end(&self, at: usize) -> usize {
         let tokens = self.tokens();
         let is_part = |next: &Token| {
@@ -137,7 +137,7 @@ impl Grammar<'_> {
                 && next.lower.chars().all(char::is_alphabetic)
         };
         let further = tokens[at + 1..].iter().take(ROLE_WORDS_MAX - 1).take_while(|next| is_part(next)).count();
-        // Only what a verb follows is the subject's.
+        // Only words followed by a verb belong to the subject.
         (1..=further).rev().map(|more| at + 1 + more).find(|end| self.verb_at(*end).is_some()).unwrap_or(at + 1)
     }
 
@@ -162,12 +162,12 @@ impl Grammar<'_> {
             next += 1;
         }
         let next_token = tokens.get(next).filter(|token| token.before == Break::None)?;
-        // "Ci pensa Marco": in these languages the whole phrase stands before the name.
+        // "Ci pensa Marco": in these languages the whole phrase precedes the name.
         if !has_verb && !self.phrases.sets_verbs_last() && verb_end == at + 1 {
             return None;
         }
         let (named, end) = match self.names.at(tokens, next, &self.sentence.text, self.phrases) {
-            // In a language that writes nouns with capitals they follow verbs, too.
+            // In a language with capitalized nouns, they follow verbs too.
             Some((Named::Other(_), end))
                 if self.phrases.capital_nouns
                     && !next_token.has(Class::Title)
@@ -183,7 +183,7 @@ impl Grammar<'_> {
             None => return None,
         };
         let is_known = matches!(named, Named::Participant(_)) || next_token.has(Class::Title);
-        // "The sheets are ordered the publisher sends them": the name begins a clause of its own.
+        // "The sheets are ordered the publisher sends them": the name begins a new clause.
         if !is_known && self.verb_at(end).is_some() {
             return None;
         }

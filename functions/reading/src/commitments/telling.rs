@@ -1,4 +1,4 @@
-//! Somebody's words: what they announce of themselves in the third person, and what is only quoted.
+//! Reported speech: announcements of another person in the third person, and quotations.
 
 use super::clauses::Grammar;
 use super::heads::{AnnouncedBy, Head};
@@ -7,12 +7,12 @@ use crate::languages::meanings::Meaning;
 use crate::languages::token::Token;
 use crate::people::Named;
 
-/// How many words behind a verb of telling its clause may begin, and before it its subject.
+/// Most words between a verb of telling and its clause, and between its subject and it.
 pub(super) const TOLD_WORDS: usize = 7;
 
 impl Grammar<'_> {
-    /// "The fitter says that he comes on Friday", "el técnico ha dicho que pasará el jueves": what somebody's words
-    /// announce of themselves, in the third person.
+    /// "The fitter says that he comes on Friday", "el técnico ha dicho que pasará el jueves": finds a reported
+    /// announcement.
     pub(super) fn told(&self, at: usize) -> Option<Head> {
         let tokens = self.tokens();
         if !tokens[at].has(Class::Complement) || tokens[at].is_after_stop() {
@@ -51,7 +51,8 @@ impl Grammar<'_> {
         Some(Head { wants_time: !is_later, is_told: true, ..Head::new(by, next.min(start), start, has_verb) })
     }
 
-    /// Who tells something: the noun or name before the verb of telling. Of "the owner of the hall" it is the owner.
+    /// Returns the subject of a verb of telling: the noun or name before it. In "the owner of the hall" it is the
+    /// owner.
     pub(super) fn teller(&self, report: usize) -> Option<Named> {
         let tokens = self.tokens();
         let mut found = None;
@@ -75,7 +76,7 @@ impl Grammar<'_> {
             if is_over || (found.is_some() && !is_word && !is_governing) {
                 return found;
             }
-            // Behind a preposition the noun only says more of another one.
+            // Behind a preposition, the noun only describes another one.
             let is_governed = at > 0 && tokens[at - 1].has(Class::Preposition);
             if is_word && !is_governed && !(at > 0 && tokens[at - 1].has(Class::Determiner)) {
                 return found;
@@ -87,16 +88,16 @@ impl Grammar<'_> {
         found
     }
 
-    /// Whether the speaker tells of their own words.
+    /// Returns true if the speaker reports own words.
     pub(super) fn is_first_person_before(&self, report: usize) -> bool {
         (report.saturating_sub(2)..=report).any(|at| self.is_first_person(at)) || self.tokens()[report].has(Class::Me)
     }
 
-    /// Whether the words are somebody else's, or told as having been said.
+    /// Returns true if the words are another person's, or reported.
     pub(super) fn is_told(&self, head: &Head) -> bool {
         let tokens = self.tokens();
         let from = head.start.saturating_sub(10);
-        // "She says she'll send it" is as good as said by herself; a quotation says "I".
+        // "She says she'll send it" counts as her own announcement; a quotation has "I".
         let is_indirect = |at: usize| {
             head.by == AnnouncedBy::LastNamed
                 && at + TOLD_WORDS >= head.start
@@ -112,7 +113,7 @@ impl Grammar<'_> {
             })
     }
 
-    /// "A client wrote to us: I'll pay in hens": what stands behind a colon, of somebody else.
+    /// "A client wrote to us: I'll pay in hens": finds words of another person behind a colon.
     pub(super) fn is_quoted(&self, head: &Head) -> bool {
         let tokens = self.tokens();
         let is_colon = |at: usize| {

@@ -1,4 +1,4 @@
-//! Which verb says what is to be done, and which one belongs to a subject.
+//! The main verb of a task, and the verb of a subject.
 
 use std::ops::Range;
 
@@ -10,11 +10,11 @@ use crate::languages::token::Token;
 use crate::people::Named;
 use crate::text::tokens::is_determined;
 
-/// The most words between a name and its verb ("Paul from support will").
+/// Most words between a name and its verb ("Paul from support will").
 pub(super) const APPOSITION_MAX: usize = 4;
 
 impl Grammar<'_> {
-    /// The place of the verb that says what is to be done.
+    /// Returns the position of the main verb.
     pub(super) fn verb(&self, head: &Head) -> usize {
         let tokens = self.tokens();
         if head.has_verb {
@@ -27,7 +27,7 @@ impl Grammar<'_> {
         at
     }
 
-    /// Where the verb of a task stands if its phrase has none: at once behind it, or at the end.
+    /// Returns the position of a task's verb if its phrase has none: directly behind it, or at the end.
     pub(super) fn verb_place(&self, head: &Head, task: &Range<usize>) -> Option<usize> {
         let first = self.verb(head);
         let place = if self.phrases.sets_verbs_last() { task.end.checked_sub(1)? } else { first };
@@ -37,7 +37,7 @@ impl Grammar<'_> {
             .then_some(place)
     }
 
-    /// The verb that is part of a phrase: one of the file, or a word of no class where a phrase has such a one.
+    /// Returns the verb in a phrase: one of the file, or a word of no class at its position.
     pub(super) fn verb_within(&self, head: &Head) -> Option<usize> {
         let tokens = self.tokens();
         let known = |at: &usize| tokens[*at].classes.is_verb() && !tokens[*at].has(Class::Pronoun);
@@ -50,26 +50,26 @@ impl Grammar<'_> {
         let tokens = self.tokens();
         let verb = self.verb(head);
         if head.has_verb {
-            // "Das übernimmt Peter": what, was said before.
+            // "Das übernimmt Peter": the object was named before.
             let around = head.start.saturating_sub(2)..task.end.max(head.end);
             if tokens[verb].has(Class::Empty) && tokens[around].iter().any(|token| token.has(Class::Object)) {
                 return true;
             }
             let is_later = tokens[head.start..head.end].iter().any(|token| token.has(Class::ThirdLater));
-            // "Der Kunde ruft uns an" tells how things are; with a time it tells what will be.
+            // "Der Kunde ruft uns an" describes a state; with a time it describes the future.
             let is_soon = self.has_time(task.clone());
             return is_later
                 || is_soon
                 || matches!(head.by, AnnouncedBy::Named(Named::Other(_)) if tokens[head.start].has_capital && !self.phrases.capital_nouns);
         }
         let stands = |token: &Token| token.has(Class::Infinitive) || self.phrases.can_be_infinitive(&token.lower);
-        // German and Dutch set the verb at the end of the clause, wherever that is.
+        // German and Dutch have the verb at the end of the clause.
         tokens.get(verb).is_some_and(stands)
             || (self.phrases.sets_verbs_last()
                 && tokens[task.clone()].iter().skip(1).any(|token| !token.has_capital && token.has(Class::Infinitive)))
     }
 
-    /// The verb of a subject that ends at a token, with nothing but fillers between.
+    /// Returns the verb of a subject that ends at a token, with only fillers in between.
     pub(super) fn verb_at(&self, at: usize) -> Option<usize> {
         let tokens = self.tokens();
         let is_between = |token: &Token| token.has(Class::Between) && !token.has(Class::Third);
@@ -81,7 +81,7 @@ impl Grammar<'_> {
         is_verb.then_some(at)
     }
 
-    /// Where the verb of a name may stand: behind it, or behind what is said more of it ("Paul from support").
+    /// Returns the possible positions of a name's verb: behind it, or behind its attributes ("Paul from support").
     pub(super) fn verb_behind(&self, at: usize) -> Option<usize> {
         let tokens = self.tokens();
         let skip = |from: usize| {
@@ -99,7 +99,7 @@ impl Grammar<'_> {
         if !tokens.get(at)?.has(Class::Preposition) || tokens[at].is_after_break() {
             return None;
         }
-        // A pronoun begins a clause of its own, and so does an article that no preposition governs.
+        // A pronoun begins a new clause, and so does an article without a preposition.
         let is_own = |at: usize| {
             let (token, before) = (&tokens[at], &tokens[at - 1]);
             (token.has(Class::Pronoun) && !token.has(Class::Determiner))

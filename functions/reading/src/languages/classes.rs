@@ -3,62 +3,62 @@
 use serde::Deserialize;
 use strum::{IntoStaticStr, VariantArray};
 
-/// A class of words. A word can be of several.
+/// A class of words. A word can have several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize, IntoStaticStr, VariantArray)]
 #[serde(rename_all = "kebab-case")]
 #[repr(u32)]
 pub enum Class {
-    /// Adverbs, fillers and pronouns that may stand between the words of a phrase, and around a task.
+    /// Adverbs, fillers and pronouns that may occur between the words of a phrase, and around a task.
     Between,
-    /// Words by which a sentence denies what it says.
+    /// Words of negation.
     Negation,
     /// Words that begin a condition.
     Condition,
-    /// Words that begin one where a clause begins, and mean something else elsewhere ("se", "als").
+    /// Words that begin a condition at the start of a clause, and have another meaning elsewhere ("se", "als").
     ConditionFirst,
-    /// Verbs after which a word of the class `condition` only asks ("check if").
+    /// Verbs after which a word of the class `condition` begins a question ("check if").
     Whether,
-    /// Words that begin a clause of time ("before", "until"): what somebody does in it is no task.
+    /// Words that begin a temporal clause ("before", "until"): actions in it are no tasks.
     Temporal,
     /// Words that join two clauses.
     Joint,
-    /// Words behind which the opposite follows ("but").
+    /// Words before a contrast ("but").
     Contrary,
-    /// Words behind which a consequence follows ("then").
+    /// Words before a consequence ("then").
     Consequence,
-    /// Words behind which somebody's wish or opinion follows ("that").
+    /// Words before a wish or an opinion ("that").
     Complement,
-    /// Words that begin a clause that belongs to no task any more.
+    /// Words that begin a clause outside of a task.
     Opener,
     Determiner,
     Preposition,
     /// Pronouns that can be a subject.
     Pronoun,
-    /// Pronouns that stand for a thing that was spoken of, as what is done something with ("it").
+    /// Pronouns for a thing as an object ("it").
     Object,
-    /// Verbs behind which another verb stands ("can", "will").
+    /// Verbs before another verb ("can", "will").
     Modal,
-    /// A third person's pronoun, which stands for the one who was named last.
+    /// Pronouns of the third person, for the person named last.
     ThirdPronoun,
-    /// Verbs by which somebody's words are told.
+    /// Verbs of telling.
     Report,
-    /// Words that put a sentence into the past.
+    /// Words that mark the past.
     Past,
-    /// Words that say nothing of what is to be done.
+    /// Words without content for a task.
     Empty,
-    /// Words that a sentence does not end with.
+    /// Words that do not end a sentence.
     Dangling,
     /// Nouns for people outside of the meeting.
     Role,
-    /// What stands before a surname.
+    /// Words before a surname.
     Title,
-    /// Words that are no topic, although they mean something.
+    /// Content words that are no topic.
     NoTopic,
-    /// Words that say too little to be a topic alone ("team"), and can be part of one.
+    /// Words that are too unspecific to be a topic alone ("team"), and can be part of one.
     Vague,
     /// Words that name no person, although a verb may follow them.
     NoName,
-    /// Words that stand alone before a clause ("okay", "great").
+    /// Words alone before a clause ("okay", "great").
     Interjection,
     Infinitive,
     /// "I send".
@@ -110,13 +110,13 @@ impl Classes {
         self.0 & bit(class) != 0
     }
 
-    /// Whether the word is a form of a verb of the file.
+    /// Returns true if the word is a form of a verb in the file.
     #[must_use]
     pub fn is_verb(self) -> bool {
         self.0 & Classes::ALL_VERBS != 0
     }
 
-    /// Each of them, in order.
+    /// Returns each of them, in order.
     pub fn iter(self) -> impl Iterator<Item = Class> {
         let mut left = self.0;
         std::iter::from_fn(move || {
@@ -126,7 +126,7 @@ impl Classes {
         })
     }
 
-    /// Returns the classes of both words together.
+    /// Returns the union of the classes.
     #[must_use]
     pub fn and(self, other: Classes) -> Classes {
         Classes(self.0 | other.0)

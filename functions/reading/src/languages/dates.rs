@@ -1,7 +1,7 @@
-//! Until when something is to be done: the words that say so, and the day they mean.
+//! Deadlines: their words, and the days that they mean.
 //!
-//! A day is counted from that of the meeting, in UTC. A week ends on Friday; a weekday is the next one that comes. Where
-//! the words leave the day open ("next week", "soon") there is none.
+//! Days are relative to the day of the meeting, in UTC. A week ends on Friday; a weekday is the next one in the future.
+//! If the words leave the day open ("next week", "soon") there is no date.
 
 use chrono::{Datelike as _, Days, Months, NaiveDate, Weekday};
 use rustc_hash::FxHashMap;
@@ -9,15 +9,15 @@ use serde::Deserialize;
 
 use super::token::{Break, Token};
 
-/// A deadline, or a time at which something is to happen.
+/// A deadline, or a time of an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Due {
-    /// The tokens that say it.
+    /// Its tokens.
     pub start: usize,
     pub end: usize,
-    /// Whether it is said as a deadline ("by", "until").
+    /// True for a deadline ("by", "until").
     pub is_deadline: bool,
-    /// The day, if the words and the day of the meeting tell it.
+    /// The day, if the words and the day of the meeting determine it.
     pub day: Option<NaiveDate>,
 }
 
@@ -36,9 +36,9 @@ pub(super) struct CalendarFile {
     at: Vec<String>,
     /// Words between these and the time.
     articles: String,
-    /// Of the following week, month, …; before or behind its name.
+    /// Words for the following week, month, …; before or behind its name.
     next: Vec<String>,
-    /// Of the one that comes, before or behind its name.
+    /// Words for the coming one, before or behind its name.
     coming: Vec<String>,
     this: Vec<String>,
     last: Vec<String>,
@@ -57,17 +57,17 @@ pub(super) struct CalendarFile {
     numbers: String,
     /// First, second, … in words; several spellings with `|`, words of one number with `_`.
     ordinals: String,
-    /// What follows the digits of a day ("th").
+    /// Endings of the digits of a day ("th").
     suffixes: String,
     /// Words before the number of a day without a month ("le 15").
     day_markers: String,
     clock: String,
     soon: Vec<String>,
-    /// What a deadline can be besides a date ("the meeting").
+    /// Deadlines other than dates ("the meeting").
     events: String,
 }
 
-/// What a word or a run of words is to a date.
+/// The meaning of a word or a run of words in a date.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Word {
     Weekday(u32),
@@ -102,10 +102,10 @@ enum Unit {
     Year,
 }
 
-/// The words of a language by which times are told.
+/// The words of a language for times.
 #[derive(Debug)]
 pub struct Calendar {
-    /// By first word: the further ones, the longest first.
+    /// Runs of words by their first word, longest first.
     words: FxHashMap<String, Vec<(Vec<String>, Word)>>,
     articles: Vec<String>,
     suffixes: Vec<String>,
@@ -178,7 +178,7 @@ impl Calendar {
         }
     }
 
-    /// Whether a word alone names a day, a month or a stretch of time: it is nobody's name and no topic.
+    /// Returns true if a word alone is a day, a month or a period: it is neither a name nor a topic.
     #[must_use]
     pub fn is_word(&self, lower: &str) -> bool {
         self.words.get(lower).is_some_and(|phrases| {
@@ -203,7 +203,7 @@ impl Calendar {
         })
     }
 
-    /// Whether a word is a number.
+    /// Returns true if a word is a number.
     #[must_use]
     pub fn is_number(&self, lower: &str) -> bool {
         self.words.get(lower).is_some_and(|all| {
@@ -211,7 +211,7 @@ impl Calendar {
         })
     }
 
-    /// All times of a sentence, from the left. `held` is the day of the meeting.
+    /// Returns all times of a sentence, from the left. `held` is the day of the meeting.
     #[must_use]
     pub fn all(&self, tokens: &[Token], held: Option<NaiveDate>) -> Vec<Due> {
         let mut found = Vec::new();
@@ -232,7 +232,7 @@ impl Calendar {
         self.words_at(tokens, at).next()
     }
 
-    /// What may begin at a token, the longest first.
+    /// Returns the runs that may begin at a token, longest first.
     fn words_at<'a>(&'a self, tokens: &'a [Token], at: usize) -> impl Iterator<Item = (Word, usize)> + 'a {
         let listed = tokens.get(at).and_then(|token| self.words.get(&token.lower));
         listed.into_iter().flatten().filter_map(move |(further, word)| {
@@ -260,9 +260,9 @@ impl Calendar {
         at
     }
 
-    /// The time that begins at a token.
+    /// Returns the time that begins at a token.
     fn at(&self, tokens: &[Token], start: usize, held: Option<NaiveDate>) -> Option<Due> {
-        // "last Friday" is over.
+        // "last Friday" is in the past.
         if start > 0 && self.is(tokens, start - 1, |word| word == Word::Last).is_some() {
             return None;
         }
@@ -273,7 +273,7 @@ impl Calendar {
             let longest = self.words_at(tokens, at).next().filter(|(word, _)| !matches!(word, Word::Before | Word::At));
             match self.is(tokens, at, |word| matches!(word, Word::Before | Word::At)) {
                 Some((_, end)) if longest.is_some_and(|(_, longest)| longest > end) => break,
-                // "before" can be the end of what a longer phrase begins with.
+                // "before" can be the end of the beginning of a longer phrase.
                 Some((word, end)) if at == start || tokens[at].before == Break::None => {
                     is_deadline |= word == Word::Before;
                     is_said_at = true;
@@ -287,7 +287,7 @@ impl Calendar {
             let after = self.article(tokens, at);
             if after > at { self.core(tokens, after, held, marked) } else { None }
         });
-        // "Deze week", "this morning": what can stand before a time can be part of one.
+        // "Deze week", "this morning": a word before a time can be part of it.
         let core = core.or_else(|| self.core(tokens, start, held, false));
         let Some((mut day, mut end, is_sure)) = core else { return self.event(tokens, start, at, is_deadline) };
         if !is_sure && !is_said_at {
@@ -314,7 +314,7 @@ impl Calendar {
             match further {
                 Some((further, after, is_sure)) if is_sure || marked => {
                     day = match (day, further) {
-                        // The date in figures says more than the name of the day.
+                        // A numeric date is more specific than the name of the day.
                         (_, Some(second)) if Some(second) != held => Some(second),
                         (first, second) => first.or(second),
                     };
@@ -339,7 +339,7 @@ impl Calendar {
         Some(Due { start, end, is_deadline, day: None })
     }
 
-    /// A time without the words before it: its day, where it ends, and whether it is one without those words, too.
+    /// Parses a time without the words before it: its day, its end, and if it is one without those words, too.
     fn core(
         &self,
         tokens: &[Token],
@@ -365,7 +365,7 @@ impl Calendar {
                 Word::Unit(unit) => self.behind(tokens, end, held, unit),
                 Word::Weekend => {
                     let next = self.is(tokens, end, |word| matches!(word, Word::Next | Word::Coming));
-                    // "The weekend" is the one that comes; which one the next is, people mean both ways.
+                    // "The weekend" is the coming one; "next" is ambiguous.
                     let day = if next.is_none() { held.and_then(|held| on_weekday(held, SATURDAY, 0)) } else { None };
                     Some((day, next.map_or(end, |next| next.1), true))
                 }
@@ -640,7 +640,7 @@ impl Calendar {
         (is_clock || is_time).then_some((None, at + 1, is_clock))
     }
 
-    /// The number of a day, with or without what hangs on it ("6th").
+    /// Returns the number of a day, with or without its ending ("6th").
     fn day_number(&self, lower: &str) -> Option<u32> {
         let digits = lower.trim_end_matches(|c: char| !c.is_ascii_digit());
         let rest = &lower[digits.len()..];
@@ -649,7 +649,7 @@ impl Calendar {
     }
 }
 
-/// The next such weekday after a day, or that of the week after the day's.
+/// Returns the next such weekday after a day, or that of the following week.
 fn on_weekday(held: NaiveDate, weekday: u32, weeks: u64) -> Option<NaiveDate> {
     let today = held.weekday().num_days_from_monday();
     if weeks > 0 {
@@ -663,7 +663,7 @@ fn on_weekday(held: NaiveDate, weekday: u32, weeks: u64) -> Option<NaiveDate> {
 /// Counted from Monday.
 const SATURDAY: u32 = 5;
 
-/// Friday of the week, or of one of the next ones; on a weekend that of the week that comes.
+/// Returns the Friday of the week, or of one of the next ones; on a weekend that of the coming week.
 fn end_of_week(held: NaiveDate, ahead: u32) -> Option<NaiveDate> {
     let today = held.weekday().num_days_from_monday();
     let friday = Weekday::Fri.num_days_from_monday();
@@ -679,13 +679,13 @@ fn end_of_month(day: NaiveDate) -> Option<NaiveDate> {
     first_of_month(day)?.checked_add_months(Months::new(1))?.pred_opt()
 }
 
-/// The next such day of a month; one that was less than two months ago is none that comes.
+/// Returns the next such day of a month; a day less than two months ago does not count.
 fn coming(held: NaiveDate, month: u32, day: u32) -> Option<NaiveDate> {
     let this_year = NaiveDate::from_ymd_opt(held.year(), month, day)?;
     if this_year >= held { Some(this_year) } else { NaiveDate::from_ymd_opt(held.year() + 1, month, day) }
 }
 
-/// The next such day of this month or the one after.
+/// Returns the next such day of this month or the following one.
 fn next_day(held: NaiveDate, day: u32) -> Option<NaiveDate> {
     (0..3)
         .filter_map(|months| first_of_month(held)?.checked_add_months(Months::new(months))?.with_day(day))

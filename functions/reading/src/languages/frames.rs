@@ -1,10 +1,10 @@
-//! The sentences in which insights and prompts are written, in the language of the meeting.
+//! Sentence frames of insights and prompts, in the language of the meeting.
 //!
-//! Owns how a frame is filled; the frames stand in the language files. `{name}` is a place to fill.
+//! This module fills frames; the language files contain them. `{name}` is a placeholder.
 
 use serde::Deserialize;
 
-/// A language's frames.
+/// The frames of a language.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Frames {
@@ -12,7 +12,7 @@ pub struct Frames {
     pub minutes: String,
     pub speaker: String,
     pub speakers: String,
-    /// After the names of some speakers: `{count}` further ones.
+    /// After the names of some speakers: `{count}` others.
     pub more: String,
     pub notes_only: String,
     pub main_topic: String,
@@ -24,11 +24,11 @@ pub struct Frames {
     pub follow_up: String,
     pub find_owner_one: String,
     pub find_owner: String,
-    /// The task of an owner who takes on a thing.
+    /// Task of an owner who takes a thing.
     pub handle: String,
-    /// The task of an owner who gives a thing to the others.
+    /// Task of an owner who gives a thing to the others.
     pub deliver: String,
-    /// The task for a thing that is needed.
+    /// Task for a needed thing.
     pub get: String,
     pub connect: String,
     pub learn: String,
@@ -46,12 +46,12 @@ pub struct Frames {
     pub invitation_topic: String,
 }
 
-/// A frame with its places filled.
+/// Returns a frame with its placeholders filled.
 #[must_use]
 pub fn filled(frame: &str, places: &[(&str, &str)]) -> String {
     let mut text = String::with_capacity(frame.len() + 64);
     let mut rest = frame;
-    // From the left, so that what is filled in is not taken for a place.
+    // From the left, so that filled-in text is not taken for a placeholder.
     while let Some(start) = rest.find('{') {
         let Some(end) = rest[start..].find('}').map(|end| start + end) else { break };
         text.push_str(&rest[..start]);

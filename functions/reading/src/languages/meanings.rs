@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use strum::IntoStaticStr;
 
-/// Whom or what a pronoun stands for.
+/// The referent of a pronoun.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pronoun {
@@ -19,49 +19,49 @@ pub enum Pronoun {
     Somebody,
 }
 
-/// What a phrase means.
+/// The meaning of a phrase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, IntoStaticStr)]
 #[serde(rename_all = "kebab-case")]
 pub enum Meaning {
-    /// The speaker takes on what was spoken of just before.
+    /// The speaker accepts the previous task.
     Claim,
-    /// The speaker takes on what follows.
+    /// The speaker accepts the following task.
     Speaker,
-    /// The speaker says that they can do it: it is theirs unless somebody objects.
+    /// The speaker can do it: the speaker's task unless a person objects.
     SpeakerCan,
     /// The speaker offers it.
     SpeakerOffers,
-    /// The speaker was to do it: what follows says whether that is still so.
+    /// The speaker planned it; later words say if the plan is still valid.
     Intended,
-    /// The speaker does what follows: if a time stands beside it, it is still to be done.
+    /// The speaker does the following: with a time it is a task.
     SpeakerSoon,
-    /// It is everybody's.
+    /// A task of all.
     Everybody,
-    /// Everybody is called to it at once, which is often a step of the meeting itself ("let's").
+    /// All are asked to do it now, which is often a step of the meeting itself ("let's").
     Together,
-    /// It is proposed for everybody.
+    /// A proposal to all.
     EverybodyMaybe,
-    /// It is somebody's, who is still to be found.
+    /// A task whose owner is unknown yet.
     Somebody,
-    /// Behind a name: that person's.
+    /// Behind a name: a task of that person.
     Person,
     /// Behind a name: that person could do it.
     PersonOffers,
-    /// Behind a name: that person was to do it.
+    /// Behind a name: that person planned it.
     PersonIntended,
-    /// Behind somebody's trade: they come, if a time stands beside it.
+    /// Behind a trade: its person comes, if there is a time.
     PersonComes,
-    /// The one addressed is asked for it.
+    /// A request to the addressed person.
     Request,
     /// The same, if the sentence is a question.
     RequestInQuestion,
-    /// What makes a request of a few words without a verb ("a second reminder, please").
+    /// Makes a request of a few words without a verb ("a second reminder, please").
     Please,
-    /// Somebody is asked for who takes it.
+    /// A question for an owner.
     Volunteer,
-    /// Something is to be done, by nobody in particular; the phrase is the verb of its sentence.
+    /// A task without an owner; the phrase is the verb of its sentence.
     Need,
-    /// The same, if a day until which stands beside it.
+    /// The same, if there is a deadline.
     NeedSoon,
     /// "Action item:".
     Label,
@@ -70,11 +70,11 @@ pub enum Meaning {
     Yes,
     No,
     Thanks,
-    /// What was taken on is not done by the speaker after all.
+    /// The speaker gives up a task.
     TakeBack,
-    /// What was said last does not count.
+    /// The previous statement does not count.
     NeverMind,
-    /// What is asked for is done already.
+    /// The requested task is done.
     AlreadyDone,
     /// "By when?"
     When,
@@ -82,44 +82,44 @@ pub enum Meaning {
     /// A condition that is only polite.
     PoliteCondition,
     Habit,
-    /// Behind the words of a commitment: it is none.
+    /// Behind the words of a commitment: it does not count.
     Talk,
-    /// Behind the words of a commitment: it is one, although it looks like talk.
+    /// Behind the words of a commitment: it counts, although it looks like talk.
     TaskAnyway,
-    /// Words before a clause that do not belong to it ("I think").
+    /// Introductory words before a clause ("I think").
     LeadIn,
-    /// Words with which another clause begins.
+    /// Words that begin another clause.
     Clause,
-    /// A hope, a doubt, a guess: what follows is no commitment.
+    /// A hope, a doubt, a guess: no commitment follows.
     Hope,
-    /// A decision is told.
+    /// A decision is stated.
     Decided,
-    /// What was talked about is closed, unless somebody takes something on with the same words ("okay, one week then").
+    /// The topic is closed, unless a person accepts a task with the same words ("okay, one week then").
     Concluded,
-    /// What was discussed is decided, if a proposal or a question stands before it ("so we take the bus").
+    /// The discussion is decided, if there was a proposal or a question ("so we take the bus").
     Resolved,
-    /// What was proposed just before is decided.
+    /// The previous proposal is decided.
     Agreed,
-    /// A decision for all times to come, which may tell what is always done ("from now on").
+    /// A general decision, which may also describe a habit ("from now on").
     Henceforth,
-    /// What makes a statement a question at its end ("right?").
+    /// A question tag ("right?").
     Tag,
-    /// The others are asked whether they agree to what was said just before.
+    /// A request for agreement.
     Consent,
     Proposal,
-    /// A sentence with it tells no decision.
+    /// Its sentence states no decision.
     Undecided,
     Greeting,
 }
 
 impl Meaning {
-    /// Whether it says behind a name what that person does.
+    /// Returns true if it follows a name and describes that person's action.
     #[must_use]
     pub fn is_person(self) -> bool {
         matches!(self, Meaning::Person | Meaning::PersonOffers | Meaning::PersonIntended | Meaning::PersonComes)
     }
 
-    /// Whether a task may follow.
+    /// Returns true if a task may follow.
     #[must_use]
     pub fn announces(self) -> bool {
         matches!(
@@ -147,11 +147,11 @@ impl Meaning {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Found {
     pub meaning: Meaning,
-    /// The tokens that it covers.
+    /// Its tokens.
     pub start: usize,
     pub end: usize,
-    /// Whether a form of a verb is part of it: the task is then its whole clause.
+    /// True if it contains a form of a verb: the task is then its whole clause.
     pub has_verb: bool,
-    /// Whether all its words stand in the file, so that it says nothing of a meeting's matter.
+    /// True if the file has all its words, so that it contains nothing specific to a meeting.
     pub is_fixed: bool,
 }

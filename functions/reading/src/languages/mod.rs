@@ -1,9 +1,9 @@
 //! Words and phrases of the languages.
 //!
-//! Each language has two files here: a `.toml` with its phrases, whose form `phrases` describes, and a `.tsv` with what its
-//! words mean, whose form `senses` describes. In reading order: the `classes` of a word, a `token` of a sentence, the
-//! `meanings` of phrases, times (`dates`), sentences to fill in (`frames`), what words mean (`senses`), and the files
-//! (`phrases`).
+//! Each language has two files here: a `.toml` with its phrases, whose form `phrases` describes, and a `.tsv` with the
+//! meanings of its words, whose form `senses` describes. In reading order: the `classes` of a word, a `token` of a
+//! sentence, the `meanings` of phrases, times (`dates`), sentence frames (`frames`), the meanings of words (`senses`),
+//! and the files (`phrases`).
 
 pub mod classes;
 pub mod dates;

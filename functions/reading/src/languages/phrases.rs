@@ -11,7 +11,7 @@
 //!   eight words, `^` and `$` are the beginning and the end of a clause. Between any two words, words of the class `between` may stand.
 //! - `[dates]`: what `dates` reads. `[frames]`: what `frames` writes.
 //!
-//! What single words mean stands beside them, in a file of `senses` a language.
+//! The meanings of single words are in a separate file per language, see `senses`.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -26,41 +26,41 @@ use super::meanings::{Found, Meaning, Pronoun};
 use super::senses::{Sense, Senses};
 use super::token::Token;
 
-/// The languages that there is a file for.
+/// The languages with files.
 pub const CODES: [&str; 7] = ["en", "de", "fr", "es", "pt", "it", "nl"];
 
-/// The most words of the class `between` that may stand between two words of a phrase.
+/// Most words of the class `between` between two words of a phrase.
 const BETWEEN_MAX: usize = 4;
-/// The most words that `...` stands for.
+/// Most words for `...`.
 const GAP_MAX: usize = 8;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
-    /// Endings under which pronouns hang on a verb.
+    /// Endings before attached pronouns of a verb.
     #[serde(default)]
     enclitics: String,
-    /// Whether days of a date are written with a full stop behind ("3. März").
+    /// True if days of a date have a full stop ("3. März").
     #[serde(default)]
     dotted_days: bool,
-    /// Whether every noun is written with a capital.
+    /// True if every noun is capitalized.
     #[serde(default)]
     capital_nouns: bool,
-    /// What may stand before an infinitive as one word with it, where verbs end a clause ("mitbringen").
+    /// Prefixes of infinitives in languages with final verbs ("mitbringen").
     #[serde(default)]
     verb_prefixes: String,
-    /// Forms of helping verbs besides the modal ones. A task is written without them.
+    /// Forms of auxiliary verbs besides the modal ones. A task is written without them.
     #[serde(default)]
     helpers: String,
-    /// Words beside a time that say that it is the last one.
+    /// Words beside a time that mark it as the latest one.
     latest: Vec<String>,
-    /// Whether what denies a verb always stands before it.
+    /// True if a negation always precedes its verb.
     #[serde(default)]
     denies_before: bool,
-    /// Articles that are no pronouns before a verb, and may stand before a name ("o Nuno").
+    /// Articles that are no pronouns before a verb, and may precede a name ("o Nuno").
     #[serde(default)]
     articles: String,
-    /// Endings of infinitives, where a word behind "is going to" can be told by them.
+    /// Endings of infinitives, if they identify a word behind "is going to".
     #[serde(default)]
     infinitives: String,
     words: BTreeMap<Class, String>,
@@ -80,14 +80,14 @@ struct File {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct VerbsFile {
-    /// What an infinitive loses before the endings.
+    /// Ending of the infinitive that is removed before the endings.
     ending: String,
     /// `-` is no ending.
     forms: BTreeMap<Class, String>,
     list: String,
 }
 
-/// A language's words and phrases.
+/// The words and phrases of a language.
 pub struct Phrases {
     pub code: &'static str,
     pub frames: Frames,
@@ -97,27 +97,27 @@ pub struct Phrases {
     verb_prefixes: Vec<String>,
     helpers: Vec<String>,
     latest: Vec<Vec<String>>,
-    /// Whether what denies a verb always stands before it.
+    /// True if a negation always precedes its verb.
     pub denies_before: bool,
-    /// Articles that are no pronouns before a verb, and may stand before a name.
+    /// Articles that are no pronouns before a verb, and may precede a name.
     pub articles: Vec<String>,
     infinitives: Vec<String>,
     words: FxHashMap<String, Classes>,
     senses: Senses,
-    /// The verb of a form, by a number.
+    /// Number of the verb of a form.
     verbs: FxHashMap<String, u32>,
-    /// The infinitives by their numbers.
+    /// Infinitives by their numbers.
     infinitive_of: Vec<String>,
     endings: Vec<(String, Class)>,
     not_verbs: Vec<String>,
     pronouns: FxHashMap<String, Pronoun>,
     enclitics: Vec<String>,
     rules: Vec<Rule>,
-    /// Rules by the words that they can begin with.
+    /// Rules by their possible first words.
     by_word: FxHashMap<String, Vec<usize>>,
     /// Rules that begin with a class.
     by_class: Vec<(Class, usize)>,
-    /// Rules that begin with any word that is in no class.
+    /// Rules that begin with any word of no class.
     by_ending: Vec<usize>,
 }
 
@@ -131,9 +131,9 @@ impl std::fmt::Debug for Phrases {
 struct Rule {
     meaning: Meaning,
     elements: Vec<Element>,
-    /// Whether a form of a verb is part of it.
+    /// True if it contains a form of a verb.
     has_verb: bool,
-    /// Whether it is made of words alone.
+    /// True if it consists of words alone.
     is_fixed: bool,
 }
 
@@ -144,7 +144,7 @@ struct Element {
 }
 
 impl Element {
-    /// Whether it stands for no word.
+    /// Returns true if it can match no word.
     fn is_place(&self) -> bool {
         matches!(self.any_of[..], [Piece::Begin | Piece::End])
     }
@@ -189,20 +189,20 @@ macro_rules! files {
     };
 }
 
-/// By code the phrases and the senses of a language.
+/// Phrases and senses of each language, by code.
 pub(super) const FILES: &[(&str, &str, &str)] = files!("en", "de", "fr", "es", "pt", "it", "nl");
 
 static LOADED: LazyLock<Vec<Phrases>> =
     LazyLock::new(|| FILES.iter().map(|(code, text, senses)| Phrases::read(code, text, senses)).collect());
 
 impl Phrases {
-    /// Those of a language by its two letters; None where there is no file for it.
+    /// Returns those of a language by its two letters; None without a file.
     #[must_use]
     pub fn of(code: &str) -> Option<&'static Phrases> {
         LOADED.iter().find(|phrases| phrases.code == code)
     }
 
-    /// Those of English, for whatever has no language.
+    /// Returns those of English, for text without a language.
     ///
     /// # Panics
     /// Never: the file is part of the program, and a test reads it.
@@ -237,7 +237,7 @@ impl Phrases {
                 add(infinitive.to_owned(), Class::Infinitive);
                 form(infinitive, infinitive);
                 let irregular = file.irregular.get(infinitive);
-                // Forms that are not named are regular.
+                // Forms that are not listed are regular.
                 let regular =
                     group.forms.iter().filter(|(class, _)| irregular.is_none_or(|forms| !forms.contains_key(class)));
                 for (class, endings) in regular {
@@ -272,7 +272,7 @@ impl Phrases {
         let mut by_class = Vec::new();
         let mut by_ending = Vec::new();
         for (index, rule) in rules.iter().enumerate() {
-            // A phrase can begin with each of its first elements up to one that must be there.
+            // A phrase can begin with each of its first elements up to the first required one.
             for element in &rule.elements {
                 for piece in &element.any_of {
                     match piece {
@@ -321,7 +321,7 @@ impl Phrases {
         }
     }
 
-    /// The classes of a lower-cased word.
+    /// Returns the classes of a lower-case word.
     #[must_use]
     pub fn classes(&self, lower: &str) -> Classes {
         if let Some(known) = self.words.get(lower) {
@@ -332,7 +332,7 @@ impl Phrases {
             return classes;
         }
         for (ending, class) in &self.endings {
-            // A stem has two letters at least.
+            // A stem has at least two letters.
             if lower.len() >= ending.len() + 2 && lower.ends_with(ending.as_str()) {
                 classes.add(*class);
             }
@@ -343,31 +343,31 @@ impl Phrases {
         if classes == Classes::default() { self.without_enclitics(lower) } else { classes }
     }
 
-    /// The classes in which the file lists a lower-cased word, whatever its ending says.
+    /// Returns the classes of a lower-case word in the file, independent of its ending.
     #[must_use]
     pub fn listed(&self, lower: &str) -> Classes {
         self.words.get(lower).copied().unwrap_or_default()
     }
 
-    /// What a lower-cased word means, if that is known.
+    /// Returns the meaning of a lower-case word, if it is known.
     #[must_use]
     pub fn sense(&self, lower: &str) -> Option<Sense> {
         self.senses.of(lower)
     }
 
-    /// Whom or what a lower-cased word stands for, if it is a pronoun that tells it.
+    /// Returns the referent of a lower-case word, if it is a pronoun with one.
     #[must_use]
     pub fn pronoun(&self, lower: &str) -> Option<Pronoun> {
         self.pronouns.get(lower).copied()
     }
 
-    /// Whether verbs stand at the end of their clause.
+    /// Returns true if verbs are at the end of their clause.
     #[must_use]
     pub fn sets_verbs_last(&self) -> bool {
         !self.verb_prefixes.is_empty()
     }
 
-    /// "mitbringen", "mitzubringen": a known verb with something before it.
+    /// "mitbringen", "mitzubringen": finds a known verb with a prefix.
     fn is_compound(&self, lower: &str) -> bool {
         self.verb_prefixes.iter().filter_map(|prefix| lower.strip_prefix(prefix.as_str())).any(|verb| {
             let is_verb = |verb: &str| self.words.get(verb).is_some_and(|classes| classes.has(Class::Infinitive));
@@ -375,7 +375,7 @@ impl Phrases {
         })
     }
 
-    /// The classes of a verb on which pronouns hang ("mándame", "inviarci").
+    /// Returns the classes of a verb with attached pronouns ("mándame", "inviarci").
     fn without_enclitics(&self, lower: &str) -> Classes {
         let mut stem = lower;
         for _ in 0..2 {
@@ -413,7 +413,7 @@ impl Phrases {
         Classes::default()
     }
 
-    /// Whether a word can be an infinitive where one has to stand, also one that is not in the file.
+    /// Returns true if a word can be an infinitive at this position, also one that is not in the file.
     #[must_use]
     pub fn can_be_infinitive(&self, lower: &str) -> bool {
         let ends = |word: &str| {
@@ -422,19 +422,19 @@ impl Phrases {
         ends(lower) || self.enclitics.iter().filter_map(|ending| lower.strip_suffix(ending.as_str())).any(ends)
     }
 
-    /// The verb of a form, by a number; None of a word that is no form of a verb of the file.
+    /// Returns the number of the verb of a form; None if the word is no form of a verb in the file.
     #[must_use]
     pub fn verb(&self, lower: &str) -> Option<u32> {
         self.verbs.get(lower).copied()
     }
 
-    /// The infinitive of a form of a verb of the file.
+    /// Returns the infinitive of a form of a verb in the file.
     #[must_use]
     pub fn infinitive(&self, lower: &str) -> Option<&str> {
         self.verb(lower).and_then(|verb| self.infinitive_of.get(verb as usize)).map(String::as_str)
     }
 
-    /// Where the words end that begin at a token and say that a time is the last one ("at the latest").
+    /// Returns the end of words at a token that mark a time as the latest one ("at the latest").
     #[must_use]
     pub fn latest(&self, tokens: &[Token], at: usize) -> Option<usize> {
         let is_there = |words: &&Vec<String>| {
@@ -445,26 +445,26 @@ impl Phrases {
         self.latest.iter().find(is_there).map(|words| at + words.len())
     }
 
-    /// True if this verb only helps another one.
+    /// Returns true if the verb is only an auxiliary.
     #[must_use]
     pub fn helps(&self, token: &Token) -> bool {
         token.has(Class::Modal) || self.helpers.contains(&token.lower)
     }
 
-    /// An infinitive without what may stand before it, unless a form has that, too.
+    /// Returns an infinitive without its prefix, unless a form has it, too.
     #[must_use]
     pub fn unprefixed<'i>(&self, infinitive: &'i str, form: &str) -> &'i str {
         let is_added = |prefix: &&String| infinitive.starts_with(prefix.as_str()) && !form.starts_with(prefix.as_str());
         self.verb_prefixes.iter().find(is_added).map_or(infinitive, |prefix| &infinitive[prefix.len()..])
     }
 
-    /// Whether a word is what may stand before an infinitive as one word with it.
+    /// Returns true if a word is a prefix of infinitives.
     #[must_use]
     pub fn is_verb_prefix(&self, lower: &str) -> bool {
         self.verb_prefixes.iter().any(|prefix| prefix == lower)
     }
 
-    /// The infinitive of a participle that tells what is done ("verlängert", "eingebaut"), where verbs end a clause.
+    /// Returns the infinitive of a participle ("verlängert", "eingebaut"), in languages with final verbs.
     #[must_use]
     pub fn infinitive_of_participle(&self, lower: &str) -> Option<String> {
         let known = self.infinitive(lower).or_else(|| self.infinitive(lower.strip_prefix("ge")?));
@@ -478,7 +478,7 @@ impl Phrases {
         })
     }
 
-    /// The infinitive of a form of the first person that is in no file, as most verbs make it.
+    /// Returns the infinitive of a form of the first person that is in no file, by the regular endings.
     #[must_use]
     pub fn guessed(&self, lower: &str) -> Option<String> {
         let with = |ending: &str, infinitive: &str| Some(format!("{}{infinitive}", lower.strip_suffix(ending)?));
@@ -492,7 +492,7 @@ impl Phrases {
         }
     }
 
-    /// The infinitive of a form on which pronouns hang ("mandarlo").
+    /// Returns the infinitive of a form with attached pronouns ("mandarlo").
     #[must_use]
     pub fn without_hung(&self, lower: &str) -> Option<String> {
         let mut stem = lower;
@@ -513,7 +513,7 @@ impl Phrases {
         None
     }
 
-    /// The article of what something is done with, where it is another one than that of what does something.
+    /// Returns the accusative form of an article, if it differs from the nominative.
     #[must_use]
     pub fn accusative(&self, article: &str, is_governed: bool) -> Option<&'static str> {
         match (self.capital_nouns, article, is_governed) {
@@ -523,14 +523,14 @@ impl Phrases {
         }
     }
 
-    /// The longest phrase of one of these meanings that begins at a token.
+    /// Returns the longest phrase with one of these meanings at a token.
     pub fn at(&self, tokens: &[Token], start: usize, is_meant: impl Fn(Meaning) -> bool) -> Option<Found> {
         let found = tokens.get(start)?.phrases.iter().filter(|found| is_meant(found.meaning));
-        // Of equals the one whose meaning is listed first.
+        // Of equals, the one whose meaning is listed first.
         found.copied().rev().max_by_key(|found| found.end)
     }
 
-    /// Of every meaning the longest phrase that begins at a token.
+    /// Returns the longest phrase of every meaning at a token.
     #[must_use]
     pub fn beginning(&self, tokens: &[Token], start: usize) -> Vec<Found> {
         let Some(token) = tokens.get(start) else { return Vec::new() };
@@ -553,7 +553,7 @@ impl Phrases {
         all
     }
 
-    /// The phrases of some meanings in a sentence, from the left, none inside another.
+    /// Returns the phrases of some meanings in a sentence, from the left, none inside another.
     pub fn all(&self, tokens: &[Token], is_meant: impl Fn(Meaning) -> bool) -> Vec<Found> {
         let mut found = Vec::new();
         let mut at = 0;
@@ -569,7 +569,7 @@ impl Phrases {
         found
     }
 
-    /// Whether a phrase of this meaning stands in a sentence.
+    /// Returns true if a sentence contains a phrase of this meaning.
     #[must_use]
     pub fn has(&self, tokens: &[Token], meaning: Meaning) -> bool {
         (0..tokens.len()).any(|at| self.at(tokens, at, |one| one == meaning).is_some())
@@ -592,7 +592,7 @@ fn unaccented(c: char) -> char {
 }
 
 fn rule(meaning: Meaning, phrase: &str) -> Rule {
-    // What a hyphen joins are two words where phrases are found.
+    // Phrases treat a hyphenated word as two words.
     let hyphened = |element: &str| !element.contains(['@', '|', '*']) && element.contains('-');
     let phrase: Vec<String> = phrase
         .split_whitespace()
@@ -634,7 +634,7 @@ fn named(class: &str) -> Class {
     Class::deserialize(name).unwrap_or_else(|error| panic!("@{class}: {error}"))
 }
 
-/// Where a phrase ends that begins at a token.
+/// Returns the end of a phrase that begins at a token.
 fn matched(elements: &[Element], tokens: &[Token], at: usize, is_first: bool) -> Option<usize> {
     let Some((element, rest)) = elements.split_first() else { return Some(at) };
     if matches!(element.any_of[..], [Piece::Gap]) {

@@ -1,7 +1,7 @@
-//! What words mean, alike in all languages, so that a meeting in one language teaches the reading of another.
+//! The meanings of words, common to all languages, so that a meeting in one language helps to read others.
 //!
-//! A file of a language has a line a form: the form, the plainest English word for it in British spelling, and the group
-//! of words that it belongs to, with tabs between. The groups:
+//! A file has one form per line: the form, the plainest English word for it in British spelling, and its group of
+//! words, separated by tabs. The groups:
 //!
 //! - of verbs, and of forms of verbs behind a slash: `give` (send, bring), `contact` (call, ask), `make` (write, build),
 //!   `change` (repair, clean), `check` (test, look, search), `arrange` (book, plan), `get` (buy, fetch), `pay`, `handle`
@@ -19,12 +19,12 @@
 
 use rustc_hash::FxHashMap;
 
-/// What a form of a word means where people work.
+/// The meaning of a form of a word in a work context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sense {
     /// The plainest English word for it.
     pub lemma: &'static str,
-    /// The group of words that it belongs to ("document"), with the form of a verb ("give/past").
+    /// Its group of words ("document"), with the form of a verb ("give/past").
     pub group: &'static str,
 }
 
@@ -32,7 +32,7 @@ pub struct Sense {
 pub(super) struct Senses(FxHashMap<&'static str, Sense>);
 
 impl Senses {
-    /// From lines of a form, its lemma and its group. What is no such line is left out.
+    /// Reads lines of a form, its lemma and its group. Other lines are ignored.
     pub(super) fn read(lines: &'static str) -> Senses {
         let sense = |line: &'static str| {
             let (form, sense) = line.split_once('\t')?;
@@ -42,7 +42,7 @@ impl Senses {
         Senses(lines.lines().filter(|line| !line.starts_with('#')).filter_map(sense).collect())
     }
 
-    /// Of a lower-cased word.
+    /// Returns the sense of a lower-case word.
     pub(super) fn of(&self, lower: &str) -> Option<Sense> {
         self.0.get(lower).copied()
     }
@@ -89,7 +89,7 @@ mod tests {
                 let [form, lemma, group] = columns[..] else { panic!("languages/{code}.tsv: {line}") };
                 let is_small = |word: &str| !word.is_empty() && lowered(word) == word;
                 assert!(is_small(form) && is_small(lemma) && is_group(group), "languages/{code}.tsv: {line}");
-                // In the order in which a reader looks for them, each once.
+                // In the order of a lookup, without duplicates.
                 assert!(before < form, "languages/{code}.tsv: {line}");
                 before = form;
             }

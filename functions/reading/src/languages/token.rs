@@ -1,4 +1,4 @@
-//! A word of a sentence, as phrases are found in it.
+//! A word of a sentence, prepared for phrases.
 
 use std::ops::Range;
 
@@ -10,20 +10,20 @@ use super::meanings::Found;
 pub struct Token {
     /// In lower case, with one kind of apostrophe.
     pub lower: String,
-    /// Where it stands in its sentence, in bytes.
+    /// Position in its sentence, in bytes.
     pub place: Range<usize>,
     pub classes: Classes,
     pub has_capital: bool,
     pub before: Break,
-    /// Of every meaning the longest phrase that begins here.
+    /// The longest phrase of every meaning that begins here.
     pub phrases: Vec<Found>,
 }
 
-/// What stands between a word and the one before it.
+/// The separation of a word from the previous one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Break {
     None,
-    /// The border of two chunks, where nothing tells whether a sentence ends.
+    /// The border of two chunks, which may or may not end a sentence.
     Pause,
     Comma,
     /// A colon, a dash, a bracket, quotation marks, the end of a sentence.
@@ -55,7 +55,7 @@ impl Classes {
     }
 }
 
-/// Letters in which two words are compared: lower case, one kind of apostrophe.
+/// Returns the text for the comparison of words: lower case, one kind of apostrophe.
 #[must_use]
 pub fn lowered(word: &str) -> String {
     word.to_lowercase().replace('’', "'")

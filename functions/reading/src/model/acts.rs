@@ -1,21 +1,21 @@
-//! Dialogue acts of a sentence, and what the rules find in it. The rules' matches are features of the classifier.
+//! Dialogue acts of a sentence, and the matches of the rules, which are features of the classifier.
 
 use std::fmt;
 
 use strum::IntoStaticStr;
 
-/// A dialogue act. A sentence can perform several, each with a likelihood of its own.
+/// A dialogue act. A sentence can perform several, each with its own likelihood.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, IntoStaticStr)]
 #[strum(serialize_all = "lowercase")]
 pub enum Act {
-    /// The speaker takes on a task.
+    /// The speaker accepts a task.
     Own,
     /// A task without an owner.
     Unassigned,
     /// A task of another person.
     Others,
     Decision,
-    /// Sounds like a task and is none: a habit, a condition, a joke, a quotation.
+    /// Only looks like a task: a habit, a condition, a joke, a quotation.
     NoTask,
 }
 
@@ -24,21 +24,21 @@ impl Act {
     pub const ALL: [Act; 5] = [Act::Own, Act::Unassigned, Act::Others, Act::Decision, Act::NoTask];
 }
 
-/// What the rules find in one sentence.
+/// The findings of the rules in one sentence.
 #[derive(Debug, Default)]
 pub struct RuleMatches {
     /// True if its words state a decision.
     pub decides: bool,
-    /// The tasks that its words announce.
+    /// Tasks announced by its words.
     pub announced: Vec<Announced>,
-    /// The tasks of the meeting that begin in it, or that it changed last.
+    /// Tasks of the meeting that began or last changed in it.
     pub drafts: Vec<Drafted>,
 }
 
 /// A task that the words of one sentence announce.
 #[derive(Debug)]
 pub struct Announced {
-    /// Whose it is by these words.
+    /// The owner according to these words.
     pub whose: &'static str,
     pub is_offer: bool,
     pub is_asked: bool,
@@ -51,11 +51,11 @@ impl fmt::Display for Announced {
     }
 }
 
-/// A task that is followed from sentence to sentence.
+/// A task tracked over sentences.
 #[derive(Debug)]
 pub struct Drafted {
     pub stage: Stage,
-    /// The act that the task in its last state is for the speaker of the sentence.
+    /// The act of the task in its final state, for the speaker of the sentence.
     pub act: Act,
     pub fate: Fate,
     pub has_due: bool,
@@ -67,7 +67,7 @@ pub struct Drafted {
 pub enum Stage {
     /// All of it.
     Whole,
-    /// Its beginning; another one settles it.
+    /// Its beginning; a later sentence settles it.
     Begun,
     /// Its last change.
     Settled,

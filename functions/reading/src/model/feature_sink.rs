@@ -21,12 +21,12 @@ impl<'t> FeatureSink<'t> {
         (self.emit)(&self.feature);
     }
 
-    /// Passes on a feature of some words. Most features take this path, which formats nothing.
+    /// Emits a feature of some words. Most features take this path, which formats nothing.
     pub(crate) fn words(&mut self, words: &[&str]) {
         self.run("", words);
     }
 
-    /// Passes on a feature of some words after a common beginning.
+    /// Emits a feature of some words with a common prefix.
     pub(crate) fn run(&mut self, begin: &str, words: &[&str]) {
         self.feature.clear();
         self.feature.push_str(begin);

@@ -1,10 +1,9 @@
-//! The features by which the classifier judges a sentence.
+//! The features of a sentence for the classifier.
 //!
-//! - Of one language: its words and their pairs.
-//! - Of all languages, so that a meeting in one language teaches the reading of the others: its classes, phrases, the
-//!   sequence of its kinds of words, the senses of its words, and what the rules find in it.
-//! - Of its context: the speakers, questions, names and phrases of the sentences before and behind it, and its place in its
-//!   turn and in the meeting.
+//! - Of one language: its words and their pairs. - Of all languages, so that a meeting in one language helps to read
+//! others: its classes, phrases, the sequence of its kinds of words, the senses of its words, and the findings of the
+//! rules. - Of its context: the speakers, questions, names and phrases of adjacent sentences, and its position in its
+//! turn and in the meeting.
 
 use super::acts::RuleMatches;
 use super::feature_sink::{FeatureSink, step};
@@ -17,46 +16,46 @@ use crate::material::Material;
 use crate::people::{Named, Names};
 use crate::text::sentences::{Sentence, Source, Text};
 
-/// Steps in which the words of a sentence are counted.
+/// Steps of the number of words in a sentence.
 const LENGTHS: [usize; 7] = [2, 4, 6, 9, 12, 16, 22];
-/// Those for the sentences around it.
+/// Steps for adjacent sentences.
 const FEW_LENGTHS: [usize; 3] = [3, 8, 14];
-/// Those for features that also have the place of the sentence.
+/// Steps for features that include the position of the sentence.
 const PLACED_LENGTHS: [usize; 3] = [3, 6, 12];
-/// Steps of how much of the meeting is over, hundredths.
+/// Steps of the progress of the meeting, in hundredths.
 const PLACES: [usize; 6] = [10, 30, 60, 80, 90, 96];
-/// The sentences before that are looked at, by how far they are, and of how many of them the words' kinds are.
+/// Number of previous sentences, by distance, and number of those whose kinds of words are features.
 const BEFORE: [&str; 3] = ["1", "2", "3"];
 const BEFORE_CLOSELY: usize = 2;
-/// The sentences behind that are looked at, by how far they are.
+/// Number of following sentences, by distance.
 const BEHIND: [&str; 2] = ["1", "2"];
-/// How many sentences before somebody else can have spoken last.
+/// Most sentences since another person spoke.
 const OTHER_BEFORE: usize = 4;
-/// Places of the first words of a sentence, whose classes are features.
+/// Number of first words of a sentence whose classes are features.
 const FIRST_WORDS: [&str; 3] = ["0", "1", "2"];
-/// Places in which a phrase begins its sentence.
+/// Positions in which a phrase begins its sentence.
 const FIRST_PHRASES: usize = 2;
-/// The most kinds of words in a row that are one feature.
+/// Most consecutive kinds of words in one feature.
 const OUTLINE_MAX: usize = 3;
-/// The most groups of words in a row that are one feature.
+/// Most consecutive groups of words in one feature.
 const GROUPS_MAX: usize = 3;
-/// With how many groups behind its neighbour a group is one feature, without what stands between them.
+/// Number of groups behind its neighbour with which a group forms one feature.
 const APART_GROUPS: usize = 4;
-/// Words of the sentence behind whose lemmas are features.
+/// Number of words of the following sentence whose lemmas are features.
 const BEHIND_LEMMAS: usize = 3;
 
-/// What stands for words of one kind in all features.
+/// Placeholders for words of one kind in all features.
 const TIME: &str = "<time>";
 const PARTICIPANT: &str = "<who>";
 const NUMBER: &str = "<number>";
-/// What a name means in the files of `senses`.
+/// Meaning of a name in the files of `senses`.
 const NAME: &str = "name";
 const UNKNOWN: &str = "?";
 
 /// The sentences of a meeting, prepared for their features.
 pub struct Features<'t> {
     views: Vec<Option<View<'t>>>,
-    /// How many of them are said.
+    /// Number of spoken sentences.
     said: usize,
     people: usize,
 }
@@ -66,20 +65,20 @@ struct View<'t> {
     sentence: &'t Sentence,
     phrases: &'static Phrases,
     speaker: &'t str,
-    /// Who of the participants that is.
+    /// Index of the participant.
     participant: Option<usize>,
     turn: usize,
     words: Vec<&'t str>,
-    /// The kinds of its words, runs of some made one.
+    /// Kinds of its words, without repetitions.
     outline: Vec<&'static str>,
-    /// What its words mean, runs of what is unknown made one: their lemmas, and their groups.
+    /// Meanings of its words, with runs of unknown ones merged: their lemmas, and their groups.
     lemmas: Vec<&'static str>,
     groups: Vec<&'static str>,
     classes: Classes,
     meanings: Vec<Meaning>,
     first_meanings: Vec<Meaning>,
     matches: &'t RuleMatches,
-    /// The participants whom it names.
+    /// The participants that it names.
     named: Vec<usize>,
     names_others: bool,
     asks: bool,
@@ -88,7 +87,7 @@ struct View<'t> {
 }
 
 impl<'t> Features<'t> {
-    /// Of all sentences of a meeting.
+    /// Prepares all sentences of a meeting.
     #[must_use]
     pub fn of(text: &'t Text, material: &Material, names: &Names, matches: &'t [RuleMatches]) -> Features<'t> {
         debug_assert_eq!(text.sentences.len(), matches.len(), "each sentence has its matches");
@@ -98,7 +97,7 @@ impl<'t> Features<'t> {
         Features { said: views.iter().flatten().count(), views, people: names.people() }
     }
 
-    /// Writes each feature of a sentence, some more than once. Returns None for notes and languages without phrases.
+    /// Emits each feature of a sentence, some more than once. Returns None for notes and languages without phrases.
     pub fn write(&self, index: usize, mut emit: impl FnMut(&str)) -> Option<()> {
         let view = self.views.get(index)?.as_ref()?;
         let mut features = FeatureSink::new(&mut emit);
@@ -275,7 +274,7 @@ impl<'t> View<'t> {
         self.sentence.tokens.len()
     }
 
-    /// Whether it names a participant.
+    /// Returns true if it names a participant.
     fn calls(&self, who: Option<usize>) -> bool {
         who.is_some_and(|who| self.named.contains(&who))
     }
@@ -309,7 +308,7 @@ impl<'t> View<'t> {
             token.classes.iter().for_each(|class| features.words(&["class", place, class.into()]));
         }
         self.meanings.iter().for_each(|one| features.words(&["means", one.into()]));
-        // "I'll be on holiday": a phrase that announces something, and the rest of the sentence says that it does not.
+        // "I'll be on holiday": an announcement that the rest of the sentence negates.
         let is_silent = |one: &&Meaning| self.matches.announced.is_empty() && one.announces();
         self.meanings.iter().filter(is_silent).for_each(|one| features.words(&["silent", one.into()]));
         self.first_meanings.iter().for_each(|one| features.words(&["begins", one.into()]));
@@ -344,7 +343,7 @@ impl<'t> View<'t> {
     }
 }
 
-/// The meanings of the phrases that begin at some words, each once.
+/// Returns the distinct meanings of the phrases that begin at some words.
 fn meanings(tokens: &[Token]) -> Vec<Meaning> {
     let mut all: Vec<Meaning> = tokens.iter().flat_map(|token| &token.phrases).map(|found| found.meaning).collect();
     all.sort_unstable();
@@ -352,7 +351,7 @@ fn meanings(tokens: &[Token]) -> Vec<Meaning> {
     all
 }
 
-/// Passes on each run of kinds of the given lengths. The beginning and the end of the sentence are kinds, too.
+/// Emits each run of kinds with the given lengths. The beginning and the end of the sentence are kinds, too.
 fn runs(kinds: &[&str], lengths: std::ops::RangeInclusive<usize>, mut emit: impl FnMut(&[&str])) {
     let mut all = Vec::with_capacity(kinds.len() + 2);
     all.push("^");
@@ -363,7 +362,7 @@ fn runs(kinds: &[&str], lengths: std::ops::RangeInclusive<usize>, mut emit: impl
     }
 }
 
-/// What the words of a sentence mean, their lemmas and their groups.
+/// Returns the meanings of the words of a sentence: lemmas and groups.
 fn senses(
     tokens: &[Token],
     kinds: &[Option<&'static str>],
@@ -387,7 +386,7 @@ fn senses(
     (lemmas, groups)
 }
 
-/// A word of no kind that is known.
+/// A word of no known kind.
 const PLAIN: &str = "word";
 
 fn kind_of(token: &Token, phrases: &Phrases) -> &'static str {
@@ -400,7 +399,7 @@ fn kind_of(token: &Token, phrases: &Phrases) -> &'static str {
             Pronoun::Somebody => "somebody",
         };
     }
-    // Of several classes the one that tells most.
+    // Of several classes, the most specific one.
     let kinds = [
         (Class::Me, "send-1"),
         (Class::MeLater, "later-1"),

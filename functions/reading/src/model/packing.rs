@@ -1,6 +1,6 @@
 //! The packed form of a table of weights.
 //!
-//! The build script includes this file, so that the program contains the tables as they are looked up.
+//! The build script includes this file, so that the program contains the tables in their lookup form.
 
 use fst::{Error, MapBuilder};
 
@@ -12,10 +12,10 @@ pub(crate) struct Packed {
     pub(crate) weights: Vec<u8>,
 }
 
-/// Packs the lines of a table: the weights of a feature and the feature, with tabs between. Lines of another form are comments.
+/// Packs the lines of a table: the weights of a feature and the feature, separated by tabs. Other lines are comments.
 ///
 /// # Errors
-/// If the lines have a feature twice.
+/// The lines contain a feature twice.
 pub(crate) fn packed(lines: &str) -> Result<Packed, Error> {
     let mut rows: Vec<(&str, Vec<i16>)> = lines.lines().filter_map(row).collect();
     rows.sort_unstable();
@@ -27,7 +27,7 @@ pub(crate) fn packed(lines: &str) -> Result<Packed, Error> {
     Ok(Packed { features: features.into_inner()?, weights })
 }
 
-/// The feature of a line, and its weights.
+/// Returns the feature of a line, and its weights.
 fn row(line: &str) -> Option<(&str, Vec<i16>)> {
     let (weights, feature) = line.rsplit_once('\t')?;
     let weights: Result<Vec<i16>, _> = weights.split('\t').map(str::parse).collect();

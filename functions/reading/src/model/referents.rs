@@ -1,7 +1,7 @@
-//! What was said before that a sentence is about: "I'll call him in the morning" – who "him" is, an earlier sentence says.
+//! The earlier noun phrase to which a sentence refers: "I'll call him in the morning".
 //!
-//! Which of the noun phrases before it is meant is judged by features that are the same in all languages: how far before they
-//! stand, who says them, what else their sentences say, where in them they stand, and what of them comes back since.
+//! A classifier chooses among earlier noun phrases by features common to all languages: distance, speaker, the content
+//! of their sentences, their position in them, and their later mentions.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
@@ -16,9 +16,9 @@ use crate::languages::meanings::Meaning;
 use crate::text::noun_phrases::noun_phrases;
 use crate::text::sentences::{Sentence, Source, Text, WordClass};
 
-/// How many sentences before are looked at.
+/// Number of earlier sentences.
 pub const BEFORE: usize = 12;
-/// How many noun phrases of a sentence are looked at.
+/// Most noun phrases per sentence.
 const NOUNS_MAX: usize = 24;
 /// The longest distance in sentences that features distinguish.
 const APART_MAX: usize = 6;
@@ -37,16 +37,16 @@ pub struct Place {
     pub words: Range<usize>,
 }
 
-/// A meeting's sentences with what they name.
+/// The sentences of a meeting with their noun phrases.
 pub struct Referents<'t> {
     text: &'t Text,
-    /// The terms by sentence that say what it is about.
+    /// Content terms by sentence.
     named: Vec<FxHashSet<u32>>,
-    /// By sentence what its phrases mean.
+    /// Meanings of phrases by sentence.
     meanings: Vec<BTreeSet<Meaning>>,
-    /// By term the first sentence that has it.
+    /// First sentence by term.
     first: HashMap<u32, usize>,
-    /// By term the number of sentences that have it.
+    /// Number of sentences by term.
     count: HashMap<u32, usize>,
 }
 
@@ -68,8 +68,8 @@ impl<'t> Referents<'t> {
         Referents { text, named, meanings, first, count }
     }
 
-    /// The noun phrases of a sentence and of those before it, with how likely each is what the sentence is about: the
-    /// likeliest first, of equals the nearest.
+    /// Returns the noun phrases of a sentence and of earlier ones with the likelihood of each as its referent:
+    /// likeliest first; of equals, the nearest.
     #[must_use]
     pub fn likely(&self, index: usize, weights: &Weights<1>) -> Vec<(Place, f64)> {
         let mut found = Vec::new();
@@ -81,12 +81,12 @@ impl<'t> Referents<'t> {
         found
     }
 
-    /// Writes the features of each of these noun phrases.
+    /// Emits the features of each of these noun phrases.
     pub fn features(&self, index: usize, mut emit: impl FnMut(&Place, &str)) {
         self.each(index, |place, since| self.write(index, place, since, &mut |feature| emit(place, feature)));
     }
 
-    /// Each noun phrase of a sentence and of those before it, the nearest first, with the terms that were named since.
+    /// Returns each noun phrase of a sentence and of earlier ones, nearest first, with the terms named since.
     fn each(&self, index: usize, mut see: impl FnMut(&Place, &FxHashSet<u32>)) {
         let mut since = FxHashSet::default();
         for sentence in (index.saturating_sub(BEFORE)..=index).rev() {
@@ -97,7 +97,7 @@ impl<'t> Referents<'t> {
         }
     }
 
-    /// Writes the features of a sentence and a noun phrase; `since` are the terms that were named in between.
+    /// Emits the features of a sentence and a noun phrase; `since` are the terms named in between.
     fn write(&self, index: usize, place: &Place, since: &FxHashSet<u32>, emit: &mut dyn FnMut(&str)) {
         self.write_sentence(index, place.sentence, since, emit);
         let mut features = FeatureSink::new(emit);
@@ -133,7 +133,7 @@ impl<'t> Referents<'t> {
             .for_each(|class| features.words(&["inside", class.into()]));
     }
 
-    /// The terms of a noun phrase that say something.
+    /// Returns the content terms of a noun phrase.
     fn terms(&self, sentence: &Sentence, words: &Range<usize>) -> FxHashSet<u32> {
         let (Some(first), Some(last)) = (sentence.tokens.get(words.start), sentence.tokens[..words.end].last()) else {
             return FxHashSet::default();
@@ -143,7 +143,7 @@ impl<'t> Referents<'t> {
         inside.filter(|word| word.class != WordClass::Stop).map(|word| word.term).collect()
     }
 
-    /// Writes the features of a sentence and one before it; `since` are the terms that were named in between.
+    /// Emits the features of a sentence and an earlier one; `since` are the terms named in between.
     fn write_sentence(&self, index: usize, before: usize, since: &FxHashSet<u32>, emit: &mut dyn FnMut(&str)) {
         let mut features = FeatureSink::new(emit);
         let (one, other) = (&self.text.sentences[index], &self.text.sentences[before]);
@@ -181,12 +181,12 @@ impl<'t> Referents<'t> {
     }
 }
 
-/// The step in which the length of a sentence lies.
+/// Returns the step of a sentence's length.
 fn step(sentence: &Sentence) -> usize {
     LENGTHS.partition_point(|bound| *bound < sentence.tokens.len())
 }
 
-/// The terms of a sentence that say what it is about.
+/// Returns the content terms of a sentence.
 fn named(text: &Text, sentence: &Sentence) -> FxHashSet<u32> {
     let plain = [Class::Between, Class::Interjection, Class::Empty, Class::Opener, Class::NoTopic, Class::Report];
     let mut tokens = sentence.tokens.iter().peekable();

@@ -1,7 +1,8 @@
 //! Weights of features, learned from the labelled meetings.
 //!
-//! A logistic regression: the likelihood is the logistic function of the sum of the weights of all features. The weights lie
-//! in the `.tsv` files beside this one, in hundredths, a line per feature. The crate in `learn/` writes these files.
+//! A logistic regression: the likelihood is the logistic function of the sum of the weights of all features. The
+//! weights are in `.tsv` files beside this one, in hundredths, one feature per line. The crate in `learn/` writes these
+//! files.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -11,7 +12,7 @@ use fst::{Error, Map};
 use super::acts::Act;
 use super::packing::{Packed, packed};
 
-/// Known features of a usual sentence.
+/// Known features of a typical sentence.
 const FEATURES: usize = 128;
 /// Bytes of a weight.
 const BYTES: usize = size_of::<i16>();
@@ -25,10 +26,10 @@ pub struct Weights<const COLUMNS: usize> {
 }
 
 impl<const COLUMNS: usize> Weights<COLUMNS> {
-    /// Reads lines of weights, each with its feature behind it. Lines of another form are comments.
+    /// Reads lines of weights, each followed by its feature. Other lines are comments.
     ///
     /// # Errors
-    /// If the lines have a feature twice.
+    /// The lines contain a feature twice.
     pub fn read(lines: &str) -> Result<Weights<COLUMNS>, Error> {
         let Packed { features, weights } = packed(lines)?;
         Weights::unpacked(features.into(), weights.into())
@@ -40,7 +41,7 @@ impl<const COLUMNS: usize> Weights<COLUMNS> {
         Ok(Weights { features, weights })
     }
 
-    /// The likelihood per column, 0 … 1. A repeated feature counts once.
+    /// Returns the likelihood per column, 0 … 1. A repeated feature counts once.
     pub fn likelihood(&self, features: impl FnOnce(&mut dyn FnMut(&str))) -> [f64; COLUMNS] {
         let mut known: Vec<u64> = Vec::with_capacity(FEATURES);
         features(&mut |feature| known.extend(self.features.get(feature)));
@@ -59,15 +60,15 @@ impl<const COLUMNS: usize> Weights<COLUMNS> {
 /// All learned weights.
 #[derive(Debug)]
 pub struct Learned {
-    /// Of a sentence: its dialogue acts, by the columns of [`Act`].
+    /// Dialogue acts of a sentence, by the columns of [`Act`].
     pub acts: Weights<{ Act::ALL.len() }>,
-    /// Of a sentence and a noun phrase before it: whether the sentence is about that one.
+    /// Reference of a sentence to an earlier noun phrase.
     pub referents: Weights<1>,
-    /// Of a phrase: whether it is a topic.
+    /// Phrase as a topic.
     pub topics: Weights<1>,
 }
 
-/// A table that the build script has packed.
+/// Returns a table that the build script has packed.
 macro_rules! table {
     ($name:literal) => {
         Weights::unpacked(
@@ -82,7 +83,7 @@ static LEARNED: LazyLock<Learned> =
     LazyLock::new(|| Learned { acts: table!("acts"), referents: table!("referents"), topics: table!("topics") });
 
 impl Learned {
-    /// The weights that are part of the program.
+    /// Returns the built-in weights.
     #[must_use]
     pub fn known() -> &'static Learned {
         &LEARNED
@@ -91,7 +92,7 @@ impl Learned {
     /// Reads the lines of other tables.
     ///
     /// # Errors
-    /// If the lines of a table have a feature twice.
+    /// The lines of a table contain a feature twice.
     pub fn read([acts, referents, topics]: [&str; 3]) -> Result<Learned, Error> {
         Ok(Learned { acts: Weights::read(acts)?, referents: Weights::read(referents)?, topics: Weights::read(topics)? })
     }
@@ -101,7 +102,7 @@ impl Learned {
 mod tests {
     use super::*;
 
-    /// Bytes of all tables in the program.
+    /// Returns the bytes of all built-in tables.
     const PACKED_MAX: usize = 1_000_000;
 
     #[test]

@@ -1,13 +1,12 @@
-//! Where the addresses of a text stand.
+//! The positions of URLs in a text.
 //!
-//! Owns what counts as one: absolute, http or https, found by `linkify`, which knows where a sentence's punctuation is
-//! not part of an address.
+//! A URL is absolute, http or https, and found by `linkify`, which excludes the punctuation of the sentence.
 
 use std::ops::Range;
 
 use linkify::{LinkFinder, LinkKind};
 
-/// Where the addresses of a text stand, in bytes.
+/// Returns the positions of URLs in a text, in bytes.
 #[must_use]
 pub fn spans(text: &str) -> Vec<Range<usize>> {
     let mut finder = LinkFinder::new();

@@ -1,8 +1,7 @@
 //! The language of a text, its stop words and its stems.
 //!
-//! Owns which language applies where: what the transcript says of a chunk, else what the text looks like. Stop words
-//! (`stop-words`), stems (Snowball, `rust-stemmers`) and detection (`whatlang`) are those crates'. A language that
-//! they do not know is handled as well as words without grammar can be.
+//! The language of a chunk is the one in the transcript, or is detected. Stop words (`stop-words`), stems (Snowball,
+//! `rust-stemmers`) and detection (`whatlang`) come from these crates. Unknown languages are processed without grammar.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
@@ -16,7 +15,7 @@ use crate::languages::classes::Class;
 use crate::languages::phrases::{CODES, Phrases};
 use crate::material::Material;
 
-/// Words of the stop word lists that do say something about what people do: nouns of English and Portuguese.
+/// Words of the stop word lists that have content in meetings: nouns of English and Portuguese.
 pub const MEANINGFUL: &[&str] = &[
     "area",
     "areas",
@@ -53,22 +52,22 @@ pub const MEANINGFUL: &[&str] = &[
     "viagem",
 ];
 
-/// What is assumed where the text is too short to tell.
+/// Language of a text that is too short to detect.
 const DEFAULT: &str = "en";
 
-/// How much of a text detection looks at, bytes: it is sure long before.
+/// Bytes of a text for detection, more than sufficient.
 const SAMPLE_BYTES: usize = 4000;
 
-/// Small words of one language that a text must have to be taken for it.
+/// Fewest function words of a language in a text of that language.
 const SMALL_WORDS_MIN: usize = 2;
 
-/// Spoken words that carry nothing and that lists made from written text leave out.
+/// Spoken words without content that are missing in lists for written text.
 const FILLERS: &[&str] = &[
     "um", "uh", "uhm", "erm", "hmm", "mhm", "yeah", "yep", "yup", "nope", "okay", "ok", "gonna", "wanna", "gotta",
     "kinda", "sorta", "lot", "bit", "stuff", "thing", "things", "guys", "let", "äh", "ähm", "euh", "ben",
 ];
 
-/// One language's words.
+/// The words of one language.
 pub struct Language {
     stop_words: HashSet<&'static str>,
     stemmer: Option<Stemmer>,
@@ -83,7 +82,7 @@ impl fmt::Debug for Language {
 }
 
 impl Language {
-    /// The language of an ISO 639-1 code.
+    /// Returns the language of an ISO 639-1 code.
     #[must_use]
     pub fn of(code: &str) -> Language {
         let listed = stop_words::lookup(code).unwrap_or_default();
@@ -95,23 +94,23 @@ impl Language {
         }
     }
 
-    /// Its phrases, where they are known.
+    /// Returns its phrases, if they are known.
     #[must_use]
     pub fn phrases(&self) -> Option<&'static Phrases> {
         self.phrases
     }
 
-    /// Whether a lower-cased word carries no meaning of its own.
+    /// Returns true if a lower-case word has no content.
     #[must_use]
     pub fn is_stop_word(&self, lower: &str) -> bool {
         if self.stop_words.contains(lower) {
             return true;
         }
-        // "we'll" and "report's" are what stands before the apostrophe.
+        // In "we'll" and "report's", the part before the apostrophe counts.
         lower.split_once('\'').is_some_and(|(head, _)| self.stop_words.contains(head))
     }
 
-    /// The stem of a lower-cased word.
+    /// Returns the stem of a lower-case word.
     #[must_use]
     pub fn stem<'a>(&self, lower: &'a str) -> Cow<'a, str> {
         match &self.stemmer {
@@ -120,7 +119,7 @@ impl Language {
         }
     }
 
-    /// The word without an article or pronoun that is written together with it ("l'équipe" → "équipe").
+    /// Returns the word without an attached article or pronoun ("l'équipe" → "équipe").
     #[must_use]
     pub fn without_elision<'a>(&self, word: &'a str) -> &'a str {
         match word.split_once(['\'', '’']) {
@@ -135,7 +134,7 @@ fn elided(head: &str) -> bool {
         || matches!(head.to_lowercase().as_str(), "jusqu" | "lorsqu" | "puisqu" | "dell" | "nell" | "all")
 }
 
-/// The languages that one meeting uses, each loaded once.
+/// The languages of one meeting, each loaded once.
 #[derive(Debug)]
 pub struct Languages {
     main: String,
@@ -143,7 +142,7 @@ pub struct Languages {
 }
 
 impl Languages {
-    /// The languages of a meeting; the main one is that of the most text.
+    /// Returns the languages of a meeting; the main one has the most text.
     #[must_use]
     pub fn of(material: &Material) -> Languages {
         let mut amount: BTreeMap<String, usize> = BTreeMap::new();
@@ -153,7 +152,7 @@ impl Languages {
             }
         }
         let told: Vec<String> = amount.keys().cloned().collect();
-        // What nobody named is one language: people of one meeting understand each other.
+        // Chunks without a language have one common language: people in one meeting understand each other.
         let untold = |chunk: &&crate::material::Chunk| chunk.language.as_deref().and_then(primary).is_none();
         let spoken: Vec<&str> = material.chunks.iter().filter(untold).map(|chunk| chunk.text.as_str()).collect();
         let notes = if amount.is_empty() { material.notes.as_str() } else { "" };
@@ -161,7 +160,7 @@ impl Languages {
             *amount.entry(code.to_owned()).or_default() +=
                 spoken.iter().map(|text| text.len()).sum::<usize>() + notes.len();
         }
-        // The first of equals by code, so that the same meeting always has the same main language.
+        // Of equals, the first code, so that the same meeting always has the same main language.
         let most =
             amount.iter().max_by_key(|(code, bytes)| (**bytes, std::cmp::Reverse(*code))).map(|(code, _)| code.clone());
         let main = most.unwrap_or_else(|| DEFAULT.to_owned());
@@ -172,31 +171,31 @@ impl Languages {
         languages
     }
 
-    /// The language of the most text.
+    /// Returns the language with the most text.
     #[must_use]
     pub fn main(&self) -> &Language {
         &self.loaded[&self.main]
     }
 
-    /// The code of that language (ISO 639-1).
+    /// Returns its code (ISO 639-1).
     #[must_use]
     pub fn main_code(&self) -> &str {
         &self.main
     }
 
-    /// The phrases of a chunk's language; English ones where it has none.
+    /// Returns the phrases of a chunk's language; English ones if it has none.
     #[must_use]
     pub fn phrases_of(&self, told: Option<&str>) -> &'static Phrases {
         self.of_chunk(told).phrases().unwrap_or_else(Phrases::english)
     }
 
-    /// The language of a chunk.
+    /// Returns the language of a chunk.
     #[must_use]
     pub fn of_chunk(&self, told: Option<&str>) -> &Language {
         told.and_then(primary).and_then(|code| self.loaded.get(&code)).unwrap_or_else(|| self.main())
     }
 
-    /// The language of the notes, which need not be the one that was spoken.
+    /// Returns the language of the notes, which may differ from the spoken one.
     pub fn of_notes(&mut self, notes: &str) -> &Language {
         let code = detected([notes].into_iter()).map_or_else(|| self.main.clone(), str::to_owned);
         self.load(&code);
@@ -210,18 +209,18 @@ impl Languages {
     }
 }
 
-/// The language subtag of a BCP 47 tag, lower-cased (RFC 5646 §2.2.1).
+/// Returns the language subtag of a BCP 47 tag in lower case (RFC 5646 §2.2.1).
 fn primary(tag: &str) -> Option<String> {
     let subtag = tag.split(['-', '_']).next()?.trim().to_lowercase();
     match subtag.as_str() {
         "" => None,
-        // Bokmål and Nynorsk have their stop words and stems as one.
+        // Bokmål and Nynorsk share stop words and stems.
         "nb" | "nn" => Some("no".to_owned()),
         _ => Some(subtag),
     }
 }
 
-/// The ISO 639-1 code of a text's language, if it can be told with confidence.
+/// Returns the ISO 639-1 code of a text's language, if it is certain.
 fn detected<'a>(texts: impl Iterator<Item = &'a str> + Clone) -> Option<&'static str> {
     let sample = sampled(texts);
     let info = whatlang::detect(&sample)?;
@@ -229,12 +228,12 @@ fn detected<'a>(texts: impl Iterator<Item = &'a str> + Clone) -> Option<&'static
     if reliable.is_some_and(|code| !CODES.contains(&code)) || info.script() != whatlang::Script::Latin {
         return reliable;
     }
-    // Small words tell the usual languages apart in one sentence already.
+    // Function words identify common languages within one sentence.
     by_small_words(&sample).or(reliable)
 }
 
-/// Texts as far as detection looks at them: all of a short meeting; of a long one pieces from its beginning to its end,
-/// since people may greet each other in another language than they talk.
+/// Returns texts for detection: all of a short meeting, or pieces from the beginning to the end of a long one, since
+/// greetings may be in another language.
 fn sampled<'a>(texts: impl Iterator<Item = &'a str> + Clone) -> String {
     let all: usize = texts.clone().map(str::len).sum();
     let one_in = all.div_ceil(SAMPLE_BYTES).max(1);
@@ -247,7 +246,7 @@ fn sampled<'a>(texts: impl Iterator<Item = &'a str> + Clone) -> String {
     sample
 }
 
-/// The one of the usual languages whose articles, pronouns and prepositions a text has most of, if it is far ahead.
+/// Returns the common language with the most articles, pronouns and prepositions in a text, if it is far ahead.
 fn by_small_words(sample: &str) -> Option<&'static str> {
     let words: Vec<String> = sample.unicode_words().map(|word| word.to_lowercase().replace('’', "'")).collect();
     let small = [Class::Determiner, Class::Pronoun, Class::Preposition, Class::Modal, Class::Negation];
@@ -256,7 +255,7 @@ fn by_small_words(sample: &str) -> Option<&'static str> {
         .filter_map(|code| {
             let phrases = Phrases::of(code)?;
             let is_small = |word: &str| small.iter().any(|class| phrases.listed(word).has(*class));
-            // "l'équipe" has its article in front, "I'll" its pronoun.
+            // "l'équipe" begins with its article, "I'll" with its pronoun.
             let hits = words.iter().filter(|word| match word.split_once('\'') {
                 Some((head, _)) => is_small(head) || is_small(&format!("{head}'")),
                 None => is_small(word),
@@ -270,7 +269,7 @@ fn by_small_words(sample: &str) -> Option<&'static str> {
     is_ahead.then_some(best.1)
 }
 
-/// The code of a detected language, where there are stop words or stems for it.
+/// Returns the code of a detected language, if there are stop words or stems for it.
 fn code(lang: Lang) -> Option<&'static str> {
     TABLE.iter().find(|row| row.0 == lang).map(|row| row.1)
 }

@@ -1,9 +1,10 @@
-//! Lines of text within their bounds: what everything that is shown of a meeting is made of.
+//! Lines of text within their limits, for everything that is shown of a meeting.
 
-/// The longest action item, recommendation or title, characters: a line or three on a screen.
+/// Longest action item, recommendation or title in characters: one to three lines on a screen.
 pub const LINE_CHARS_MAX: usize = 300;
 
-/// The text, cut to at most `chars_max` characters at the end of a word, with an ellipsis where something is missing.
+/// Returns the text, truncated to at most `chars_max` characters at the end of a word, with an ellipsis if it was
+/// truncated.
 #[must_use]
 pub fn clipped(text: &str, chars_max: usize) -> String {
     if text.chars().count() <= chars_max {
@@ -12,19 +13,19 @@ pub fn clipped(text: &str, chars_max: usize) -> String {
     let Some(room) = chars_max.checked_sub(1) else { return String::new() };
     let cut = text.char_indices().nth(room).map_or(text.len(), |(at, _)| at);
     let kept = &text[..cut];
-    // A script without spaces has no end of a word to look for.
+    // A script without spaces has no ends of words.
     let whole_words = kept.rsplit_once(char::is_whitespace).map_or(kept, |(words, _)| words);
     format!("{}…", whole_words.trim_end())
 }
 
-/// A text with a capital at its beginning.
+/// Returns a text with an initial capital.
 #[must_use]
 pub fn capitalized(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }
 
-/// A confidence with two decimals: more would claim a precision that the evidence does not have.
+/// Returns a confidence with two decimals, since the evidence is not more precise.
 #[must_use]
 pub fn rounded(confidence: f64) -> f64 {
     (confidence * 100.0).round() / 100.0

@@ -1,4 +1,4 @@
-//! The noun phrases of a sentence: what "it" can stand for.
+//! The noun phrases of a sentence: possible referents of "it".
 
 use std::ops::Range;
 
@@ -10,18 +10,19 @@ use crate::languages::meanings::Pronoun;
 use crate::languages::phrases::Phrases;
 use crate::languages::token::{Break, Token};
 
-/// The most words of a noun phrase without what a preposition adds to it.
+/// Most words of a noun phrase without its prepositional attribute.
 const WORDS_MAX: usize = 5;
-/// Words that stand inside a noun phrase only if a determiner has opened it.
+/// Classes of words that belong to a noun phrase only behind a determiner.
 const OPENED_WORDS_MAX: usize = 3;
 
-/// The word that begins within a token.
+/// Returns the word that begins within a token.
 pub(crate) fn word_at<'w>(words: &'w [Word], place: &Range<usize>) -> Option<&'w Word> {
     let at = words.partition_point(|word| word.place.start < place.start);
     words.get(at).filter(|word| word.place.start < place.end)
 }
 
-/// The places of the noun phrases of a sentence, in order, none inside another. None where the language has no phrases.
+/// Returns the positions of the noun phrases of a sentence in order, none inside another. None if the language has no
+/// phrases.
 #[must_use]
 pub fn noun_phrases(sentence: &Sentence) -> Vec<Range<usize>> {
     let Some(phrases) = sentence.language.phrases() else { return Vec::new() };
@@ -47,7 +48,7 @@ struct Reader<'s> {
     sentence: &'s Sentence,
     phrases: &'static Phrases,
     times: Vec<Due>,
-    /// True if nouns are known by their capitals.
+    /// Returns true if nouns are capitalized.
     has_capitals: bool,
 }
 
@@ -68,7 +69,8 @@ const OTHERS: [Class; 12] = [
 ];
 
 impl Reader<'_> {
-    /// Where the noun phrase ends that begins at a token, with what a preposition adds to it ("the date of the launch").
+    /// Returns the end of the noun phrase that begins at a token, with its prepositional attribute ("the date of the
+    /// launch").
     fn noun_phrase(&self, at: usize) -> Option<usize> {
         let tokens = &self.sentence.tokens;
         let end = self.simple(at)?;
@@ -127,7 +129,7 @@ impl Reader<'_> {
         last.map(|last| last + 1)
     }
 
-    /// True if a hyphen binds a word to the one before it or behind it.
+    /// Returns true if a hyphen joins a word to an adjacent one.
     fn is_hyphened(&self, at: usize) -> bool {
         let text = &self.sentence.text;
         let place = &self.sentence.tokens[at].place;
@@ -138,7 +140,7 @@ impl Reader<'_> {
         self.times.iter().any(|time| time.start <= at && at < time.end)
     }
 
-    /// True if a word can be the noun of a phrase.
+    /// Returns true if a word can be the noun of a phrase.
     fn is_noun(&self, at: usize) -> bool {
         let tokens = &self.sentence.tokens;
         let token = &tokens[at];
@@ -191,7 +193,7 @@ impl Reader<'_> {
             && !others.iter().any(|class| token.has(*class))
     }
 
-    /// True if a word follows an article. Behind a verb the words are no pronouns ("envoyer le compte rendu").
+    /// Returns true if a word follows an article. Behind a verb such words are no pronouns ("envoyer le compte rendu").
     fn is_determined(&self, at: usize) -> bool {
         let tokens = &self.sentence.tokens;
         let is_behind_verb = || {
@@ -204,7 +206,7 @@ impl Reader<'_> {
         is_determined(tokens, at, self.phrases) || is_behind_verb()
     }
 
-    /// True if a word can stand between a determiner and its noun.
+    /// Returns true if a word can be between a determiner and its noun.
     fn is_modifier(&self, at: usize) -> bool {
         let token = &self.sentence.tokens[at];
         let is_other = OTHERS.iter().any(|class| token.has(*class));

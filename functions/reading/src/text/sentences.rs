@@ -1,8 +1,7 @@
-//! A meeting's words, cut into sentences and words.
+//! The words of a meeting, divided into sentences and words.
 //!
-//! Sentences and words are those of UAX #29, in turns and in lines of the notes; Chinese and Japanese, which set no
-//! spaces, are cut by ICU's dictionaries. Words of one stem share a term, a number by which all later steps compare
-//! them.
+//! Sentences and words follow UAX #29, in turns and in lines of the notes; ICU's dictionaries divide Chinese and
+//! Japanese, which have no spaces. Words with one stem share a term, a number by which all later steps compare them.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -20,31 +19,31 @@ use crate::languages::phrases::Phrases;
 use crate::languages::token::{Break, Token, lowered};
 use crate::material::Material;
 
-/// A meeting's words.
+/// The words of a meeting.
 #[derive(Debug)]
 pub struct Text {
-    /// Those of the transcript in order of time, then those of the notes.
+    /// Sentences of the transcript in order of time, then those of the notes.
     pub sentences: Vec<Sentence>,
-    /// In order of time.
+    /// Turns in order of time.
     pub turns: Vec<Turn>,
-    /// Every term below this number is one that occurs.
+    /// Number of terms.
     pub terms: u32,
-    /// The terms of the names of participants, and of those who are spoken of.
+    /// Terms of the names of participants and of mentioned people.
     pub names: HashSet<u32>,
     vocabulary: Vocabulary,
     languages: Languages,
 }
 
-/// One sentence.
+/// A sentence.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sentence {
-    /// As it was said or written, white space made single, without list markers.
+    /// Text as said or written, with single spaces, without list markers.
     pub text: String,
     pub source: Source,
-    /// When the chunk in which it ends was said, from and to, ms; zero in the notes.
+    /// Start and end of the chunk in which it ends, ms; zero in the notes.
     pub times: (i64, i64),
     pub words: Vec<Word>,
-    /// The same words as phrases are found in them; none where the language has no phrases.
+    /// The same words as tokens for phrases; empty if the language has no phrases.
     pub tokens: Vec<Token>,
     pub language: Spoken,
 }
@@ -52,7 +51,7 @@ pub struct Sentence {
 /// The language of a sentence.
 #[derive(Debug, Clone, Copy)]
 pub enum Spoken {
-    /// One whose phrases are known.
+    /// A language with known phrases.
     Known(&'static Phrases),
     Other,
 }
@@ -64,7 +63,7 @@ impl PartialEq for Spoken {
 }
 
 impl Spoken {
-    /// Its phrases, if they are known.
+    /// Returns its phrases, if they are known.
     #[must_use]
     pub fn phrases(self) -> Option<&'static Phrases> {
         match self {
@@ -74,32 +73,32 @@ impl Spoken {
     }
 }
 
-/// Where a sentence comes from.
+/// The source of a sentence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Source {
-    /// The index of its turn.
+    /// The turn with this index.
     Turn(usize),
     /// A line of the notes.
     Notes,
-    /// A task of the notes that is still open (`- [ ] …`), whole.
+    /// An open task of the notes (`- [ ] …`), complete.
     OpenTask,
-    /// A task of the notes that is done (`- [x] …`), whole.
+    /// A done task of the notes (`- [x] …`), complete.
     DoneTask,
 }
 
-/// One word of a sentence.
+/// A word of a sentence.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Word {
     pub surface: String,
-    /// Where it stands in the sentence, in bytes.
+    /// Position in the sentence, in bytes.
     pub place: Range<usize>,
     pub term: u32,
     pub class: WordClass,
-    /// Whether punctuation or an address stands before it: no phrase goes across.
+    /// True if punctuation or a URL precedes it, so that no phrase includes both.
     pub after_break: bool,
 }
 
-/// How much a word says.
+/// The content of a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WordClass {
     Content,
@@ -109,7 +108,7 @@ pub enum WordClass {
 }
 
 impl Text {
-    /// Cuts a meeting's material.
+    /// Divides a meeting's material.
     #[must_use]
     pub fn of(material: &Material) -> Text {
         let mut languages = Languages::of(material);
@@ -151,26 +150,26 @@ impl Text {
         Text { sentences, turns, terms: vocabulary.len(), names, vocabulary, languages }
     }
 
-    /// The code of the language of the most text (ISO 639-1).
+    /// Returns the code of the language with the most text (ISO 639-1).
     #[must_use]
     pub fn language(&self) -> &str {
         self.languages.main_code()
     }
 
-    /// The phrases of the language of the most text; English ones where it has none.
+    /// Returns the phrases of the language with the most text; English ones if it has none.
     #[must_use]
     pub fn phrases(&self) -> &'static Phrases {
         Phrases::of(self.languages.main_code()).unwrap_or_else(Phrases::english)
     }
 
-    /// The terms of a name as it was said; none of somebody who is told by what they are ("the plumber").
+    /// Returns the terms of a name as it was said; empty for a role ("the plumber").
     #[must_use]
     pub fn terms_of_name(&self, name: &str) -> Vec<u32> {
         let is_role = |word: &str| self.phrases().classes(&lowered(word)).has(Class::Role);
         if word_indices(name).iter().any(|(_, word)| is_role(word)) { Vec::new() } else { self.terms_of(name) }
     }
 
-    /// The terms of some words that come from elsewhere, as far as they occur in this text.
+    /// Returns the terms of other words, as far as they occur in this text.
     #[must_use]
     pub fn terms_of(&self, words: &str) -> Vec<u32> {
         let language = self.languages.main();
@@ -183,7 +182,7 @@ impl Text {
     }
 }
 
-/// A text by which repetitions are known: its words in lower case, nothing between them but one space.
+/// Returns a text for the comparison of repetitions: its words in lower case, with single spaces.
 #[must_use]
 pub fn normalized(text: &str) -> String {
     text.unicode_words().map(lowered).collect::<Vec<_>>().join(" ")
@@ -191,7 +190,7 @@ pub fn normalized(text: &str) -> String {
 
 #[derive(Debug, Default)]
 struct Vocabulary {
-    /// By stem.
+    /// Terms by stem.
     terms: HashMap<String, u32>,
 }
 
@@ -237,7 +236,7 @@ impl Vocabulary {
     }
 }
 
-/// The words of a text: those of UAX #29, or of ICU's dictionaries where no spaces are set.
+/// Returns the words of a text by UAX #29, or by ICU's dictionaries for scripts without spaces.
 #[must_use]
 pub fn word_indices(text: &str) -> Vec<(usize, &str)> {
     if !text.chars().any(is_without_spaces) {
@@ -249,7 +248,7 @@ pub fn word_indices(text: &str) -> Vec<(usize, &str)> {
     pieces.filter(|(_, piece)| piece.chars().any(char::is_alphanumeric)).collect()
 }
 
-/// Han, Hiragana and Katakana.
+/// Returns true for Han, Hiragana and Katakana.
 #[must_use]
 pub fn is_without_spaces(c: char) -> bool {
     matches!(c, '\u{3041}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}')
@@ -265,8 +264,8 @@ fn class(surface: &str, lower: &str, language: &Language) -> WordClass {
     }
 }
 
-/// One or two letters say nothing, unless they are an acronym ("UX") or a script in which two are a word. Of Japanese
-/// words those say little that end in Hiragana: particles, verbs, adjectives.
+/// One or two letters have no content, except acronyms ("UX") and scripts in which two letters are a word. Japanese
+/// words that end in Hiragana have little content: particles, verbs, adjectives.
 fn too_short(surface: &str) -> bool {
     let letters = surface.chars().count();
     if surface.chars().any(is_without_spaces) {
@@ -277,7 +276,7 @@ fn too_short(surface: &str) -> bool {
         && !(letters == 2 && surface.chars().all(char::is_uppercase))
 }
 
-/// The places of a turn's sentences.
+/// Returns the positions of a turn's sentences.
 fn split_turn(turn: &Turn, language: &Language) -> Vec<Range<usize>> {
     let mut pieces = Vec::new();
     let mut start = 0;
@@ -290,8 +289,8 @@ fn split_turn(turn: &Turn, language: &Language) -> Vec<Range<usize>> {
     pieces
 }
 
-/// The sentences of a text by UAX #29, except that no address is cut at its question mark, no title at its full stop and
-/// no date behind its day.
+/// Returns the sentences of a text by UAX #29, without splits at the question mark of a URL, the full stop of a title,
+/// and the full stop of a day.
 fn split(text: &str, language: &Language) -> Vec<Range<usize>> {
     let addresses = addresses::spans(text);
     let mut pieces = Vec::new();
@@ -309,7 +308,8 @@ fn split(text: &str, language: &Language) -> Vec<Range<usize>> {
     pieces
 }
 
-/// Whether a full stop ends no sentence: that of a title, of one letter, or of a day before its month.
+/// Returns true if a full stop does not end a sentence: that of a title, of a single letter, or of a day before its
+/// month.
 fn goes_on(piece: &str, rest: &str, language: &Language) -> bool {
     let Some(head) = piece.trim_end().strip_suffix('.') else { return false };
     let last = head.rsplit(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
@@ -321,12 +321,12 @@ fn goes_on(piece: &str, rest: &str, language: &Language) -> bool {
     is_title || is_letter || (is_day && !rest.is_empty() && (phrases.dotted_days || phrases.calendar.is_word(&next)))
 }
 
-/// The one of the ascending spans in which a place lies.
+/// Returns the ascending span that contains a position.
 fn around(spans: &[Range<usize>], at: usize) -> Option<&Range<usize>> {
     spans.get(spans.partition_point(|span| span.end <= at)).filter(|span| span.contains(&at))
 }
 
-/// A line of the notes without its list marker, heading marker or check box.
+/// Returns a line of the notes without its list marker, heading marker or check box.
 fn unmarked(line: &str) -> (&str, Source) {
     let line = line.trim();
     let text = line

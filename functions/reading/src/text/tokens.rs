@@ -1,4 +1,4 @@
-//! Cutting a sentence into words, and finding the phrases in it.
+//! Division of a sentence into tokens, and the search for phrases.
 
 use std::ops::Range;
 
@@ -10,8 +10,8 @@ use crate::languages::meanings::Found;
 use crate::languages::phrases::Phrases;
 use crate::languages::token::{Break, Token, lowered};
 
-/// Whether a word is a noun because an article or the like stands before it. In front of a form of a verb the same words
-/// are often pronouns ("lo hago", "das mache ich").
+/// Returns true if a word is a noun because of an article before it. Before a form of a verb, the same words are often
+/// pronouns ("lo hago", "das mache ich").
 #[must_use]
 pub fn is_determined(tokens: &[Token], at: usize, phrases: &Phrases) -> bool {
     let token = &tokens[at];
@@ -23,7 +23,7 @@ pub fn is_determined(tokens: &[Token], at: usize, phrases: &Phrases) -> bool {
         || phrases.articles.contains(&before.lower)
         || (phrases.capital_nouns && token.has_capital)
         || !(before.has(Class::Between) || before.has(Class::Empty) || phrases.capital_nouns)
-        // "Ich organisiere wieder den Grill", written small: what follows a verb is its object.
+        // "Ich organisiere wieder den Grill", in lower case: the object follows its verb.
         || (phrases.capital_nouns && at >= 2 && before.before == Break::None && {
             let ahead = &tokens[at - 2];
             ahead.classes.is_verb()
@@ -34,8 +34,8 @@ pub fn is_determined(tokens: &[Token], at: usize, phrases: &Phrases) -> bool {
     !token.classes.is_verb() || is_article
 }
 
-/// The words of a sentence. What hangs on a word by an apostrophe is a word of its own ("I'll", "l'équipe", "Bob's"); an
-/// address is one word.
+/// Returns the tokens of a sentence. A part joined by an apostrophe is a token ("I'll", "l'équipe", "Bob's"), and a URL
+/// is one token.
 #[must_use]
 pub fn tokens(sentence: &str, phrases: &Phrases) -> Vec<Token> {
     let mut addresses = addresses::spans(sentence).into_iter().peekable();
@@ -95,7 +95,7 @@ fn broken(between: &str, last: &Token) -> Break {
     }
 }
 
-/// English endings keep their apostrophe in front ("'ll"), Romance articles and pronouns behind ("l'").
+/// English endings begin with the apostrophe ("'ll"), Romance articles and pronouns end with it ("l'").
 fn pieces(word: &str) -> Vec<Range<usize>> {
     let Some(at) = word.find(['\'', '’']) else { return std::iter::once(0..word.len()).collect() };
     let mark = if word[at..].starts_with('’') { '’'.len_utf8() } else { 1 };

@@ -1,7 +1,7 @@
-//! A transcript as turns: what one person said until somebody else spoke.
+//! A transcript as turns: the speech of one person until another person speaks.
 //!
-//! Recognizers end a chunk anywhere, often in the middle of a sentence, and chunks arrive in any order. Turns are by start
-//! time; whether a sentence goes on across the border of two chunks is told by the words on both sides.
+//! Recognizers end a chunk anywhere, often in the middle of a sentence, and chunks arrive in any order. Turns are
+//! ordered by start time; the words on both sides of a chunk border show if the sentence continues.
 
 use std::ops::Range;
 
@@ -12,25 +12,25 @@ use crate::languages::phrases::Phrases;
 use crate::languages::token::lowered;
 use crate::material::Chunk;
 
-/// A silence after which even an unfinished sentence is over, ms.
+/// Silence after which an unfinished sentence ends, ms.
 const SILENCE_MS: i64 = 10_000;
-/// The most words of a turn that only says that somebody listens.
+/// Most words of a turn that only shows that a person listens.
 const LISTENING_WORDS_MAX: usize = 2;
 
-/// What one person said until somebody else spoke.
+/// The speech of one person until another person speaks.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Turn {
     pub speaker_id: String,
     pub speaker_name: String,
-    /// The chunks' texts, one after the other.
+    /// The texts of the chunks, joined.
     pub text: String,
-    /// Where a chunk begins that is a sentence of its own, whatever stands before it; in bytes.
+    /// Positions of chunks that begin a sentence in any case, in bytes.
     pub starts: Vec<usize>,
-    /// Where a chunk begins that may be a sentence of its own.
+    /// Positions of chunks that may begin a sentence.
     pub pauses: Vec<usize>,
-    /// What its first chunk says of its language, BCP 47.
+    /// Language of its first chunk, BCP 47.
     pub language: Option<String>,
-    /// Where each chunk's text stands, with its times.
+    /// Position of each chunk's text, with its times.
     chunks: Vec<Part>,
 }
 
@@ -42,7 +42,7 @@ struct Part {
 }
 
 impl Turn {
-    /// When the chunk was said, from and to, in which a place of the text lies.
+    /// Returns start and end of the chunk that contains a position of the text.
     #[must_use]
     pub fn times_at(&self, place: usize) -> (i64, i64) {
         let part = self.chunks.iter().find(|part| place < part.place.end).or(self.chunks.last());
@@ -67,7 +67,7 @@ impl Turn {
         let silence = chunk.start_ms.saturating_sub(self.chunks.last().map_or(chunk.start_ms, |part| part.end_ms));
         let is_open = dangles(&self.text, phrases);
         if is_open {
-            // A full stop that the recognizer set because its chunk was over.
+            // A full stop of the recognizer at the end of a chunk.
             let kept = self.text.trim_end_matches(['.', '…', ' ']).len();
             self.text.truncate(kept);
         }
@@ -84,11 +84,11 @@ impl Turn {
     }
 }
 
-/// The turns of a transcript in order of time.
+/// Returns the turns of a transcript in order of time.
 #[must_use]
 pub fn turns(chunks: &[Chunk], language: impl Fn(&Chunk) -> &'static Phrases) -> Vec<Turn> {
     let mut ordered: Vec<&Chunk> = chunks.iter().filter(|chunk| !chunk.text.trim().is_empty()).collect();
-    // A stable order: of equals the one that arrived first.
+    // The sort is stable: of equals, the one that arrived first.
     ordered.sort_by_key(|chunk| chunk.start_ms);
     let mut turns: Vec<Turn> = Vec::new();
     for chunk in ordered {
@@ -112,12 +112,12 @@ pub fn turns(chunks: &[Chunk], language: impl Fn(&Chunk) -> &'static Phrases) ->
     turns
 }
 
-/// A text with white space made single.
+/// Returns a text with single spaces.
 fn spaced(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Whether a chunk begins with the capital of a sentence: that of a word which has none otherwise.
+/// Returns true if a chunk begins with the capital of a sentence: a word that otherwise has none.
 fn starts_anew(text: &str, phrases: &Phrases) -> bool {
     let Some(first) = text.unicode_words().next() else { return false };
     let lower = lowered(first);
@@ -132,7 +132,7 @@ fn ends_sentence(text: &str) -> bool {
         .ends_with(['.', '!', '?', '…', '。', '！', '？', '؟', '।', ':'])
 }
 
-/// Whether a text ends with a word that something must follow ("their", "and", "to").
+/// Returns true if a text ends with a word that needs a continuation ("their", "and", "to").
 fn dangles(text: &str, phrases: &Phrases) -> bool {
     if text.ends_with(['!', '?']) {
         return false;

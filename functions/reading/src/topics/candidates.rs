@@ -1,4 +1,4 @@
-//! The phrases that may be topics: runs of words that are noun phrases.
+//! Candidates for topics: noun phrases.
 
 use std::collections::HashMap;
 
@@ -8,10 +8,10 @@ use crate::languages::token::{Break, Token, lowered};
 use crate::text::sentences::{Sentence, Text, Word, WordClass, is_without_spaces};
 use crate::text::tokens::is_determined;
 
-/// The longest phrase, words.
+/// Longest phrase, in words.
 const WORDS_MAX: usize = 3;
 
-/// A run of words that may be a key phrase.
+/// A candidate for a key phrase.
 pub(super) struct Candidate {
     pub(super) length: usize,
     /// Sentence and first word of every occurrence; at least one.
@@ -28,7 +28,7 @@ impl Candidate {
         words.filter(|word| word.class == WordClass::Content).map(|word| word.term).collect()
     }
 
-    /// The spelling that occurs most often; of equals the first.
+    /// Returns the most frequent spelling; of equals the first.
     pub(super) fn phrase(&self, text: &Text) -> String {
         let mut spellings: Vec<(String, usize)> = Vec::new();
         for place in &self.places {
@@ -48,7 +48,7 @@ impl Candidate {
     }
 }
 
-/// All runs of one to three words without a break that are noun phrases, in the order in which they first occur.
+/// Returns all noun phrases of one to three words, in the order of their first occurrence.
 pub(super) fn candidates(text: &Text) -> Vec<Candidate> {
     let uses = uses(text);
     let mut by_terms: HashMap<Vec<u32>, usize> = HashMap::new();
@@ -73,18 +73,18 @@ pub(super) fn candidates(text: &Text) -> Vec<Candidate> {
     found
 }
 
-/// What a word can be in a noun phrase.
+/// The role of a word in a noun phrase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum PartOf {
     Noun,
-    /// Beside a noun only.
+    /// Only beside a noun.
     Adjective,
-    /// Between two nouns only ("banco de dados").
+    /// Only between two nouns ("banco de dados").
     Link,
     None,
 }
 
-/// How a term is used in the text.
+/// The use of a term in the text.
 #[derive(Debug, Clone, Copy, Default)]
 struct Use {
     noun: u32,
@@ -93,7 +93,7 @@ struct Use {
     modifier: u32,
 }
 
-/// How every term is used: by what stands before it, and by its capital.
+/// The use of every term, from the word before it and its capital.
 fn uses(text: &Text) -> Vec<Use> {
     let mut uses = vec![Use::default(); text.terms as usize];
     for sentence in &text.sentences {
@@ -110,7 +110,7 @@ fn uses(text: &Text) -> Vec<Use> {
                 before.has(Class::Pronoun) && !before.has(Class::Determiner) || before.has(Class::Modal)
             });
             let is_capital = at > 0 && token.has_capital;
-            // "the vector database is": what follows tells that the noun is over.
+            // "the vector database is": the following word shows the end of the noun.
             let compound = if phrases.capital_nouns || noun_first(phrases) { None } else { compound_at(tokens, at) };
             let is_determined = match compound {
                 Some(Compound::Head) => true,
@@ -122,7 +122,7 @@ fn uses(text: &Text) -> Vec<Use> {
             };
             known.noun += u32::from(is_determined) + u32::from(is_capital) * if phrases.capital_nouns { 2 } else { 1 };
             known.verb += u32::from(has_subject);
-            // A form of a verb that stands where no noun can stand.
+            // A form of a verb at a position where a noun is impossible.
             known.verb += u32::from(token.classes.is_verb() && !is_determined && !is_capital);
         }
     }
@@ -133,7 +133,7 @@ fn uses(text: &Text) -> Vec<Use> {
 enum Compound {
     /// "database" in "the vector database".
     Head,
-    /// "vector" there.
+    /// "vector" in it.
     Modifier,
 }
 
@@ -176,7 +176,7 @@ fn determines_end(token: &Token) -> bool {
         .any(|class| token.has(*class))
 }
 
-/// Whether adjectives follow their noun.
+/// Returns true if adjectives follow their noun.
 fn noun_first(phrases: &Phrases) -> bool {
     matches!(phrases.code, "fr" | "es" | "pt" | "it")
 }
@@ -219,7 +219,7 @@ fn part(word: &Word, sentence: &Sentence, text: &Text, uses: &[Use]) -> PartOf {
         Class::ThirdLater,
         Class::WeLater,
     ];
-    // Lists of stop words have nouns, too ("search", "page"): behind an article and before a noun they are none.
+    // Lists of stop words contain nouns too ("search", "page"): behind an article and before a noun they count.
     let is_modifier =
         uses[word.term as usize].modifier > 0 && word.class == WordClass::Stop && lower.chars().count() > 3;
     if (word.class != WordClass::Content && !is_modifier)
@@ -240,7 +240,7 @@ fn part(word: &Word, sentence: &Sentence, text: &Text, uses: &[Use]) -> PartOf {
 
 fn runs(sentence: &Sentence, parts: &[PartOf]) -> impl Iterator<Item = std::ops::Range<usize>> {
     let words = &sentence.words;
-    // Where adjectives follow their noun, the noun stands first.
+    // In languages with adjectives behind their noun, the noun comes first.
     let noun_first = sentence.language.phrases().is_some_and(noun_first);
     (0..words.len()).flat_map(move |start| {
         let unbroken = words[start + 1..].iter().take(WORDS_MAX - 1).take_while(|word| !word.after_break).count();
@@ -255,13 +255,13 @@ fn runs(sentence: &Sentence, parts: &[PartOf]) -> impl Iterator<Item = std::ops:
     })
 }
 
-/// Whether a word alone says who, or too little, and not what was talked about.
+/// Returns true if a single word names a person, or is too unspecific for a topic.
 fn is_somebody(word: &Word, sentence: &Sentence) -> bool {
     let classes = sentence.language.phrases().map(|phrases| phrases.classes(&lowered(&word.surface)));
     classes.is_some_and(|classes| classes.has(Class::Role) || classes.has(Class::Vague))
 }
 
-/// Whether a word alone is rather a verb: where it follows no article that can be nothing else.
+/// Returns true if a single word is rather a verb: if it follows no unambiguous article.
 fn is_done(word: &Word, sentence: &Sentence) -> bool {
     let Some(phrases) = sentence.language.phrases().filter(|phrases| noun_first(phrases)) else { return false };
     token_of(&sentence.tokens, word)

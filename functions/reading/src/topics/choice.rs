@@ -1,4 +1,4 @@
-//! The choice among the phrases that may be topics.
+//! The choice of topics among the candidates.
 
 use std::collections::BTreeSet;
 
@@ -8,26 +8,27 @@ use super::yake::Scores;
 use crate::model::weights::Weights;
 use crate::text::sentences::Text;
 
-/// Phrases that are judged, the best by YAKE: a handful is wanted, and a day of talk has a hundred thousand.
+/// Number of candidates for the classifier, the best by YAKE: a day of talk has a hundred thousand, and a few are
+/// needed.
 const RANKED_MAX: usize = 60;
 
-/// How likely a phrase has to be a topic beside a likelier one.
+/// Lowest likelihood of a topic beside a likelier one.
 const LIKELY_MIN: f64 = 0.4;
-/// How likely it is where nothing is learned of it: in notes, and in a language without phrases.
+/// Likelihood without learned weights: in notes, and in a language without phrases.
 const UNLEARNED: f64 = 0.5;
 
 /// A key phrase.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Topic {
-    /// As it is written most often.
+    /// Most frequent spelling.
     pub phrase: String,
-    /// The terms of its words, without stop words, in their order.
+    /// Terms of its words in order, without stop words.
     pub terms: Vec<u32>,
-    /// The sentences in which it stands, one entry an occurrence, ascending.
+    /// Sentences of its occurrences, ascending, one entry per occurrence.
     pub sentences: Vec<usize>,
 }
 
-/// The `count` best topics of a text, best first. None says again what a better one says already.
+/// Returns the `count` best topics of a text. None repeats a better one.
 #[must_use]
 pub fn topics(text: &Text, count: usize, weights: &Weights<1>) -> Vec<Topic> {
     let ranked = judged(text, weights);
@@ -47,7 +48,7 @@ pub fn topics(text: &Text, count: usize, weights: &Weights<1>) -> Vec<Topic> {
     chosen
 }
 
-/// The phrases of a text that are said and may be topics, each with its features.
+/// Returns the spoken candidates of a text, each with its features.
 #[must_use]
 pub fn with_features(text: &Text) -> Vec<(String, BTreeSet<String>)> {
     let scores = Scores::of(text);
@@ -63,21 +64,21 @@ pub fn with_features(text: &Text) -> Vec<(String, BTreeSet<String>)> {
     ranked(text, &scores).into_iter().enumerate().filter_map(with_features).collect()
 }
 
-/// A phrase that may be a topic.
+/// A candidate for a topic.
 struct Judged {
-    /// How likely it is one, 0 … 1.
+    /// Its likelihood, 0 … 1.
     likelihood: f64,
     candidate: Candidate,
 }
 
-/// The likeliest phrases first; of equals, as where nothing is learned, the best by YAKE.
+/// Returns the likeliest candidates first; of equals, as without learned weights, the best by YAKE.
 fn judged(text: &Text, weights: &Weights<1>) -> Vec<Judged> {
     let scores = Scores::of(text);
     let features = Features::of(text, &scores);
     let judge = |(rank, candidate): (usize, Candidate)| {
         let said = features.places(&candidate);
         let [learned] = weights.likelihood(|emit| features.write(rank, &said, emit));
-        // Of what stands there once nothing tells that it is more than a word by the way.
+        // A single occurrence may be an incidental word.
         let unlearned = if candidate.places.len() - said.len() < 2 { 0.0 } else { UNLEARNED };
         Judged { likelihood: if said.is_empty() { unlearned } else { learned.max(unlearned) }, candidate }
     };
@@ -86,8 +87,8 @@ fn judged(text: &Text, weights: &Weights<1>) -> Vec<Judged> {
     judged
 }
 
-/// The best phrases by YAKE, best first, behind them those that stand once. Equal scores keep the order in which the
-/// phrases first occur.
+/// Returns the best phrases by YAKE, best first, followed by those with one occurrence. Equal scores keep the order of
+/// the first occurrences.
 fn ranked(text: &Text, scores: &Scores) -> Vec<Candidate> {
     let mut ranked: Vec<(f64, Candidate)> =
         candidates(text).into_iter().map(|found| (scores.phrase(&found, text), found)).collect();
@@ -96,8 +97,8 @@ fn ranked(text: &Text, scores: &Scores) -> Vec<Candidate> {
     ranked.into_iter().map(|(_, candidate)| candidate).collect()
 }
 
-/// The likeliest longer phrase in which at least half of a phrase's occurrences stand: "mail provider" says more than
-/// "provider", and YAKE leaves the longer one behind whenever the word stands alone a few times as well.
+/// Returns the likeliest longer phrase that contains at least half of a phrase's occurrences: "mail provider" is more
+/// specific than "provider", and YAKE prefers the shorter one as soon as it occurs alone a few times.
 fn fuller<'r>(own: &Judged, ranked: &'r [Judged], text: &Text) -> Option<&'r Judged> {
     let terms = own.candidate.content(text);
     ranked.iter().find(|Judged { candidate: longer, likelihood }| {

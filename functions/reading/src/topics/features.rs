@@ -1,7 +1,7 @@
-//! The features by which the classifier judges whether a phrase is a topic of a meeting.
+//! The features of a phrase for the classifier of topics.
 //!
-//! How often, by how many people and where in the meeting it is said, and what stands around it: "now the allotments",
-//! "about the allotments". Most are the same in all languages; words, and how they end, are those of one.
+//! Frequency, speakers, positions in the meeting, and surrounding words: "now the allotments", "about the allotments".
+//! Most are common to all languages; words and their endings belong to one.
 
 use std::collections::BTreeSet;
 
@@ -13,32 +13,32 @@ use crate::languages::token::{Break, lowered};
 use crate::model::feature_sink::{FeatureSink, step};
 use crate::text::sentences::{Sentence, Source, Text, Word, WordClass};
 
-/// Steps in which it is counted how often a phrase is said.
+/// Steps of the frequency of a phrase.
 const TIMES: [usize; 7] = [1, 2, 3, 4, 6, 9, 14];
 /// Steps of its rank by YAKE.
 const RANKS: [usize; 9] = [0, 1, 2, 4, 7, 11, 18, 30, 60];
-/// Steps of its letters.
+/// Steps of its number of letters.
 const CHARS: [usize; 5] = [3, 5, 8, 12, 18];
 /// Steps of a part of the meeting, hundredths.
 const PARTS: [usize; 7] = [4, 10, 20, 40, 60, 80, 92];
-/// Steps in which the words of a sentence are counted.
+/// Steps of the number of words in a sentence.
 const LENGTHS: [usize; 5] = [2, 4, 8, 14, 22];
-/// Steps of how many sentences a meeting has.
+/// Steps of the number of sentences in a meeting.
 const SENTENCES: [usize; 5] = [3, 6, 12, 25, 50];
-/// The most speakers that are told apart.
+/// Most distinguished speakers.
 const SPEAKERS_MAX: usize = 4;
-/// How many turns later another speaker takes a phrase up.
+/// Most turns after which another speaker repeats a phrase.
 const UPTAKE_TURNS: usize = 2;
-/// The places of a phrase at which it is looked what stands around it, the first.
+/// Number of first occurrences whose surrounding words are features.
 const PLACES_MAX: usize = 6;
-/// How many letters an ending has.
+/// Number of letters of an ending.
 const ENDINGS: [usize; 2] = [2, 3];
 
-/// A meeting in which phrases are judged.
+/// A meeting with candidates.
 pub(super) struct Features<'t> {
     text: &'t Text,
     scores: &'t Scores,
-    /// How many sentences are said.
+    /// Number of spoken sentences.
     said: usize,
 }
 
@@ -48,12 +48,12 @@ impl<'t> Features<'t> {
         Features { text, scores, said: text.sentences.iter().filter(is_said).count() }
     }
 
-    /// Where a phrase is said in a language whose phrases are known: what is learned holds there.
+    /// Occurrences of a phrase in a language with phrases, for which the learned weights are valid.
     pub(super) fn places(&self, candidate: &Candidate) -> Vec<Place<'t>> {
         candidate.places.iter().filter_map(|place| Place::of(candidate, *place, self.text)).collect()
     }
 
-    /// Writes the features of a phrase by its rank by YAKE and its places; none if it has no place.
+    /// Emits the features of a phrase from its rank by YAKE and its occurrences; none without occurrences.
     pub(super) fn write(&self, rank: usize, said: &[Place<'_>], emit: &mut dyn FnMut(&str)) {
         let (Some(first), Some(last)) = (said.first(), said.last()) else { return };
         let mut features = FeatureSink::new(emit);
@@ -96,14 +96,14 @@ impl<'t> Features<'t> {
     }
 }
 
-/// A place where a phrase is said.
+/// An occurrence of a phrase.
 pub(super) struct Place<'t> {
     index: usize,
     sentence: &'t Sentence,
     phrases: &'static Phrases,
     turn: usize,
     speaker: &'t str,
-    /// Whether the sentence is the first of its turn.
+    /// True if the sentence is the first of its turn.
     opens: bool,
     words: &'t [Word],
 }
@@ -124,11 +124,11 @@ impl<'t> Place<'t> {
         })
     }
 
-    /// Features of the phrase itself.
+    /// Emits features of the phrase itself.
     fn write_words(&self, features: &mut FeatureSink<'_>) {
         let code = self.phrases.code;
         let content: Vec<&Word> = self.words.iter().filter(|word| word.class == WordClass::Content).collect();
-        // At the beginning of a sentence every word has a capital.
+        // Every word at the beginning of a sentence has a capital.
         let is_capital =
             |word: &&&Word| word.place.start > 0 && word.surface.chars().next().is_some_and(char::is_uppercase);
         let chars: usize = content.iter().map(|word| word.surface.chars().count()).sum();
@@ -158,7 +158,7 @@ impl<'t> Place<'t> {
         }
     }
 
-    /// Features of what stands around it.
+    /// Emits features of the surrounding words.
     fn write_around(&self, which: &str, features: &mut FeatureSink<'_>) {
         let code = self.phrases.code;
         let tokens = &self.sentence.tokens;

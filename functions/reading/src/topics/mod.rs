@@ -1,9 +1,9 @@
-//! The main topics of a text: its key phrases by YAKE, as far as they are noun phrases, and of those the ones that are
-//! likeliest by their `features`, as the labelled meetings have taught it (`topics.tsv`).
+//! The main topics of a text: the key phrases by YAKE that are noun phrases, and among them the likeliest by their
+//! `features` and the learned weights (`topics.tsv`).
 //!
-//! A noun is known by its neighbours over the whole text (an article, a preposition, an adjective before it), and in
-//! German by its capital; what a language file knows as a verb, a greeting, a day or a word without a subject is none,
-//! and names of the participants are none. Chinese and Japanese words are those of ICU's dictionaries.
+//! Nouns are recognized by the preceding words over the whole text (an article, a preposition, an adjective), and in
+//! German by their capital. Verbs, greetings, days and words without content in a language file are excluded, and so
+//! are names of participants. ICU's dictionaries divide Chinese and Japanese words.
 
 mod candidates;
 mod choice;

@@ -1,19 +1,19 @@
-//! YAKE: how well a phrase tells what a text is about, by how often, how early and beside what its words stand.
+//! YAKE: scores phrases by frequency, position and surrounding words.
 //!
 //! Campos et al., "YAKE! Keyword extraction from single documents using multiple local features", Information Sciences
-//! 509 (2020), with windows of one word and phrases of up to three. It is written here and not taken from a crate
-//! because it has to run on the same sentences, stop words and stems as everything else, for every language, and to
-//! add its sums in one order: the crate adds them in that of a randomly seeded hash map.
+//! 509 (2020), with windows of one word and phrases of up to three. This is our own code because it must use the same
+//! sentences, stop words and stems as all other steps, in every language, and add its sums in a fixed order: the crate
+//! adds them in the order of a randomly seeded hash map.
 
 use std::collections::{HashMap, HashSet};
 
 use super::candidates::Candidate;
 use crate::text::sentences::{Text, WordClass};
 
-/// What YAKE knows of every term and of every two neighbours.
+/// Statistics of every term and of adjacent terms.
 pub(super) struct Scores {
     terms: Vec<TermScore>,
-    /// How often the second term follows the first.
+    /// Number of times that the second term follows the first.
     followed: HashMap<(u32, u32), usize>,
 }
 
@@ -23,14 +23,14 @@ struct TermScore {
     score: f64,
 }
 
-/// What is counted of one term.
+/// Statistics of one term.
 #[derive(Clone, Default)]
 struct Count {
     all: usize,
     capital: usize,
     acronym: usize,
     content: bool,
-    /// Ascending, each once.
+    /// Ascending, without duplicates.
     sentences: Vec<usize>,
     left: HashSet<u32>,
     left_all: usize,
@@ -62,22 +62,22 @@ impl Scores {
                 product *= score;
                 sum += score;
             } else if at > 0 && at + 1 < words.len() {
-                // A stop word inside counts by how firmly it ties its neighbours together.
+                // An inner stop word counts by how closely it connects its neighbours.
                 let tie = self.tie(words[at - 1].term, word.term) * self.tie(word.term, words[at + 1].term);
                 product *= 1.0 + (1.0 - tie);
                 sum -= 1.0 - tie;
             }
         }
-        // The sum of a phrase with a weak stop word can come near to -1, where the quotient means nothing any more.
+        // The sum of a phrase with a weak stop word can be close to -1, where the quotient is meaningless.
         product / (float(candidate.places.len()) * f64::max(1.0 + sum, 0.1))
     }
 
-    /// How often a term stands in the text.
+    /// Number of occurrences of a term.
     pub(super) fn count(&self, term: u32) -> usize {
         self.terms[term as usize].count
     }
 
-    /// The share of the rarer term's occurrences in which the two stand together.
+    /// Fraction of the rarer term's occurrences in which both are adjacent.
     fn tie(&self, left: u32, right: u32) -> f64 {
         let together = float(self.followed.get(&(left, right)).copied().unwrap_or(0));
         together / float(self.count(left).min(self.count(right)))
@@ -108,7 +108,7 @@ fn counted(text: &Text) -> (Vec<Count>, HashMap<(u32, u32), usize>) {
             count.all += 1;
             count.content |= word.class == WordClass::Content;
             count.acronym += usize::from(is_acronym(&word.surface));
-            // At the beginning of a sentence every word has a capital.
+            // Every word at the beginning of a sentence has a capital.
             count.capital += usize::from(w > 0 && word.surface.chars().next().is_some_and(char::is_uppercase));
             if count.sentences.last() != Some(&s) {
                 count.sentences.push(s);
@@ -130,7 +130,7 @@ fn is_acronym(surface: &str) -> bool {
     surface.chars().nth(1).is_some() && surface.chars().all(char::is_uppercase)
 }
 
-/// The part that different neighbours make of all neighbours: low for a word of fixed phrases.
+/// Fraction of distinct neighbours among all neighbours: low for a word of fixed phrases.
 fn share(different: usize, all: usize) -> f64 {
     if all == 0 { 0.0 } else { float(different) / float(all) }
 }

@@ -186,7 +186,7 @@ impl<E: Endpoint> Asking<'_, E> {
     }
 }
 
-/// Whether another form of the request may help: the server did not understand this one, or the model ignored it.
+/// Returns true if another form of the request may help: the server did not understand this one, or the model ignored it.
 fn form_is_the_cause(failure: &ProviderError) -> bool {
     match failure {
         ProviderError::Status(status) => matches!(status, 400 | 422),

@@ -87,7 +87,7 @@ impl Work {
         }
     }
 
-    /// Whether each request has an argument `turn` that no other has.
+    /// Returns true if each request has an argument `turn` that no other has.
     fn is_new_each_time(self) -> bool {
         matches!(self, Work::GetOnce | Work::ListOnce | Work::EncodedListOnce)
     }

@@ -134,7 +134,7 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// Whether a part is run that is left out or run as a whole.
+    /// Returns true if a part is run that is left out or run as a whole.
     fn has_part(&self, part: &str) -> bool {
         self.only.is_empty() || self.only == part
     }

@@ -105,12 +105,12 @@ impl Recorded {
         PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("benches/calls/recorded.toml")
     }
 
-    /// Whether this call has not become much dearer.
+    /// Returns true if this call has not become much dearer.
     pub(crate) fn holds(&self, comparison: &Comparison) -> bool {
         self.0.get(comparison.title()).is_none_or(|before| comparison.cpu_ratio() <= before * MARGIN)
     }
 
-    /// Whether no call has become much dearer; says which.
+    /// Returns true if no call has become much dearer; says which.
     pub(crate) fn still_holds(&self, comparisons: &[Comparison]) -> bool {
         let dearer: Vec<&Comparison> = comparisons.iter().filter(|comparison| !self.holds(comparison)).collect();
         for comparison in &dearer {

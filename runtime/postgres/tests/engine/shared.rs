@@ -102,7 +102,7 @@ fn take(store: &Store, id: &str) -> Option<TurnRow> {
     turns(store).take(&name(id)).unwrap()
 }
 
-/// Whether a mutation of a node finds the turn its own.
+/// Returns true if a mutation of a node finds the turn its own.
 fn has(store: &TestStore, id: &str, number: i64) -> bool {
     let name = name(id);
     store.mutate(move |db| db.reader().has_turn(&name, number)).unwrap()

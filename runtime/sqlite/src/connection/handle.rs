@@ -200,7 +200,7 @@ impl Connection {
         if self.in_transaction() { self.interrupt.uninterrupted(|| self.run("ROLLBACK")) } else { Ok(()) }
     }
 
-    /// Whether a transaction is open.
+    /// Returns true if a transaction is open.
     pub(crate) fn in_transaction(&self) -> bool {
         !self.sqlite.is_autocommit()
     }

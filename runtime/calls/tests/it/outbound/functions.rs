@@ -51,7 +51,7 @@ pub(super) async fn send_secret(ctx: &ActionCtx, args: Fetch) -> Result<String> 
     Ok(reply.text().into_owned())
 }
 
-/// Whether a secret is set.
+/// Returns true if a secret is set.
 #[action]
 pub(super) async fn knows_secret(ctx: &ActionCtx, args: SecretName) -> Result<bool> {
     Ok(ctx.secret_if_set(&args.name)?.is_some())
