@@ -1,6 +1,5 @@
 //! The server of functions: authentication, dispatch of requests, administration, OpenAPI, metrics, backups and
-//! archives,
-//! and settings. The modules, in reading order:
+//! archives, and settings. The modules, in reading order:
 
 // The attributes emit absolute paths (`::convoke::…`). The tables of deploy keys and of key uses are declared with
 // them.

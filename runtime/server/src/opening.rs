@@ -1,8 +1,7 @@
 //! The responses of the listener while the database is opened: the process is alive, but not ready.
 //!
 //! Opening a database may take minutes, for example to build a large index or to check stored values against the types
-//! in
-//! code. Without a response in that time, a supervisor would kill the process.
+//! in code. Without a response in that time, a supervisor would kill the process.
 
 use hyper::Method;
 use parking_lot::Mutex;

@@ -1,8 +1,7 @@
 //! The table of all routes: method, path, class, and endpoint.
 //!
 //! [`convoke_http::Class`] defines the rules of a class for bodies, rates, caches and pages of other origins. The
-//! listener
-//! itself adds `/healthz` and `/readyz`.
+//! listener itself adds `/healthz` and `/readyz`.
 
 use futures_util::future::BoxFuture;
 use hyper::Method;

@@ -39,8 +39,7 @@ impl Reply {
 }
 
 impl From<Rejection> for Reply {
-    /// The envelope:
-    /// `{"status":"error","errorMessage":"…","errorData":{"code":"ROUTE_NOT_FOUND"},"logLines":[]}`.
+    /// The envelope: `{"status":"error","errorMessage":"…","errorData":{"code":"ROUTE_NOT_FOUND"},"logLines":[]}`.
     fn from(rejection: Rejection) -> Self {
         let body = format!(
             r#"{{"status":"error","errorMessage":{},"errorData":{{"code":"{}"}},"logLines":[]}}"#,

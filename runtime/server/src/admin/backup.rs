@@ -77,8 +77,7 @@ fn in_lines(
 }
 
 /// `GET backup`: lists the backups, newest first: `{"items": [{name, bytes, madeAt, sha256?}]}`, `madeAt` in
-/// milliseconds.
-/// A file without `sha256` was not created by the server. `running` is true while a copy is being made.
+/// milliseconds. A file without `sha256` was not created by the server. `running` is true while a copy is being made.
 ///
 /// # Errors
 /// `INTERNAL`: the folder cannot be read.
@@ -116,12 +115,9 @@ pub async fn list(admin: &Admin, _: AdminRequest) -> Result<Reply> {
 }
 
 /// `POST backup/{name}/verify`: checks the checksum of a backup, then every page and index of a copy. Streams JSON
-/// lines:
-/// progress `{"done", "total"}` in bytes, and at the end `{"verified": true, "command", "pid", "schema"}` or
-/// `{"error"}`.
-/// `command` restores the backup after the server (process `pid`) has stopped. `schema` lists the changes that the
-/// program
-/// would make to it.
+/// lines: progress `{"done", "total"}` in bytes, and at the end `{"verified": true, "command", "pid", "schema"}` or
+/// `{"error"}`. `command` restores the backup after the server (process `pid`) has stopped. `schema` lists the changes
+/// that the program would make to it.
 ///
 /// The handler does not restore: open calls, live queries and jobs use the database of a running server.
 ///

@@ -1,6 +1,5 @@
 //! Streams of all rows as an archive, or of the rows of one table. The handlers first copy the database. So the rows
-//! are
-//! as of one commit, and a slow client holds no snapshot.
+//! are as of one commit, and a slow client holds no snapshot.
 
 use std::io::{self, BufWriter, Write};
 use std::ops::ControlFlow;

@@ -77,8 +77,7 @@ impl Admin {
     }
 
     /// Starts the background tasks: writes the last uses of deploy keys, follows other nodes, makes scheduled backups,
-    /// and
-    /// removes expired records. Must be called within a tokio runtime.
+    /// and removes expired records. Must be called within a tokio runtime.
     pub fn start_background(&self) -> Background {
         let mut background = self.runtime.start_background();
         let admin = self.clone();

@@ -14,8 +14,7 @@ use convoke_store::Doc;
 const PAGE_MAX: usize = 500;
 
 /// `GET jobs?state=&cursor=&limit=`: lists the jobs of a state (failed by default), the number of jobs per state and,
-/// on
-/// the first page, the crons.
+/// on the first page, the crons.
 ///
 /// # Errors
 /// `INVALID_ARGUMENT`: an unknown state or a cursor of another list; a failure of the store.
@@ -66,8 +65,7 @@ pub async fn show(admin: &Admin, request: AdminRequest) -> Result<Reply> {
 }
 
 /// `POST jobs/{id}/retry`: makes a job due now. A failed job gets all its attempts again; a pending job keeps the rest
-/// of
-/// its attempts.
+/// of its attempts.
 ///
 /// # Errors
 /// `NOT_FOUND`; `CONFLICT`: a job with the function and key of the failed job is pending; a failure of the store.

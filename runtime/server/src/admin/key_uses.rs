@@ -2,10 +2,8 @@
 //!
 //! It is independent of an application's own audit log: it also contains queries, admin requests and rejections, which
 //! change no row. Entries are written in batches, shortly after the use. A request that changes data waits for its
-//! entry;
-//! a request that only reads does not. At most [`WAITING_MAX`] entries wait. If the queue is full or the store rejects
-//! an
-//! entry, the entry is logged and counted instead.
+//! entry; a request that only reads does not. At most [`WAITING_MAX`] entries wait. If the queue is full or the store
+//! rejects an entry, the entry is logged and counted instead.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

@@ -49,8 +49,7 @@ struct Create {
 }
 
 /// `POST keys` with `{name, scopes, environment?, expiresIn?}` (milliseconds): creates a key. Only this response
-/// contains
-/// its text, as `key`. Scopes have no default.
+/// contains its text, as `key`. Scopes have no default.
 ///
 /// # Errors
 /// `INVALID_ARGUMENT`; `CONFLICT`: a key has or had the name; `INSUFFICIENT_SCOPE`; a failure of the store.
@@ -113,8 +112,7 @@ struct Rotate {
 }
 
 /// `POST keys/{name}/rotate` with `{overlap?}` (milliseconds): replaces the secret. The previous secret is accepted for
-/// the
-/// overlap, by default 0.
+/// the overlap, by default 0.
 ///
 /// # Errors
 /// `NOT_FOUND`; `FAILED_PRECONDITION`: the key was revoked or has expired; `CONFLICT`: another request rotated the key;

@@ -22,8 +22,7 @@ pub async fn list(admin: &Admin, _: AdminRequest) -> Result<Reply> {
 }
 
 /// `DELETE live/{number}`: ends a connection of this node by its number, or of any node by its id. The client is
-/// informed
-/// and may reconnect.
+/// informed and may reconnect.
 ///
 /// # Errors
 /// `NOT_FOUND`: the connection or its node has ended. `UNAVAILABLE`: the node does not respond.

@@ -21,11 +21,9 @@ const NDJSON: &str = "application/x-ndjson";
 ///
 /// Returns the last 256 finished calls, or the last `last` of them, 10,000 at most. With `since` and without `last`, it
 /// returns all calls since then, up to that limit. With `follow=true` it returns the last `last` calls (by default
-/// none),
-/// then each call when it ends, until the client disconnects or the server stops. A slow client receives the number of
-/// calls that it missed: `{"lost":12}`. All calls are of one node. If several nodes may serve the database, each line
-/// has
-/// the node's id as `node`.
+/// none), then each call when it ends, until the client disconnects or the server stops. A slow client receives the
+/// number of calls that it missed: `{"lost":12}`. All calls are of one node. If several nodes may serve the database,
+/// each line has the node's id as `node`.
 ///
 /// # Errors
 /// `INVALID_ARGUMENT`: an unknown outcome. `OVERLOADED`: too many followers.

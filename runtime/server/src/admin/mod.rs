@@ -1,8 +1,7 @@
 //! The handlers of `/api/admin/*`: over HTTP with a deploy key, over the control socket, or in process.
 //!
 //! Each subject has a module with its handlers. The table of all routes ([`crate::routes`]) assigns handlers and scopes
-//! to
-//! routes. A handler receives an authorized request and returns a value in an envelope, or a stream. The gateway
+//! to routes. A handler receives an authorized request and returns a value in an envelope, or a stream. The gateway
 //! authenticates the caller and records every use of a key.
 
 mod as_kept;

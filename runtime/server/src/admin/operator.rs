@@ -19,8 +19,7 @@ pub fn key(acting_as: Option<Arc<Identity>>) -> Arc<DeployKeyCaller> {
 }
 
 /// Returns the operator, or the user that the operator acts as. A known user keeps the claims of the last token. The
-/// call
-/// creates an unknown user if the request allows it, and in development unless the subject resembles a known one.
+/// call creates an unknown user if the request allows it, and in development unless the subject resembles a known one.
 ///
 /// # Errors
 /// `NOT_FOUND` with `unknownUser`: the user is unknown and is not created; a failure of the store.

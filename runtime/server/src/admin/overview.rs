@@ -10,8 +10,8 @@ use convoke_http::Reply;
 use convoke_store::disk::Floor;
 
 /// `GET overview`: returns the readiness and version; the queues of the store and the engine's own metrics; the bytes
-/// of the
-/// database and of the disk; jobs by state; live queries; and the responding node, if several may serve the database.
+/// of the database and of the disk; jobs by state; live queries; and the responding node, if several may serve the
+/// database.
 ///
 /// # Errors
 /// A failure of the store.

@@ -34,10 +34,8 @@ impl FromStr for Range {
 }
 
 /// `GET performance?range=&function=`: returns the metrics of one function, or of all, over the last `hour` (by
-/// default),
-/// `day` or `week`: `{"bucketMs", "buckets": […], "functions": […]}`. Each bucket and each function has `{calls,
-/// errors,
-/// p50, p95, p99}`, latencies in milliseconds. Functions without calls are omitted.
+/// default), `day` or `week`: `{"bucketMs", "buckets": […], "functions": […]}`. Each bucket and each function has
+/// `{calls, errors, p50, p95, p99}`, latencies in milliseconds. Functions without calls are omitted.
 ///
 /// # Errors
 /// `INVALID_ARGUMENT`: an unknown range; a failure of the store.

@@ -73,8 +73,7 @@ struct Change {
 }
 
 /// `PATCH tables/{name}/{id}` with `{set: {field: value}, was?: {field: value}}`: changes fields of a row if the fields
-/// in
-/// `was` still have these values.
+/// in `was` still have these values.
 ///
 /// # Errors
 /// `NOT_FOUND`; `INVALID_ARGUMENT`: an unknown or invalid field; `CONFLICT`: a unique index has an equal row, or a
@@ -135,8 +134,7 @@ struct DeleteMany {
 }
 
 /// `POST tables/{name}/delete` with `{ids: [id, …]}`: deletes at most 1,000 rows in one transaction. Returns the number
-/// of
-/// deleted rows. Ids without a row are skipped.
+/// of deleted rows. Ids without a row are skipped.
 ///
 /// # Errors
 /// `INVALID_ARGUMENT`: an id of another table, or too many ids; a failure of the store.

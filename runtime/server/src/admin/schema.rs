@@ -11,10 +11,8 @@ use convoke_http::Reply;
 use convoke_store::schema::TableShape;
 
 /// `GET schema`: returns `{state, difference?, migrations, tables, database}`. `migrations` lists the admin mutations
-/// in
-/// modules `migrations`, with their progress. `tables` are those of the code, `database` those of the database. A
-/// column
-/// there is `retired` or not; an index has the engine's `text`, and `asInCode` if the code has the same.
+/// in modules `migrations`, with their progress. `tables` are those of the code, `database` those of the database. A
+/// column there is `retired` or not; an index has the engine's `text`, and `asInCode` if the code has the same.
 ///
 /// # Errors
 /// A failure of the store.

@@ -1,8 +1,7 @@
 //! The handlers of secrets: list names, set and remove. No handler returns the value of a secret.
 //!
 //! A secret is a file in the data folder that only its owner can read. Functions read it at each use, so a change needs
-//! no
-//! restart. Each node has its own data folder.
+//! no restart. Each node has its own data folder.
 
 use serde::Deserialize;
 use serde_json::json;

@@ -39,9 +39,8 @@ const MEASURED_BYTES_MAX: u64 = 64 * 1024 * 1024;
 const SAMPLED_ROWS: u64 = 100;
 
 /// `GET tables?estimate=`: lists the tables with name, prefix, rows and bytes. If a count or measurement takes too
-/// long,
-/// the value is null. With `estimate=true`, the rows of large tables are estimated (`"estimated": true`). In a large
-/// database, their bytes are extrapolated from a sample of rows (`"weighed": true`).
+/// long, the value is null. With `estimate=true`, the rows of large tables are estimated (`"estimated": true`). In a
+/// large database, their bytes are extrapolated from a sample of rows (`"weighed": true`).
 ///
 /// # Errors
 /// A failure of the store.
@@ -115,8 +114,7 @@ fn estimated_bytes(source: &dyn Reader, table: &'static TableDef, rows: u64) -> 
 /// - `system=true`: allows the runtime's own tables.
 ///
 /// The response also has the columns and indexes of the table, `cursor` for the next page, `before` for the previous
-/// page
-/// (both null if there is none), and the number of rows that were read.
+/// page (both null if there is none), and the number of rows that were read.
 ///
 /// # Errors
 /// `NOT_FOUND`: no such table. `INVALID_ARGUMENT`: an invalid cursor, index, id or condition.
@@ -158,8 +156,7 @@ fn after(plan: &Plan, request: &AdminRequest) -> Result<Option<(Vec<Value>, u128
 }
 
 /// `GET tables/{name}/count?where=&cursor=&system=`: counts among at most 50,000 rows after `cursor`, in a snapshot of
-/// its
-/// own. Returns `{"count", "lookedAt", "cursor"}`. If `cursor` is not null, the next request continues after it.
+/// its own. Returns `{"count", "lookedAt", "cursor"}`. If `cursor` is not null, the next request continues after it.
 ///
 /// # Errors
 /// `NOT_FOUND`: no such table. `INVALID_ARGUMENT`: an invalid cursor or condition.

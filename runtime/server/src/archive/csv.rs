@@ -1,8 +1,7 @@
 //! A table's rows as CSV (RFC 4180), for spreadsheets. CSV cannot be imported.
 //!
 //! Spreadsheets execute texts that begin with certain characters as formulas. Such a text is prefixed with an
-//! apostrophe,
-//! which spreadsheets read as the mark of a text.
+//! apostrophe, which spreadsheets read as the mark of a text.
 
 use convoke_store::table::{FieldDef, TableDef};
 use convoke_store::{ColumnType, Row, StoreError, ValueRef};

@@ -2,9 +2,8 @@
 //!
 //! An archive is a gzipped tar file: `manifest.json` (the table of contents, with counts and checksums), `schema.json`
 //! (tables, columns, indexes), and `tables/<name>.jsonl` (one row per line, by id). The same rows give the same bytes.
-//! An
-//! archive is written from a copy of the database, so it is as of one commit. In reading order: rows, the schema, the
-//! members of an archive, the writer, the reader, and the check of free space.
+//! An archive is written from a copy of the database, so it is as of one commit. In reading order: rows, the schema,
+//! the members of an archive, the writer, the reader, and the check of free space.
 
 pub mod row;
 pub mod csv;

@@ -1,6 +1,5 @@
 //! The reader of archives, which fills a new database. It checks every line against this program's tables and every
-//! member
-//! against its checksum, and stops at the first error.
+//! member against its checksum, and stops at the first error.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -73,8 +72,7 @@ impl fmt::Display for BadRow {
 /// Reads an archive into `builder`. Returns the number of rows per table, with which the caller finishes the builder.
 ///
 /// Accepts archives that were unpacked and packed again: members may be in any order, below `./`, mixed with folders,
-/// and in
-/// several gzip members.
+/// and in several gzip members.
 ///
 /// # Errors
 /// [`ReadError`]. The new database is then incomplete.

@@ -1,9 +1,8 @@
 //! Lossless conversion between a row and a line of JSON, by the types of the columns.
 //!
 //! Ids are TypeIDs, bytes are base64, a double that is not finite is `"Infinity"` or `"-Infinity"`, and nested values
-//! are
-//! copied. A nested value whose stored text cannot be embedded in a line of JSON (it has line breaks or is not JSON) is
-//! `{"$text": "…"}`.
+//! are copied. A nested value whose stored text cannot be embedded in a line of JSON (it has line breaks or is not
+//! JSON) is `{"$text": "…"}`.
 
 use std::borrow::Cow;
 use std::fmt;

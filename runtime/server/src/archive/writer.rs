@@ -1,8 +1,7 @@
 //! The writer of archives, from a complete copy of the database.
 //!
 //! The table of contents is first and has the length and checksum of every member. So the rows are read twice: to
-//! measure
-//! and to write. The writer buffers no rows, and a reader can verify the archive as a stream.
+//! measure and to write. The writer buffers no rows, and a reader can verify the archive as a stream.
 
 use std::io::{self, Write};
 use std::ops::ControlFlow;

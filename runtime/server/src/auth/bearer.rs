@@ -61,8 +61,7 @@ impl BearerTokens {
         http: reqwest::Client,
     ) -> Result<Self, ConfigError> {
         // If the program links two cryptography backends, the library needs an explicit choice. The call fails only if
-        // an
-        // earlier call made the choice.
+        // an earlier call made the choice.
         let _ = jsonwebtoken::crypto::aws_lc::DEFAULT_PROVIDER.install_default();
         let mut providers = HashMap::new();
         for provider in &config.providers {

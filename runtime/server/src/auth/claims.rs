@@ -9,8 +9,7 @@ use super::token::{Times, TokenError};
 use convoke_core::identity::Identity;
 
 /// The longest subject, in characters (OpenID Connect Core §2). Organizations and roles are also index keys and have
-/// the
-/// same limit.
+/// the same limit.
 const KEY_CHARS_MAX: usize = 255;
 /// The longest e-mail address, in characters (RFC 5321 §4.5.3.1.3, less the angle brackets).
 const EMAIL_CHARS_MAX: usize = 254;
@@ -25,8 +24,7 @@ fn fits(text: &str, chars_max: usize) -> bool {
 }
 
 /// Returns the identity of verified claims. Empty texts count as absent. Texts that a user's row cannot store also
-/// count
-/// as absent and are logged: an optional claim must not lock out its user.
+/// count as absent and are logged: an optional claim must not lock out its user.
 ///
 /// # Errors
 /// [`TokenError::Subject`] without a subject of 1 … 255 characters.

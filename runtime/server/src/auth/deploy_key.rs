@@ -1,8 +1,7 @@
 //! Deploy keys: their text, their stored form, and their check.
 //!
 //! A key is `{environment}:{name}|{secret}`, shown once when it is created. Only the SHA-256 of the secret is stored:
-//! 32
-//! random bytes need no slow hash. All functions here are pure; [`DeployKeys`] provides the table of keys.
+//! 32 random bytes need no slow hash. All functions here are pure; [`DeployKeys`] provides the table of keys.
 //!
 //! All memory with a secret is zeroed after use: the random bytes, their base64, the input of the hash, the text of the
 //! key, the response that shows the key, and the request that carries it.
@@ -24,8 +23,7 @@ use convoke_core::clock::Millis;
 use convoke_core::identity::{DeployKeyCaller, Identity};
 
 /// The existing keys; in a server, [`super::deploy_key_cache::DeployKeyCache`]. Each call with a key looks the key up,
-/// so
-/// that a revocation takes effect immediately.
+/// so that a revocation takes effect immediately.
 pub trait DeployKeys: Send + Sync + 'static {
     /// Returns the stored key of this name. Must not wait.
     fn find(&self, name: &str) -> Option<StoredKey>;

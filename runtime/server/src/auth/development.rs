@@ -1,8 +1,7 @@
 //! The development issuer: tokens without an identity provider, for a developer's machine and for tests.
 //!
 //! Its key is created at the first start and stored in the data folder. Nodes on one database derive it from the key
-//! that
-//! they share. Production rejects the issuer, because read access to the folder allows a user to act as any other.
+//! that they share. Production rejects the issuer, because read access to the folder allows a user to act as any other.
 
 use std::io;
 use std::path::Path;

@@ -19,8 +19,7 @@ pub enum Credentials<'a> {
 
 impl<'a> Credentials<'a> {
     /// Parses the value of an `Authorization` header: a case-insensitive scheme, at least one space, and the
-    /// credentials
-    /// (RFC 9110 §11.4).
+    /// credentials (RFC 9110 §11.4).
     ///
     /// # Errors
     /// [`AuthError::Malformed`] and [`AuthError::SchemeNotSupported`].

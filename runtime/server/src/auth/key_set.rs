@@ -76,8 +76,7 @@ impl KeySet {
     }
 
     /// Makes this set the successor of `former`. Keys in both sets are shared, so that their cached tokens stay valid.
-    /// Keys
-    /// that are missing here are marked as no longer listed.
+    /// Keys that are missing here are marked as no longer listed.
     pub fn succeed(mut self, former: Option<&KeySet>) -> Self {
         let Some(former) = former else { return self };
         for old in &former.keys {

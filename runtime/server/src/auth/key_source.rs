@@ -1,8 +1,7 @@
 //! Fetches a provider's key set: from its discovery document, an address, a file, or the settings themselves.
 //!
 //! Every fetch is limited in bytes and time. Outside loopback and development, only https is trusted. `keys` decides
-//! when
-//! to fetch.
+//! when to fetch.
 
 use std::io::Read as _;
 use std::net::IpAddr;
@@ -88,8 +87,7 @@ pub enum FetchError {
     #[error(transparent)]
     KeySet(#[from] KeySetError),
     /// A set without a usable key. It is treated as a mistake, not as a revocation of all keys, which would lock out
-    /// all
-    /// users.
+    /// all users.
     #[error("none of its keys can check a token: expected at least one for signatures by {}", names(.0))]
     NoUsableKey(Vec<Algorithm>),
 }

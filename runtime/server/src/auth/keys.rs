@@ -1,10 +1,8 @@
 //! The schedule of a provider's key fetches: in the background, and when a token names an unknown key.
 //!
 //! A call with a known key never waits. At most one fetch runs at a time, and all waiting calls share it. The fetch is
-//! a
-//! task of its own, so a cancelled call does not cancel it. Calls can start at most one fetch per interval, whatever
-//! key
-//! ids they name. A failed fetch keeps the previous keys.
+//! a task of its own, so a cancelled call does not cancel it. Calls can start at most one fetch per interval, whatever
+//! key ids they name. A failed fetch keeps the previous keys.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,11 +1,9 @@
 //! A bounded cache of verified tokens, until they expire.
 //!
 //! Each call looks its token up here in less than a microsecond; the check of a signature takes tens. The cache key is
-//! a
-//! keyed hash of the whole token, so the memory contains no tokens. SipHash-2-4 with 128 bits and a secret of this
-//! process
-//! is a message authentication code: an attacker cannot forge a token with the hash of another. It costs half of a
-//! SHA-256.
+//! a keyed hash of the whole token, so the memory contains no tokens. SipHash-2-4 with 128 bits and a secret of this
+//! process is a message authentication code: an attacker cannot forge a token with the hash of another. It costs half
+//! of a SHA-256.
 
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::sync::Arc;

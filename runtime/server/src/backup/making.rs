@@ -18,8 +18,7 @@ use convoke_store::StoreError;
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Starts a backup on a blocking thread if the schedule has one due. A failure is logged and recorded for the doctor
-/// and
-/// the metrics.
+/// and the metrics.
 pub(crate) fn begin_scheduled(runtime: &Runtime) {
     let settings = runtime.settings::<BackupSettings>();
     let Some(every) = settings.every else { return };

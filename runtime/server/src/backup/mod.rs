@@ -89,8 +89,7 @@ pub fn rotate(folder: &Path, keep: usize) -> io::Result<Vec<PathBuf>> {
 }
 
 /// Removes a backup, its secrets and its checksum. Removes the secrets first, so that they never remain without a
-/// backup,
-/// and the checksum last, so that no backup remains without a checksum.
+/// backup, and the checksum last, so that no backup remains without a checksum.
 ///
 /// # Errors
 /// Those of the file system.

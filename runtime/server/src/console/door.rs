@@ -1,10 +1,8 @@
 //! The checks of requests from browsers: the host must be this server, and a request that changes data must come from
-//! its
-//! own pages.
+//! its own pages.
 //!
 //! The host check blocks DNS rebinding. The origin check blocks forms and scripts of other sites (CSRF). Both compare
-//! the
-//! whole value.
+//! the whole value.
 
 use std::net::{IpAddr, SocketAddr};
 

@@ -281,8 +281,7 @@ impl Sessions {
     }
 
     /// Returns true if the request must be recorded, because the session has not sent it recently. Pages repeat the
-    /// same
-    /// requests every few seconds, which would fill the record.
+    /// same requests every few seconds, which would fill the record.
     pub fn is_news(&self, cookie: &str, what: &str) -> bool {
         let now = self.clock.monotonic();
         let mut state = self.state.lock();

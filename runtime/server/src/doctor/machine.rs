@@ -1,6 +1,5 @@
 //! The checks of the machine and the settings: invalid and dangerous settings, permissions, disk space, certificates,
-//! and
-//! identity providers.
+//! and identity providers.
 
 use std::fs::{self, Metadata};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};

@@ -5,9 +5,8 @@
 //! sets: registered paths, kinds, codes and classes. An unknown path never becomes a label.
 //!
 //! The crate `prometheus` writes the text (format 0.0.4, which every scraper and `promtool check metrics` read). The
-//! other
-//! maintained crate, `prometheus-client`, writes only OpenMetrics, in which older scrapers find no type of counters. In
-//! reading order: metric families, the page, and one module per subject.
+//! other maintained crate, `prometheus-client`, writes only OpenMetrics, in which older scrapers find no type of
+//! counters. In reading order: metric families, the page, and one module per subject.
 
 mod family;
 mod page;

@@ -31,8 +31,7 @@ pub(super) fn write(families: &mut Families, runtime: &Runtime) {
 }
 
 /// Writes the standard `process_…` metrics. The collector of the crate `prometheus` would add a second rustix and
-/// procfs
-/// to the build of every application.
+/// procfs to the build of every application.
 #[cfg(target_os = "linux")]
 fn write_standard(families: &mut Families) {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();

@@ -98,8 +98,7 @@ impl Document {
     }
 
     /// Returns the gaps of the documentation, for an application's tests: members without documentation, invalid or
-    /// missing
-    /// examples, and errors without a code. Each has its location.
+    /// missing examples, and errors without a code. Each has its location.
     pub fn gaps(&self) -> &[String] {
         &self.gaps
     }

@@ -2,8 +2,7 @@
 //!
 //! An author adds an example as a block of ```` ```json ```` to the docs of a type: arguments, a result, or a single
 //! value. It is then the only example of the type, because a generated combination of members may violate a rule that
-//! no
-//! schema states. Invalid examples are omitted and reported by [`super::Document::gaps`].
+//! no schema states. Invalid examples are omitted and reported by [`super::Document::gaps`].
 //!
 //! Cursors are issued by the server and never generated.
 

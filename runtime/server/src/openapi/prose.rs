@@ -14,8 +14,7 @@ pub(super) struct Prose {
 
 impl Prose {
     /// Parses a doc comment. `functions` are the names of all functions in snake_case; a link to a function becomes the
-    /// name
-    /// that clients use.
+    /// name that clients use.
     pub(super) fn of(doc: &str, functions: &BTreeSet<&str>) -> Self {
         let (mut text, mut errors) = (String::new(), String::new());
         let (mut section, mut is_code) = (Section::Text, false);

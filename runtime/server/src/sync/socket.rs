@@ -1,8 +1,8 @@
 //! A session on its socket: processes messages in order, runs calls concurrently, and sends one transition at a time.
 //!
 //! One task serves each client. It waits for an event, handles it completely, and sends the result before it waits for
-//! the
-//! next. So at most one message per client is being sent, and the next transition includes the changes in the meantime.
+//! the next. So at most one message per client is being sent, and the next transition includes the changes in the
+//! meantime.
 
 use std::collections::VecDeque;
 use std::net::IpAddr;
@@ -238,8 +238,7 @@ impl Client {
     }
 
     /// Runs the queued mutations of a client that disconnected, because a page may send mutations as it closes. Until
-    /// then,
-    /// the connection counts toward the limits.
+    /// then, the connection counts toward the limits.
     async fn finish_mutations(&mut self) {
         loop {
             self.begin_mutation();
