@@ -13,7 +13,7 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
 }
 
-/// Where this test was built: the crate is built there too, so that what both need is built once.
+/// Build folder of this test. The crate is built there too, so that shared dependencies are built once.
 fn target() -> PathBuf {
     Path::new(env!("CARGO_BIN_EXE_hello")).ancestors().nth(2).unwrap().to_owned()
 }

@@ -171,7 +171,7 @@ fn guards(function: &Checked<'_>) -> TokenStream {
     quote!(#form #rights)
 }
 
-/// What a check says of the call.
+/// Description of a check in the call.
 fn verdict(guard: &Guard, kind: Kind) -> TokenStream {
     let at = guard.function.span();
     let ctx = Ident::new("ctx", Span::mixed_site().located_at(at));

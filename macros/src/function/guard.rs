@@ -17,7 +17,7 @@ const ARGS: &str = "args";
 pub(super) struct Guard {
     /// The function.
     pub function: ExprPath,
-    /// What it takes behind the context.
+    /// Its argument after the context.
     pub args: Punctuated<Expr, Token![,]>,
 }
 

@@ -186,14 +186,14 @@ impl<T> IsResult for Result<T> {
     }
 }
 
-/// What a check returns that `rights = …` or `form = …` names.
+/// Result of a check that `rights = …` or `form = …` names.
 #[diagnostic::on_unimplemented(
     message = "a check returns `convoke::Result<T>`, not `{Self}`",
     label = "this does not say why a call is rejected",
     note = "return `Ok` with what the function needs, or an error such as `Error::forbidden(…)`"
 )]
 pub trait IsVerdict {
-    /// What the function receives.
+    /// The value that the function receives.
     type Granted;
 
     /// The same, by its own name.

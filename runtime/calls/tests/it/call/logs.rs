@@ -63,7 +63,7 @@ fn work_that_keeps_a_core_busy_has_a_thread_of_its_own() {
     assert_eq!(app.nobody().call("call/functions/workApart", json!({})).value(), "convoke-work");
 }
 
-/// What the operator's log says of the calls that `work` makes.
+/// Returns the lines of the operator's log about the calls of `work`.
 pub(super) fn operators_log(work: impl FnOnce()) -> String {
     #[derive(Clone, Default)]
     struct Sink(Arc<Mutex<Vec<u8>>>);

@@ -325,7 +325,7 @@ fn a_token_that_is_refused_ends_the_connection_and_so_does_a_key_that_is_revoked
     app.block_on(async {
         let mut client = connected(server, "s").await;
         client.authenticate("User", "nonsense").await;
-        // What was sent behind it does not run as nobody.
+        // What was sent behind it does not run as no one.
         client
             .send(
                 json!({ "type": "Mutation", "requestId": 0, "udfPath": "live/functions:add", "args": [of("r", "x")] }),
