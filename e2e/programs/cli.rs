@@ -74,7 +74,7 @@ fn functions_are_listed_for_people_and_for_tools() {
     let list: Value = serde_json::from_slice(&run(folder.path(), &["functions", "--json"]).stdout).unwrap();
     assert_eq!(
         list,
-        json!([{ "path": "greetings/sayHello", "kind": "query", "visibility": "public", "doc": "Greets somebody." }])
+        json!([{ "path": "greetings/sayHello", "kind": "query", "visibility": "public", "doc": "Returns a greeting." }])
     );
 }
 
