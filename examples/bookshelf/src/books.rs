@@ -31,9 +31,8 @@ pub struct Add {
 ///
 /// # Errors
 /// - `UNAUTHENTICATED`: nobody is signed in.
-#[mutation]
-pub fn add(ctx: &mut MutationCtx, args: Add) -> Result<Id<Book>> {
-    require_user(ctx)?;
+#[mutation(rights = signed_in)]
+pub fn add(ctx: &mut MutationCtx, _: String, args: Add) -> Result<Id<Book>> {
     let mark = Some(mark(&args.title));
     let id = ctx.db_mut().insert(Book { title: args.title, isbn: None, mark, times_borrowed: 0 })?;
     info!("{id} is on the shelf");
@@ -70,8 +69,8 @@ pub fn mark(title: &str) -> String {
     title.chars().filter(|c| c.is_alphanumeric()).take(3).flat_map(char::to_uppercase).collect()
 }
 
-/// The name of the signed-in caller. A helper that only reads takes any context.
-pub fn require_user(ctx: &impl Read) -> Result<String> {
+/// The name of the signed-in caller.
+pub fn signed_in(ctx: &impl Read) -> Result<String> {
     let identity = ctx.identity().ok_or_else(|| Error::unauthenticated("Sign in first"))?;
     ctx.charge_call()?;
     Ok(identity.token_identifier())

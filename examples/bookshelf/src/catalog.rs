@@ -3,7 +3,7 @@
 use convoke::prelude::*;
 use convoke::serde_json::Value;
 
-use crate::books::{Book, Title, mark};
+use crate::books::{Book, Title, mark, signed_in};
 
 convoke::section! {
     /// The catalog that books are looked up in; its key is the secret CATALOG_KEY.
@@ -33,12 +33,8 @@ pub struct AddByIsbn {
 /// # Errors
 /// - `NOT_FOUND`: the catalog does not know it.
 /// - `PROVIDER_ERROR`, `TIMEOUT`: the catalog does not answer.
-#[action(rate = "lookups")]
-pub async fn add_by_isbn(ctx: &ActionCtx, args: AddByIsbn) -> Result<Id<Book>> {
-    if ctx.identity().is_none() {
-        return Err(Error::unauthenticated("Sign in first"));
-    }
-    ctx.charge_call()?;
+#[action(rate = "lookups", rights = signed_in)]
+pub async fn add_by_isbn(ctx: &ActionCtx, _: String, args: AddByIsbn) -> Result<Id<Book>> {
     let url = format!("{}/books/{}", ctx.settings::<Catalog>().url, args.isbn.as_str());
     let reply = ctx.http()?.get(&url).bearer(&ctx.secret("CATALOG_KEY")?).send().await?;
     if reply.status() == 404 {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use convoke::prelude::*;
 
-use crate::books::{Book, require_user};
+use crate::books::{Book, signed_in};
 
 convoke::section! {
     /// What the shelf decides.
@@ -41,9 +41,8 @@ pub struct BorrowBook {
 /// - `NOT_FOUND`: there is no such book.
 /// - `CONFLICT`: somebody has it.
 /// - `FAILED_PRECONDITION`: the person has as many as they may.
-#[mutation]
-pub fn borrow_book(ctx: &mut MutationCtx, args: BorrowBook) -> Result<Id<Loan>> {
-    let person = require_user(ctx)?;
+#[mutation(rights = signed_in)]
+pub fn borrow_book(ctx: &mut MutationCtx, person: String, args: BorrowBook) -> Result<Id<Loan>> {
     ctx.once(args.idempotency_key.clone().as_deref(), &args.clone(), |ctx| {
         let shelf = ctx.settings::<Shelf>();
         if ctx.db().get(args.book)?.is_none() {
@@ -71,13 +70,17 @@ pub struct GiveBack {
 ///
 /// # Errors
 /// - `NOT_FOUND`: there is no such loan, or it is somebody else's.
-#[mutation]
-pub fn give_back(ctx: &mut MutationCtx, args: GiveBack) -> Result<()> {
-    let person = require_user(ctx)?;
-    let loan = ctx.db().get(args.loan)?.filter(|loan| loan.person == person);
-    let loan = loan.ok_or_else(|| Error::not_found("There is no such loan of yours"))?;
+#[mutation(rights = own_loan(args.loan))]
+pub fn give_back(ctx: &mut MutationCtx, loan: Doc<Loan>, _: GiveBack) -> Result<()> {
     ctx.db_mut().delete(loan.id())?;
     Ok(())
+}
+
+/// A loan of the caller's.
+fn own_loan(ctx: &impl Read, loan: Id<Loan>) -> Result<Doc<Loan>> {
+    let person = signed_in(ctx)?;
+    let loan = ctx.db().get(loan)?.filter(|loan| loan.person == person);
+    loan.ok_or_else(|| Error::not_found("There is no such loan of yours"))
 }
 
 /// What [`remind`] takes.
