@@ -22,8 +22,8 @@ impl Entry {
     }
 }
 
-/// The longest slug: with `custom:` before it a key keeps within its 64 characters.
-pub const SLUG_CHARS_MAX: usize = 57;
+/// The longest slug: a key is at most `custom:` and a slug.
+pub const SLUG_CHARS_MAX: usize = InterestKey::CHARS_MAX - "custom:".len();
 
 const INDUSTRY: &[&str] = &[
     "software-engineering",

@@ -76,7 +76,7 @@ pub fn keys(ctx: &mut MutationCtx, maker: Id<User>, sent: &[SentInterest]) -> Re
 /// The key that the name of a user's own interest makes.
 pub fn key_of_name(name: &str) -> InterestKey {
     let key = format!("custom:{}", slug(name));
-    InterestKey::new(key).expect("a slug of at most 57 characters behind `custom:` is a key")
+    InterestKey::new(key).expect("a slug behind `custom:` is a key")
 }
 
 /// The key of the row with this label; of several, of one that nobody made: those come first in the index.

@@ -3,12 +3,12 @@
 //! A transcript may be any length; what is read of it, and held while a generator runs, is bounded.
 
 use convoke::prelude::*;
-use schema::{Meeting, TranscriptChunk};
+use schema::{ChunkText, Meeting, TranscriptChunk};
 
 /// What a chunk costs besides its text: its row, and what is noted of it.
 const CHUNK_BYTES: usize = 64;
-/// The longest chunk: 10,000 characters.
-const CHUNK_BYTES_MAX: usize = 40_000;
+/// The longest text of a chunk, in UTF-8.
+const CHUNK_BYTES_MAX: usize = 4 * ChunkText::CHARS_MAX;
 /// Chunks of one statement.
 const ROWS_MAX: usize = 1_000;
 

@@ -4,6 +4,7 @@
 //! changes nothing, too.
 
 use convoke::Identity;
+use convoke::identity::KEY_CHARS_MAX;
 use convoke::prelude::*;
 use schema::{Actor, DisplayName, EmailAddress, HttpUrl, User};
 
@@ -82,12 +83,9 @@ fn update(user: &mut User, identity: &Identity) {
     user.roles = identity.roles.clone();
 }
 
-/// The longest id of an organization, in characters: users are found by it, and the keys of an index have a bound.
-const ORG_ID_CHARS_MAX: usize = 255;
-
 /// Whether a row can hold it. The runtime gives no other one; an identity made elsewhere must not lock its user out either.
 fn is_organization(org: &str) -> bool {
-    !org.contains('\0') && (1..=ORG_ID_CHARS_MAX).contains(&org.chars().count())
+    !org.contains('\0') && (1..=KEY_CHARS_MAX).contains(&org.chars().count())
 }
 
 /// A name to show. Some providers put the e-mail address there, which nobody else may see.

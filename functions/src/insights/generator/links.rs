@@ -12,7 +12,7 @@ use reading::text::addresses::spans;
 use reading::text::lines::{LINE_CHARS_MAX, clipped};
 
 /// The longest address that is kept, characters.
-const URL_CHARS_MAX: usize = 2048;
+const URL_CHARS_MAX: usize = HttpUrl::CHARS_MAX;
 
 /// The links of a meeting, first those of the transcript, each once, in order.
 #[must_use]

@@ -22,7 +22,7 @@ const PEOPLE_MAX: usize = 50;
 const CHUNK_OVERHEAD: usize = 60;
 
 /// The longest chunk with its overhead; longer lines of the notes are cut.
-const ITEM_CHARS_MAX: usize = 10_000 + CHUNK_OVERHEAD;
+const ITEM_CHARS_MAX: usize = ChunkText::CHARS_MAX + CHUNK_OVERHEAD;
 
 /// How the model is held to the form of the answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -83,11 +83,12 @@ bound! {
 pub const INDEX_KEY_BYTES_MAX: u64 = 2_000;
 
 impl TableDef {
-    /// The definition, if it keeps [`FIELDS_MAX`] and [`KEYS_MAX`]: what `#[table]` calls.
+    /// The definition, if it keeps [`FIELDS_MAX`], [`KEYS_MAX`] and the bound on a prefix: what `#[table]` calls.
     ///
     /// # Panics
     /// At compile time, if it does not.
     pub const fn checked(self) -> Self {
+        id::assert_prefix(self.prefix);
         assert!(self.fields.len() <= FIELDS_MAX, "{}", TOO_MANY_FIELDS);
         let mut place = 0;
         while place < self.indexes.len() {
