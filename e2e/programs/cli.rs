@@ -70,11 +70,17 @@ fn a_token_is_minted_for_dev_and_refused_in_production() {
 fn functions_are_listed_for_people_and_for_tools() {
     let folder = TempDir::new().unwrap();
     let table = text(&run(folder.path(), &["functions"]).stdout);
-    assert!(table.lines().any(|line| line.starts_with("greetings/sayHello  query     public    Greets")), "{table}");
+    assert!(
+        table.lines().any(|line| line.starts_with("greetings/sayHello  query     public    -       Greets")),
+        "{table}"
+    );
     let list: Value = serde_json::from_slice(&run(folder.path(), &["functions", "--json"]).stdout).unwrap();
     assert_eq!(
         list,
-        json!([{ "path": "greetings/sayHello", "kind": "query", "visibility": "public", "doc": "Returns a greeting." }])
+        json!([{
+            "path": "greetings/sayHello", "kind": "query", "visibility": "public", "rights": null,
+            "doc": "Returns a greeting.",
+        }])
     );
 }
 

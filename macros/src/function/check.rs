@@ -25,8 +25,6 @@ pub(super) struct Checked<'a> {
     pub crons: Vec<LitStr>,
     /// Type of its context as written, without the reference.
     pub context: Type,
-    /// Type of the result of its rights, if it declares rights and takes their result.
-    pub granted: Option<Type>,
     /// Type of its arguments, if it takes any.
     pub args: Option<Type>,
     /// Return type.
@@ -71,13 +69,12 @@ pub(super) fn check(written: &Written) -> syn::Result<Checked<'_>> {
     let parameters = parameters(kind, signature, options.rights.as_ref(), &mut errors);
     let output = output(kind, signature, &mut errors);
     without_args(written, &options, parameters.as_ref().and_then(|found| found.args.as_ref()), &mut errors);
-    let checked = parameters.zip(output).map(|(Parameters { context, granted, args }, output)| Checked {
+    let checked = parameters.zip(output).map(|(Parameters { context, args }, output)| Checked {
         kind,
         item: &written.item,
         options,
         crons,
         context,
-        granted,
         args,
         output,
     });
@@ -246,8 +243,6 @@ fn modifiers(kind: Kind, signature: &Signature, errors: &mut Errors) {
 struct Parameters {
     /// Type of the context, without the reference.
     context: Type,
-    /// Type of the result of the rights.
-    granted: Option<Type>,
     /// Type of the arguments.
     args: Option<Type>,
 }
@@ -269,10 +264,9 @@ fn parameters(kind: Kind, signature: &Signature, rights: Option<&Guard>, errors:
     plain_name(&first.pat, errors);
     let context = context::check(kind, first, errors);
     let mut typed = typed.peekable();
-    let granted = match rights {
-        Some(rights) => Some(granted(kind, signature, rights, typed.next(), typed.peek().is_some(), errors)?),
-        None => None,
-    };
+    if let Some(rights) = rights {
+        granted(kind, signature, rights, typed.next(), typed.peek().is_some(), errors);
+    }
     let args = typed.next();
     if let Some(args) = args {
         plain_name(&args.pat, errors);
@@ -288,10 +282,10 @@ fn parameters(kind: Kind, signature: &Signature, rights: Option<&Guard>, errors:
         let message = format!("{attribute} takes `{without}` or `{with}`; make further values fields of the args");
         errors.at(tokens, message);
     }
-    Some(Parameters { context: context?, granted, args: args.map(|args| (*args.ty).clone()) })
+    Some(Parameters { context: context?, args: args.map(|args| (*args.ty).clone()) })
 }
 
-/// The type of the parameter that takes what the rights returned: the second one.
+/// The parameter that takes what the rights returned: the second one.
 fn granted(
     kind: Kind,
     signature: &Signature,
@@ -299,29 +293,27 @@ fn granted(
     parameter: Option<&PatType>,
     takes_args: bool,
     errors: &mut Errors,
-) -> Option<Type> {
+) {
     let (check, context) = (rights.name(), context::parameter(kind));
     let Some(parameter) = parameter else {
         let message =
-            format!("`{check}` returns what the caller may; take it as the second parameter: `{context}, granted: …`");
+            format!("`{check}` checks the rights; take its result as the second parameter: `{context}, granted: …`");
         errors.at(&signature.ident, message);
-        return None;
+        return;
     };
     if !takes_args && rights.takes_args() {
         let message = format!(
-            "the second parameter is what `{check}` returned, and the arguments are the third: \
+            "the second parameter is the result of `{check}`, and the arguments are the third: \
              `{context}, granted: …, {}`",
             parameter.to_token_stream().to_string().replace(" :", ":"),
         );
         errors.at(parameter, message);
-        return None;
+        return;
     }
     plain_name(&parameter.pat, errors);
     if let Type::Reference(reference) = &*parameter.ty {
-        errors.at(reference, format!("what `{check}` returned is handed over; write its type without `&`"));
-        return None;
+        errors.at(reference, format!("the result of `{check}` is passed by value; write its type without `&`"));
     }
-    Some((*parameter.ty).clone())
 }
 
 fn plain_name(pattern: &Pat, errors: &mut Errors) {

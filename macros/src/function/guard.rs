@@ -1,9 +1,10 @@
 //! The checks that an option names: `rights = member(args.team_id)`, `form = in_order(&args)`.
 
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::ToTokens as _;
+use quote::quote_spanned;
 use syn::ext::IdentExt as _;
 use syn::punctuated::Punctuated;
+use syn::spanned::Spanned as _;
 use syn::visit::{self, Visit};
 use syn::{Expr, ExprPath, Token};
 
@@ -63,9 +64,8 @@ impl Guard {
     /// The call, with this context.
     pub(super) fn call(&self, ctx: &TokenStream) -> TokenStream {
         let Self { function, args } = self;
-        let args = (!args.is_empty()).then(|| args.to_token_stream());
-        let args = args.into_iter();
-        quote::quote!(#function(#ctx #(, #args)*))
+        let args = args.iter();
+        quote_spanned!(function.span()=> #function(#ctx #(, #args)*))
     }
 }
 

@@ -186,39 +186,6 @@ impl<T> IsResult for Result<T> {
     }
 }
 
-/// Result of a check that `rights = …` or `form = …` names.
-#[diagnostic::on_unimplemented(
-    message = "a check returns `convoke::Result<T>`, not `{Self}`",
-    label = "this does not say why a call is rejected",
-    note = "return `Ok` with what the function needs, or an error such as `Error::forbidden(…)`"
-)]
-pub trait IsVerdict {
-    /// The value that the function receives.
-    type Granted;
-
-    /// The same, by its own name.
-    ///
-    /// # Errors
-    /// Why the call is rejected.
-    fn into_result(self) -> Result<Self::Granted>;
-}
-
-impl<T> IsVerdict for Result<T> {
-    type Granted = T;
-
-    fn into_result(self) -> Self {
-        self
-    }
-}
-
-/// Takes what a check returned.
-///
-/// # Errors
-/// Why the call is rejected.
-pub fn verdict<V: IsVerdict>(verdict: V) -> Result<V::Granted> {
-    verdict.into_result()
-}
-
 /// No arguments: an empty object on the wire.
 #[convoke_macros::args(name = "NoArgs")]
 #[derive(Copy, Default)]

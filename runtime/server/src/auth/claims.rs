@@ -6,11 +6,8 @@ use serde_json::{Map, Value};
 
 use super::provider::ProviderConfig;
 use super::token::{Times, TokenError};
-use convoke_core::identity::Identity;
+use convoke_core::identity::{Identity, KEY_CHARS_MAX};
 
-/// The longest subject, in characters (OpenID Connect Core §2). Organizations and roles are also index keys and have
-/// the same limit.
-const KEY_CHARS_MAX: usize = 255;
 /// The longest e-mail address, in characters (RFC 5321 §4.5.3.1.3, less the angle brackets).
 const EMAIL_CHARS_MAX: usize = 254;
 

@@ -84,11 +84,12 @@ bound! {
 pub const INDEX_KEY_BYTES_MAX: u64 = 2_000;
 
 impl TableDef {
-    /// Checks [`FIELDS_MAX`] and [`KEYS_MAX`] and returns the definition. `#[table]` calls it.
+    /// Checks [`FIELDS_MAX`], [`KEYS_MAX`] and the limit of a prefix, and returns the definition. `#[table]` calls it.
     ///
     /// # Panics
     /// At compile time, if a limit is exceeded.
     pub const fn checked(self) -> Self {
+        id::assert_prefix(self.prefix);
         assert!(self.fields.len() <= FIELDS_MAX, "{}", TOO_MANY_FIELDS);
         let mut place = 0;
         while place < self.indexes.len() {
