@@ -126,7 +126,7 @@ pub trait Function: Send + Sync + 'static {
 /// The arguments of a function: a struct with `#[args]`, or `()`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the arguments of a function",
-    note = "put #[args] above the struct; a function without arguments takes the context alone"
+    note = "put #[args] above the struct; a function without arguments takes only the context"
 )]
 pub trait Args: DeserializeOwned + Serialize + JsonSchema + Clone + Send + 'static {}
 
@@ -136,7 +136,7 @@ pub trait Args: DeserializeOwned + Serialize + JsonSchema + Clone + Send + 'stat
 /// parts.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the result of a function",
-    label = "it cannot be written as JSON and described",
+    label = "it has no JSON form or no schema",
     note = "put #[value] above the struct, or return (), a number, a String, an Id, or an Option or Vec of them"
 )]
 pub trait Output: Send + 'static {
@@ -189,7 +189,7 @@ impl<T> IsResult for Result<T> {
 /// What a check returns that `rights = …` or `form = …` names.
 #[diagnostic::on_unimplemented(
     message = "a check returns `convoke::Result<T>`, not `{Self}`",
-    label = "this does not say why a call is rejected",
+    label = "this cannot say why a call is rejected",
     note = "return `Ok` with what the function needs, or an error such as `Error::forbidden(…)`"
 )]
 pub trait IsVerdict {
