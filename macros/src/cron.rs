@@ -64,8 +64,8 @@ mod tests {
             assert_eq!(valid(good), Ok(()), "{good}");
         }
         for bad in ["* * * *", "60 * * * *", "* 24 * * *", "* * 0 * *", "* * * foo *", "", "* * * * * * * *", "soon"] {
-            let said = valid(bad).unwrap_err();
-            assert!(said.contains("a cron expression has five fields"), "{bad}: {said}");
+            let message = valid(bad).unwrap_err();
+            assert!(message.contains("a cron expression has five fields"), "{bad}: {message}");
         }
     }
 }

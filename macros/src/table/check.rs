@@ -228,7 +228,7 @@ mod tests {
 
     #[test]
     fn all_mistakes_are_reported_together() {
-        let said = mistakes(quote!(name = "Rows", prefix = "Row", color = "red"), quote!(_id: i64, a_b: i64, aB: i64));
-        assert_eq!(said.len(), 5, "{said:#?}");
+        let found = mistakes(quote!(name = "Rows", prefix = "Row", color = "red"), quote!(_id: i64, a_b: i64, aB: i64));
+        assert_eq!(found.len(), 5, "{found:#?}");
     }
 }
