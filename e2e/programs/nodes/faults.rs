@@ -72,7 +72,7 @@ fn cut_all() {
 }
 
 #[test]
-fn nothing_acknowledged_is_lost_or_doubled_while_nodes_connections_and_the_server_fail() {
+fn acknowledged_calls_survive_failures_of_nodes_connections_and_the_server_once() {
     let _alone = SERVER.write();
     let cluster = Cluster::new();
     let mut running: Vec<Node> = (0..3).map(|_| cluster.node()).collect();
@@ -141,7 +141,7 @@ fn nothing_acknowledged_is_lost_or_doubled_while_nodes_connections_and_the_serve
 }
 
 #[test]
-fn an_action_whose_node_was_taken_for_dead_writes_no_more() {
+fn action_of_an_expired_node_cannot_write() {
     let _shared = SERVER.read();
     let cluster = Cluster::new();
     let node = cluster.node();

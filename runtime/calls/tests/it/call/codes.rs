@@ -3,7 +3,7 @@
 use convoke::Code;
 
 #[test]
-fn every_code_has_its_spelling_its_status_and_whether_a_retry_can_help() {
+fn every_error_code_has_its_spelling_status_and_retryability() {
     let lines: Vec<String> = Code::ALL
         .iter()
         .map(|code| {

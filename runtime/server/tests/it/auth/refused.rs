@@ -42,7 +42,7 @@ fn merged(mut object: Value, change: Value) -> Value {
 }
 
 #[tokio::test]
-async fn what_the_clauses_allow_is_accepted() {
+async fn allowed_claims_are_accepted() {
     let bench = Bench::new().await;
     bench.accepts(json!({}), json!({})).await;
     bench.accepts(json!({"typ": null}), json!({"iat": null})).await;
@@ -101,7 +101,7 @@ async fn the_header() {
 }
 
 #[tokio::test]
-async fn a_name_that_stands_twice() {
+async fn duplicate_member_names() {
     let bench = Bench::new().await;
     let (header, claims) = (bench.signer.header().to_string(), claims().to_string());
     bench.fixture.authenticate(&bench.signer.token_of(&header, &claims)).await.unwrap();
@@ -158,7 +158,7 @@ async fn the_form() {
 }
 
 #[tokio::test]
-async fn no_refusal_repeats_the_token() {
+async fn rejections_do_not_contain_the_token() {
     let bench = Bench::new().await;
     let secret = "c2VjcmV0LXNlY3JldA";
     for value in [
