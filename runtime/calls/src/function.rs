@@ -77,7 +77,7 @@ pub struct FunctionDef {
     pub line: u32,
     /// Schedule: cron expressions (with six fields, the first is seconds).
     pub crons: &'static [&'static str],
-    /// Name of the check that decides if a caller may call it; it runs before the body. None: the body decides.
+    /// Name of the check of the caller's rights, which runs before the body. None: the body checks them.
     pub rights: Option<&'static str>,
     /// Rate class that is charged for it. None: the class of its kind.
     pub rate: Option<&'static str>,
@@ -186,20 +186,20 @@ impl<T> IsResult for Result<T> {
     }
 }
 
-/// What a check returns that `rights = …` or `form = …` names.
+/// The result type of a check that `rights = …` or `form = …` names.
 #[diagnostic::on_unimplemented(
     message = "a check returns `convoke::Result<T>`, not `{Self}`",
     label = "this cannot say why a call is rejected",
     note = "return `Ok` with what the function needs, or an error such as `Error::forbidden(…)`"
 )]
 pub trait IsVerdict {
-    /// What the function receives.
+    /// The value that the function receives.
     type Granted;
 
-    /// The same, by its own name.
+    /// Returns the same result, with its type spelled out.
     ///
     /// # Errors
-    /// Why the call is rejected.
+    /// The reason for which the call is rejected.
     fn into_result(self) -> Result<Self::Granted>;
 }
 
@@ -211,10 +211,10 @@ impl<T> IsVerdict for Result<T> {
     }
 }
 
-/// Takes what a check returned.
+/// Returns the result of a check.
 ///
 /// # Errors
-/// Why the call is rejected.
+/// The reason for which the call is rejected.
 pub fn verdict<V: IsVerdict>(verdict: V) -> Result<V::Granted> {
     verdict.into_result()
 }

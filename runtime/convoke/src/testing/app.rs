@@ -172,7 +172,7 @@ impl TestApp {
 
     /// Returns the runtime.
     pub fn runtime(&self) -> &Runtime {
-        self.runtime.as_ref().expect("the runtime stands until the app is dropped")
+        self.runtime.as_ref().expect("the runtime exists until the app is dropped")
     }
 
     /// Returns a caller with the subject `name` and the verified e-mail address `name@example.com`.

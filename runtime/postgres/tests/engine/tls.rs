@@ -24,7 +24,7 @@ fn certificate_must_match_the_root_and_the_name() {
     for (host, roots, says) in [
         ("localhost", Some("other"), "it is of no authority that is trusted here; name its root by sslrootcert=FILE"),
         ("localhost", None, "it is of no authority that is trusted here; name its root by sslrootcert=FILE"),
-        ("127.0.0.1", Some("root"), "it is for another name; write the address with a name that stands in it"),
+        ("127.0.0.1", Some("root"), "it is for another name; use a name of the certificate in the address"),
     ] {
         let refused = attempt(host, roots).unwrap_err();
         assert!(refused.contains("the certificate of the database server is refused"), "{host} {roots:?}: {refused}");

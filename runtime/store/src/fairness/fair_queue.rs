@@ -694,7 +694,7 @@ mod tests {
 
         /// Every waiting flow is served after each other flow had a turn: its quantum and the call that ended it.
         #[test]
-        fn nobody_starves(
+        fn no_flow_starves(
             costs in proptest::collection::vec(proptest::collection::vec(0..10_000_u64, 1..8), 1..20),
             before in 0..200_usize,
         ) {

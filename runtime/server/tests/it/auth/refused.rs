@@ -75,7 +75,7 @@ async fn the_times() {
     let beyond = "token claim `exp` must be from 0 to 2^53 seconds";
     assert_eq!(bench.refusal(json!({}), json!({"exp": 1e308})).await, beyond);
     assert_eq!(bench.refusal(json!({}), json!({"exp": -1})).await, beyond);
-    assert_eq!(bench.refusal(json!({}), json!({"nbf": NOW + 6})).await, "token is not valid yet, in 6 s it will be");
+    assert_eq!(bench.refusal(json!({}), json!({"nbf": NOW + 6})).await, "token is not valid for another 6 s");
     assert_eq!(bench.refusal(json!({}), json!({"iat": NOW + 6})).await, "token was issued 6 s in the future");
 }
 
