@@ -1,6 +1,6 @@
 //! Golden files of the code that each attribute generates: a review shows each change of an expansion.
 //!
-//! `tests/golden/<name>.rs` has items with the attributes, and `<name>.expanded.rs` has their expansions.
+//! `tests/golden/<name>.rs` has items with the attributes. The file with `expanded` before its ending has the expansions.
 //! `.ci/renew`, which sets `CONVOKE_BLESS=1`, renews the expansions.
 
 use std::fs;
