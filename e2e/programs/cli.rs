@@ -74,7 +74,7 @@ fn functions_are_listed_as_text_and_json() {
     let list: Value = serde_json::from_slice(&run(folder.path(), &["functions", "--json"]).stdout).unwrap();
     assert_eq!(
         list,
-        json!([{ "path": "greetings/sayHello", "kind": "query", "visibility": "public", "doc": "Greets somebody." }])
+        json!([{ "path": "greetings/sayHello", "kind": "query", "visibility": "public", "doc": "Returns a greeting." }])
     );
 }
 

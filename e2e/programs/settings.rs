@@ -117,7 +117,7 @@ fn shell_completes_commands_flags_and_functions() {
         let mut command = hello(folder.path());
         text(&command.env("CONVOKE_COMPLETE", "fish").arg("--").args(words).output().unwrap().stdout)
     };
-    assert!(ask(&["hello", "run", "greet"]).contains("greetings/sayHello\tGreets somebody."));
+    assert!(ask(&["hello", "run", "greet"]).contains("greetings/sayHello\tReturns a greeting."));
     assert!(ask(&["hello", "conf"]).contains("config"));
     assert!(ask(&["hello", "serve", "--auth-i"]).contains("--auth-issuer"));
 }

@@ -252,8 +252,8 @@ pub struct ListedSignal {
     pub payload: SignalPayload,
 }
 
-/// Returns the caller's unacknowledged signals in the order in which they were sent; fewer than requested if they would
-/// not fit into one response.
+/// Returns the caller's unacknowledged signals, oldest first. Returns fewer than requested if they would not fit into one
+/// response.
 ///
 /// # Errors
 /// `FORBIDDEN`: the caller is not in the meeting.

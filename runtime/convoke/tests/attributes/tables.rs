@@ -171,7 +171,7 @@ fn row_and_document_have_schemas() {
     let schema = serde_json::to_value(generator.into_root_schema_for::<Doc<Entry>>()).unwrap();
     assert_eq!(schema["description"], "A request to meet.");
     assert_eq!(schema["required"], json!(["_id", "_creationTime", "meetingId", "status", "usageCount", "name"]));
-    assert_eq!(schema["properties"]["meetingId"]["description"], "Where.\n\nId of a row of `meetings`.");
+    assert_eq!(schema["properties"]["meetingId"]["description"], "The meeting.\n\nId of a row of `meetings`.");
     assert!(schema["properties"]["_id"]["pattern"].as_str().unwrap().starts_with("^queue_"));
     assert!(schema["properties"].get("old").is_none());
     assert_eq!(<Id<Meeting> as Column>::REFERENCES, Some("meeting"));

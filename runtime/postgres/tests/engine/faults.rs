@@ -46,12 +46,12 @@ impl Table for Entry {
     }
 }
 
-/// What one transaction did: lists as it read them, and what it appended.
+/// The operations of one transaction: lists as it read them, and its appends.
 #[derive(Clone, Debug)]
 struct Done {
     read: Vec<(i64, Vec<i64>)>,
     appended: Vec<(i64, i64)>,
-    /// When it was asked for and when it was answered, by one counter.
+    /// Times of start and end, by one counter.
     span: (u64, u64),
 }
 
@@ -60,7 +60,7 @@ struct Done {
 enum Anomaly {
     /// Two reads of one list do not agree about its beginning.
     Torn,
-    /// Something was read that nobody appended, or twice.
+    /// Something was read that no one appended, or twice.
     Foreign,
     /// Each of these transactions must come before the next one, and the last before the first.
     Cycle,

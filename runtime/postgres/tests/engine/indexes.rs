@@ -85,7 +85,7 @@ fn stand_still(store: &TestStore) -> (mpsc::Sender<()>, Pending<()>) {
     (go_on, pending)
 }
 
-/// What the server does for connections of this name that builds an index.
+/// Returns the activity of the server for connections with this name that build an index.
 fn builds(application: &str) -> String {
     format!(
         "FROM pg_stat_activity WHERE application_name = '{application}' AND state = 'active' \
@@ -93,7 +93,7 @@ fn builds(application: &str) -> String {
     )
 }
 
-/// How many rows have this value in an index of two keys.
+/// Returns the number of rows with this value in an index of two keys.
 fn count(store: &Store, table: &'static TableDef, name: &str, value: i64) -> usize {
     let mut plan = Plan::new(table, table.indexes.iter().find(|index| index.name == name));
     plan.eq = vec![Value::Integer(value)];
@@ -147,7 +147,7 @@ fn interrupted_index_build_is_repeated() {
     assert!(indexes(folder).contains('!'), "{}", indexes(folder));
     go_on.send(()).unwrap();
     slow.wait().unwrap();
-    // A whole one that the schema does not have, and a lease of somebody who is not heard of.
+    // A whole one that the schema does not have, and a lease of a person who is not heard of.
     ask(&format!("CREATE INDEX \"~0\" ON {schema}.accounts (balance)"));
     ask(&format!("UPDATE {schema}._leases SET holder = gen_random_uuid() WHERE name = 'indexes'"));
     let left = indexes(folder);

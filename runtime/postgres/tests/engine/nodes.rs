@@ -287,7 +287,7 @@ fn unserializable_query_is_rerun() {
     assert_eq!(has_begun.recv().unwrap(), 0);
     // … while the day is ended …
     start(&other, |writer| writer.insert(&ENDS, 1, 1, &[Value::Integer(1)])).wait().unwrap();
-    // … and somebody sees that it is, and adds up what it brought.
+    // … and a person sees that it is, and adds up what it brought.
     let runs = AtomicUsize::new(0);
     let receipt = std::cell::Cell::new(Some(receipt));
     let seen = other.read_blocking(Access::Everyone, |reader| {

@@ -1,4 +1,4 @@
-//! What nodes share beside rows of tables: leases that are renewed at any of them, and turns that one of them has.
+//! State that nodes share besides rows of tables: leases, which any node renews, and turns, which one node has.
 
 use std::time::Duration;
 

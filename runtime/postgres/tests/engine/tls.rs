@@ -6,7 +6,7 @@ use convoke_core::clock::SystemClock;
 use convoke_postgres::Postgres;
 use convoke_store::EngineFactory as _;
 
-/// What comes of an attempt at `host` with these roots.
+/// Returns the result of a connection to `host` with these roots.
 fn attempt(host: &str, roots: Option<&str>) -> Result<(), String> {
     let url = std::env::var("CONVOKE_TEST_POSTGRES").unwrap().replace("127.0.0.1", host);
     let folder = std::env::var("CONVOKE_TEST_POSTGRES_TLS").expect("e2e/postgres.sh makes certificates");

@@ -18,7 +18,7 @@ fn assert_unavailable<T: std::fmt::Debug>(outcome: Result<T, StoreError>, reason
     assert!(error.message().contains(reason), "{}", error.message());
 }
 
-/// What a start at this server fails with.
+/// Returns the error of a start at this server.
 fn refused(server: &Cluster) -> String {
     let folder = tempfile::tempdir().unwrap();
     let opened = open_with(&engine(&server.url()), folder.path(), &patient(), &[Account::DEF]);

@@ -70,7 +70,7 @@ fn packed(members: &[(String, String)]) -> Vec<u8> {
     archive.into_inner().unwrap().finish().unwrap()
 }
 
-/// What importing says, into a folder that must stay as it was.
+/// Returns the error of an import into a folder that must not change.
 fn refused(archive: &[u8], tables: &[&'static TableDef]) -> String {
     let folder = TempDir::new().unwrap();
     fill(folder.path(), TABLES, |draft| {

@@ -1,4 +1,4 @@
-//! What is exported and imported is the same, bit for bit.
+//! Exported and imported rows are equal, bit for bit.
 
 use convoke::Id;
 use convoke::Millis;

@@ -184,7 +184,7 @@ fn fills_the_disk() {
     say("survived");
 }
 
-/// How large this process may make its files, in bytes.
+/// Size limit of files of this process, in bytes.
 fn limit_files(bytes: Option<u64>) {
     setrlimit(Resource::Fsize, Rlimit { current: bytes, maximum: None }).unwrap();
 }

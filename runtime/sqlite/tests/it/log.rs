@@ -55,7 +55,7 @@ fn long_reader_is_interrupted_before_the_log_exceeds_its_limit() {
         assert!(matches!(reader.join().unwrap(), StoreError::Interrupted));
     });
     assert!(own(&store, "readers_stopped_total") >= 1);
-    // 20 MB were written and nobody reads: the log is within its bound again.
+    // 20 MB were written and no one reads: the log is within its bound again.
     assert!(own(&store, "wal_bytes") <= BOUND);
 }
 

@@ -26,7 +26,7 @@ fn lock(folder: &Path) -> Result<Box<dyn Installation>, OpenError> {
     Sqlite::default().lock(folder, clock())
 }
 
-/// Makes the folder's database anew, with one row.
+/// Makes the folder's database again, with one row.
 fn named(folder: &Path, name: &str) {
     let installation = lock(folder).unwrap();
     let builder = installation.build(TABLES).unwrap();

@@ -746,7 +746,7 @@ pub fn field_schema<T: OutMember>(generator: &mut SchemaGenerator) -> Schema {
     T::schema(generator, false)
 }
 
-/// What may stand for a value of `T` in a query: `T`, `&T`, `&str` for text, `T` for `Option<T>`.
+/// A key for a value of `T` in a query: `T`, `&T`, `&str` for text, `T` for `Option<T>`.
 #[diagnostic::on_unimplemented(
     message = "the index has a field of type `{T}` here, which cannot be compared with `{Self}`",
     label = "this key has another type",

@@ -1,4 +1,4 @@
-//! Random changes and questions, of a store that keeps few results and of one that keeps none: nobody can tell them apart.
+//! Random changes and questions, of a store that keeps few results and of one that keeps none: no one can tell them apart.
 
 use std::sync::atomic::Ordering::Relaxed;
 

@@ -1,4 +1,4 @@
-//! Results of queries that are kept: who is given one, when it falls, and that nobody can tell.
+//! Results of queries that are kept: who is given one, when it falls, and that no one can tell.
 
 mod compared;
 mod functions;

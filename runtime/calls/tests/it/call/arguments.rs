@@ -1,4 +1,4 @@
-//! What does not fit is refused by its path, with what was expected and what came.
+//! Invalid arguments are rejected with their path, the expected form, and the received value.
 
 use convoke::testing::TestApp;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! Readers and the writer are shared out among identities: one that floods keeps nobody else waiting for long.
+//! Readers and the writer are shared out among identities: one that floods keeps no one else waiting for long.
 //!
 //! The calls of the one who floods are kept where they are until everything is lined up, so that what is compared is an
 //! order and never a time. The clock stands still: a call costs its flow the least that any call does, and some of a
@@ -163,7 +163,7 @@ fn first_write_of_an_identity_waits_for_one_read_of_a_flooding_caller() {
         until(&app, |figures| figures.readers_busy == 1);
         let flood = calls(scope, &server, Some(&hog), "keepAReader", ["flood"; FLOOD]);
         until(&app, |figures| figures.reader_queue == FLOOD);
-        // Before it is written for somebody who may be new, it is read whether they are.
+        // Before it is written for a person who may be new, it is read whether they are.
         let adas = asks(scope, &server, Some(&ada), "keptBeforeWriting");
         until(&app, |figures| figures.reader_queue == FLOOD + 1);
         kept.release("first");

@@ -63,7 +63,7 @@ fn cpu_bound_work_has_a_separate_thread() {
     assert_eq!(app.nobody().call("call/functions/workApart", json!({})).value(), "convoke-work");
 }
 
-/// What the operator's log says of the calls that `work` makes.
+/// Returns the lines of the operator's log about the calls of `work`.
 pub(super) fn operators_log(work: impl FnOnce()) -> String {
     #[derive(Clone, Default)]
     struct Sink(Arc<Mutex<Vec<u8>>>);

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::functions::{Counter, Named, increment};
 
-/// Where a reading waits for its test.
+/// Point at which a read waits for its test.
 #[derive(Default)]
 struct Ahead {
     waits: Mutex<bool>,
@@ -36,7 +36,7 @@ fn count_when_let(ctx: &QueryCtx, name: &String) -> Result<i64> {
     }
 }
 
-/// What was counted ahead of the transaction, what is counted in it, and how many statements it took.
+/// Returns the count before the transaction, the count in it, and the number of its statements.
 #[mutation(rate = "small")]
 pub(super) fn count_ahead(ctx: &mut MutationCtx, args: Named) -> Result<Vec<i64>> {
     ctx.charge(1)?;

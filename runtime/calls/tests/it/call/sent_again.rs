@@ -11,13 +11,13 @@ use serde_json::{Value, json};
 const KEY: &str = "3f1c9c0e-5d2b-4a52";
 const ADD: &str = "call/sentAgain/add";
 
-/// What was added.
+/// An added name.
 #[table(name = "sentAgain", prefix = "sentagain")]
 pub(super) struct Added {
     pub name: String,
 }
 
-/// Who is not let in any more.
+/// A user who is no longer admitted.
 #[table(name = "sentAgainClosed", prefix = "sentagainclosed")]
 #[index(by_subject(subject))]
 pub(super) struct Closed {
@@ -32,7 +32,7 @@ pub(super) struct Add {
     pub idempotency_key: Option<String>,
 }
 
-/// How many there are by now; a name is taken once.
+/// Returns the number of names; a name is taken once.
 #[mutation]
 pub(super) fn add(ctx: &mut MutationCtx, args: Add) -> Result<(i64, String)> {
     ctx.charge_call()?;

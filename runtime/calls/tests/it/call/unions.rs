@@ -4,7 +4,7 @@ use convoke::prelude::*;
 use convoke::testing::TestApp;
 use serde_json::{Value, json};
 
-/// What happens to a parcel.
+/// An event of a parcel.
 #[value]
 pub(super) enum Event {
     /// It moved.

@@ -1,4 +1,4 @@
-//! How much one user may write.
+//! The limit of bytes that one user may write.
 
 use std::time::Duration;
 

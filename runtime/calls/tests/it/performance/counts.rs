@@ -1,4 +1,4 @@
-//! What is counted, and where.
+//! Counters of calls.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What the tests of scheduled work share, and what a `TestApp` itself notices.
+//! Shared parts of the scheduler's tests, and checks of `TestApp` itself.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
@@ -21,7 +21,7 @@ pub(super) fn effects(app: &TestApp) -> Vec<(i64, i64)> {
     })
 }
 
-/// How often a function was entered for this number.
+/// Returns the number of runs of a function with this number.
 pub(super) fn entered(app: &TestApp, n: i64) -> u32 {
     app.runtime().memory::<Entered>().times(n)
 }

@@ -18,13 +18,13 @@ use convoke_core::clock::{Clock as _, SystemClock};
 use super::functions::{Effect, Numbered, leave};
 
 const FOLDER: &str = "CONVOKE_TEST_KILLED_FOLDER";
-/// What the process says when the first job has run.
+/// Output of the process after the first job.
 const RUNNING: &str = "jobs are running";
 const MUTATIONS: i64 = 4_000;
 const ACTIONS: i64 = 400;
 const KILLS: u64 = 6;
 
-/// What an action did outside the database: it cannot be undone, hence it must not be done twice.
+/// An external effect of an action: it cannot be undone, and therefore must not be repeated.
 #[table(name = "killedStarts", prefix = "killedstart")]
 pub(super) struct Started {
     pub n: i64,
@@ -89,7 +89,7 @@ fn process_to_be_killed() {
     });
 }
 
-/// How many jobs have not run.
+/// Returns the number of jobs that have not run.
 async fn left(folder: &Path) -> u64 {
     let runtime = runtime(folder);
     let left = pending(&runtime).await;

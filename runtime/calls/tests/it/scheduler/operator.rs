@@ -1,4 +1,4 @@
-//! What an operator sees of jobs and may do about them, and how long they are kept.
+//! Jobs for an operator: lists, actions, and retention.
 
 use std::time::Duration;
 

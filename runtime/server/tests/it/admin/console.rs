@@ -1,4 +1,4 @@
-//! Who gets into the console, and that its pages may do what their key may, over real sockets.
+//! Access to the console, and the rights of its pages, over real sockets.
 
 use convoke::testing::{TestApp, TestServer};
 use convoke_calls::call::envelope::LogLinesOn;
@@ -9,7 +9,7 @@ use reqwest::header::{HeaderMap, HeaderValue};
 use reqwest::{Client, Method, Response};
 use serde_json::{Value, json};
 
-/// A page that somebody logged in to.
+/// A page that a person logged in to.
 struct Page<'a> {
     app: &'a TestApp,
     base: String,
@@ -375,7 +375,7 @@ fn login_over_tls_works_anywhere_with_a_secure_cookie() {
     assert_eq!(status, 200, "{body}");
     let cookie = answered["set-cookie"].to_str().unwrap();
     assert!(cookie.ends_with("; Path=/console; Max-Age=28800; HttpOnly; SameSite=Strict; Secure"), "{cookie}");
-    // The same session over plain HTTP is nobody's.
+    // The same session over plain HTTP is no one's.
     fields.insert("cookie", HeaderValue::try_from(cookie.split(';').next().unwrap()).unwrap());
     fields.insert("x-convoke-console", HeaderValue::try_from(body["value"]["secret"].as_str().unwrap()).unwrap());
     let asked = |fields| sent(&app, Method::GET, &format!("{base}/console/api/session"), fields, None);

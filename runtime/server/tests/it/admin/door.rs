@@ -1,4 +1,4 @@
-//! Who gets in, and how far.
+//! Access to the console.
 
 use std::os::unix::fs::PermissionsExt as _;
 

@@ -1,4 +1,4 @@
-//! Many callers at once: one fetch, and nobody waits for others' unknown keys.
+//! Many callers at once: one fetch, and no one waits for others' unknown keys.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -17,7 +17,7 @@ impl Bench {
         Self { fixture: Fixture::of(&server), signer, _server: server }
     }
 
-    /// What the client reads when header or claims are changed like this; `null` takes the member out.
+    /// Returns the client's error if header or claims are changed like this; `null` removes a member.
     async fn refusal(&self, header: Value, claims_change: Value) -> String {
         let token = self.signer.token_with(&merged(self.signer.header(), header), &merged(claims(), claims_change));
         message(self.fixture.authenticate(&token).await)

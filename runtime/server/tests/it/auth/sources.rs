@@ -1,4 +1,4 @@
-//! Where keys come from: discovery, an address, a file; and what is not taken for keys.
+//! Sources of keys: discovery, a URL, a file; and documents that are rejected.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! How exact the noted reads are: of the runs that commits cause, how many come to another result.
+//! Precision of recorded reads: the fraction of runs caused by commits that have another result.
 
 use std::sync::atomic::Ordering::Relaxed;
 

@@ -71,7 +71,7 @@ impl Events {
 }
 
 impl Event {
-    /// What is told of a query.
+    /// An event of a query.
     fn value(&self, query: usize) -> &Value {
         let told = self.data["results"].as_array().unwrap().iter().find(|told| told["query"] == query);
         let told = told.unwrap_or_else(|| panic!("nothing of query {query}: {self:?}"));
@@ -152,7 +152,7 @@ fn reconnected_client_gets_the_changes_since_its_last_event() {
         while app.live().counts().0 > 0 {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
-        // While nobody watches.
+        // While no one watches.
         add(&app, "x");
         let mut events = Events::of(resumed(&ada, &first.id, &queries)).await;
         let second = events.results().await;

@@ -34,7 +34,7 @@ struct Reader<'app> {
     rows: usize,
     /// The numbers of its pages, in their order.
     pages: Vec<u32>,
-    /// What is watched under each number: arguments, the journal, the newest result.
+    /// Live queries by number: arguments, journal, newest result.
     watched: BTreeMap<u32, (Value, Option<String>, Value)>,
     next: u32,
 }
@@ -110,7 +110,7 @@ impl<'app> Reader<'app> {
         }
     }
 
-    /// The wire is cut, and the client connects anew.
+    /// The wire is cut, and the client connects again.
     fn come_again(&mut self) {
         self.connection = self.caller.live().unwrap();
         let numbers: Vec<u32> = self.watched.keys().copied().collect();
@@ -135,7 +135,7 @@ impl<'app> Reader<'app> {
     }
 }
 
-/// What happens: its kind, and to which name.
+/// An event: its kind, and a name.
 type Step = (u8, u8);
 
 #[test]

@@ -325,7 +325,7 @@ fn rejected_token_or_revoked_key_ends_the_connection() {
     app.block_on(async {
         let mut client = connected(server, "s").await;
         client.authenticate("User", "nonsense").await;
-        // What was sent behind it does not run as nobody.
+        // What was sent behind it does not run as no one.
         client
             .send(
                 json!({ "type": "Mutation", "requestId": 0, "udfPath": "live/functions:add", "args": [of("r", "x")] }),

@@ -26,7 +26,7 @@ struct State {
     delay: Duration,
 }
 
-/// What a path answers.
+/// Response of a path.
 #[derive(Clone)]
 pub(crate) struct Reply {
     pub status: u16,
@@ -75,7 +75,7 @@ impl KeyServer {
         self.state.lock().unwrap().delay = delay;
     }
 
-    /// How often a path was asked.
+    /// Returns the number of requests of a path.
     pub(crate) fn hits(&self, path: &str) -> usize {
         self.state.lock().unwrap().hits.get(path).copied().unwrap_or(0)
     }
