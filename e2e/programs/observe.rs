@@ -136,7 +136,7 @@ fn json_log_has_the_outcome_of_every_request() {
     ] {
         let line = of(id, "refused");
         assert_eq!((&line["outcome"], &line["by"]), (&json!(outcome), &json!(by)), "{id}");
-        assert_eq!(line["subject"], Value::Null, "nobody was known");
+        assert_eq!(line["subject"], Value::Null, "the caller must be unknown");
     }
     assert_eq!(of("route", "refused")["asked"], "POST /nowhere", "a query is not repeated");
 }

@@ -21,7 +21,7 @@ fn the_example_has_every_setting_of_this_program() {
     if std::env::var_os(BLESS).is_some() {
         std::fs::write(crate::root().join(FILE), &now).unwrap();
     }
-    assert_eq!(crate::read(FILE), now, "settings have changed; if they are meant to, `.ci/renew` writes the file anew");
+    assert_eq!(crate::read(FILE), now, "the settings differ; if the change is intended, run `.ci/renew`");
     let printed =
         std::process::Command::new(env!("CARGO_BIN_EXE_convoke")).args(["config", "example"]).output().unwrap();
     assert_eq!(String::from_utf8(printed.stdout).unwrap(), now);

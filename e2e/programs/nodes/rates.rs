@@ -74,7 +74,7 @@ fn byte_quota_is_shared_by_three_nodes() {
                 return posted;
             }
         }
-        panic!("{posted} postings, and nobody is refused");
+        panic!("{posted} postings without a rejection");
     };
     let one = posted("ada", &[&nodes[0]]);
     let three = posted("bob", &[&nodes[0], &nodes[1], &nodes[2]]);

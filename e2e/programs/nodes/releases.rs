@@ -63,7 +63,7 @@ fn older_release_ignores_tables_jobs_and_crons_of_a_newer_one() {
     let alone = format!("SELECT count(*) FROM {name}._nodes WHERE seen_at > clock_timestamp() - interval '10 seconds'");
     until("the newer one is not heard of", || number(&sql(&alone)) == 2);
     drop((older, second));
-    until("nobody is heard of", || number(&sql(&alone)) == 0);
+    until("no node has a fresh heartbeat", || number(&sql(&alone)) == 0);
     let last = cluster.node();
     last.value("ledger/post", &marked("alone"));
     assert_eq!(schema(&cluster), all, "nothing was dropped or added");

@@ -46,7 +46,7 @@ fn concurrent_turns_at_three_nodes_run_once() {
     });
     assert_eq!(worked, [true, false, false]);
     assert_eq!((count(&nodes[0], "audit a"), count(&nodes[0], "audited a")), (1, 1));
-    assert_eq!(audit(&nodes[2], None)["value"], true, "who does not wait begins anew");
+    assert_eq!(audit(&nodes[2], None)["value"], true, "a caller that does not wait must start a new run");
 }
 
 #[test]

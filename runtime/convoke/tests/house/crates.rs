@@ -125,7 +125,7 @@ fn schema_depends_only_on_its_list() {
         std::fs::write(&path, &now).unwrap();
     }
     let listed = std::fs::read_to_string(&path).unwrap_or_default();
-    assert_eq!(now, listed, "if this is meant, `.ci/renew` writes the list anew");
+    assert_eq!(now, listed, "the list differs; if the change is intended, run `.ci/renew`");
     for never in ["rusqlite", "r2d2", "clap", "hyper", "reqwest", "tar", "tokio-rustls", "convoke-calls"] {
         assert!(!names.contains(&never), "{never} came back");
     }

@@ -66,7 +66,7 @@ fn start(engine: &Factory, folder: &Path) -> Result<Store, OpenError> {
     open_with(engine, folder, &patient(), &[later()])
 }
 
-/// A mutation that has written a row and does not return until it is told to.
+/// A mutation that writes a row and returns only on a signal.
 fn stand_still(store: &TestStore) -> (mpsc::Sender<()>, Pending<()>) {
     let (begun, has_begun) = mpsc::channel();
     let (go_on, may_go_on) = mpsc::channel::<()>();

@@ -50,7 +50,7 @@ fn commit_is_visible_at_other_nodes_with_row_changes() {
     first.mutate(|db| open(db, "bob", 1)).unwrap();
     first.mutate(|db| open(db, "ada", 7)).unwrap();
     assert_eq!(read_balance(&second, "ada").1, Some(7));
-    until("the second node is told", || {
+    until("the second node gets the commit", || {
         second.commits().since(before).unwrap().iter().any(|committed| reads.is_touched_by(&committed.changes))
     });
     let since = second.commits().since(before).unwrap();
@@ -103,7 +103,7 @@ fn updates_of_two_nodes_are_not_lost_and_notifications_are_not_stale() {
             })
             .collect();
         writing.into_iter().for_each(|thread| thread.join().unwrap());
-        until("the last commit is told", || read_balance(&second, "ada").1 == Some(100));
+        until("the last commit is visible", || read_balance(&second, "ada").1 == Some(100));
         std::thread::sleep(Duration::from_millis(50));
         drop(end);
         assert!(watching.join().unwrap() > 0);

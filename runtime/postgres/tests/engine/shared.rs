@@ -44,12 +44,12 @@ fn lease_is_renewable_at_other_nodes_and_keeps_one_write() {
     let second = beside(&first);
     let opened = open(&first, "a", "ada");
     assert_eq!(open(&second, "a", "ada"), opened, "it is the same one");
-    assert_eq!(open(&second, "a", "bob"), opened, "and not somebody else's");
+    assert_eq!(open(&second, "a", "bob"), opened, "the lease must not belong to another owner");
     let write = |store: &Store, value: &str| {
         leases(store).write("test", HOUR, &[renewal(&opened, Some(Duration::ZERO), value)]).unwrap()
     };
     assert_eq!(write(&second, "1"), ["a"]);
-    assert_eq!(write(&first, "2"), [""; 0], "who has read it before is told");
+    assert_eq!(write(&first, "2"), [""; 0], "an earlier reader must get the change");
     let lease = leases(&first).get("test", "a").unwrap().unwrap();
     assert_eq!((&*lease.value, lease.version, lease.opened_at), ("1", 1, opened.opened_at));
 
@@ -91,7 +91,7 @@ fn leases_are_bounded_across_nodes_and_expire_by_the_database_clock() {
     let opened = leases(&first).open(&new("d", "eve", short)).unwrap();
     until("it has ended", || leases(&second).get("test", "d").unwrap().is_none());
     let Opened::There(anew) = leases(&second).open(&new("d", "bob", HOUR)).unwrap() else { panic!("bob has one") };
-    assert!(opened != Opened::There(anew.clone()) && anew.owner == "bob", "what has ended is in nobody's way");
+    assert!(opened != Opened::There(anew.clone()) && anew.owner == "bob", "an expired lease must not block a new one");
 }
 
 fn name(id: &str) -> TurnName {
@@ -115,7 +115,7 @@ fn turn_passes_its_result_to_the_next_node() {
     let taken = take(&first, "a").unwrap();
     assert_eq!((&taken.left, taken.is_interrupted), (&None, false));
     assert_eq!(take(&second, "a"), None);
-    assert!(take(&second, "b").is_some(), "another thing has nobody");
+    assert!(take(&second, "b").is_some(), "another turn must be free");
     turns(&first).leave(&name("a"), taken.number, Some("done")).unwrap();
     let next = take(&second, "a").unwrap();
     assert_eq!((next.left.as_deref(), next.is_interrupted), (Some("done"), false));
@@ -164,7 +164,7 @@ fn uncertain_turn_is_released_only_by_its_node() {
     assert_eq!(take(&second, "a"), None, "it is not the second one's to give up");
     turns(&first).give_up(&name("a")).unwrap();
     let next = take(&second, "a").unwrap();
-    assert!(next.number > taken.number && next.is_interrupted, "nobody says that anything was done");
+    assert!(next.number > taken.number && next.is_interrupted, "the turn must count as interrupted");
 }
 
 #[test]

@@ -79,7 +79,7 @@ struct Lane {
 
 /// A call in service. It must be passed to [`FairQueue::end`] once.
 #[derive(Clone, Copy, Debug)]
-#[must_use = "a server that is never given back serves nobody else"]
+#[must_use = "a server that is never returned serves no other flow"]
 pub struct Service {
     flow: Flow,
     /// Time charged in advance.
@@ -470,7 +470,7 @@ mod tests {
         assert!(queue.try_serve(flow(2)).is_some() && queue.try_serve(flow(3)).is_none());
         queue.push(flow(3), 0).unwrap();
         queue.end(first, MS);
-        assert!(queue.try_serve(flow(1)).is_none(), "somebody waits");
+        assert!(queue.try_serve(flow(1)).is_none(), "another flow waits");
         assert_eq!(queue.pop().unwrap().1, 0);
     }
 

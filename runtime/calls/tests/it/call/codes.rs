@@ -15,5 +15,9 @@ fn every_error_code_has_its_spelling_status_and_retryability() {
     if std::env::var_os("CONVOKE_BLESS").is_some() {
         std::fs::write(file, lines.concat()).unwrap();
     }
-    assert_eq!(lines.concat(), std::fs::read_to_string(file).unwrap(), "if it is meant, `.ci/renew` writes it anew");
+    assert_eq!(
+        lines.concat(),
+        std::fs::read_to_string(file).unwrap(),
+        "the codes differ; if the change is intended, run `.ci/renew`"
+    );
 }

@@ -132,7 +132,7 @@ fn unreadable_key_file_stops_the_start() {
     std::fs::write(&path, "{}").unwrap();
     assert!(matches!(new(), Err(ConfigError::Keys { .. })));
     std::fs::write(&path, r#"{"keys":[]}"#).unwrap();
-    let Err(ConfigError::Keys { reason, .. }) = new() else { panic!("nobody could ever be let in") };
+    let Err(ConfigError::Keys { reason, .. }) = new() else { panic!("a provider without keys must be rejected") };
     assert_eq!(
         reason,
         "none of its keys can check a token: expected at least one for signatures by RS256, ES256, EdDSA"

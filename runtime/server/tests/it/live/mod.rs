@@ -98,7 +98,9 @@ fn overtaken_run_is_repeated() {
         go_on.send(()).unwrap();
         let (mut slow, update) = first.await.unwrap();
         assert_eq!(values(&update), [(0, json!(0))]);
-        let next = tokio::time::timeout(Duration::from_secs(60), slow.next()).await.expect("it is told what it missed");
+        let next = tokio::time::timeout(Duration::from_secs(60), slow.next())
+            .await
+            .expect("the client must get the missed change");
         assert_eq!(values(&next.unwrap()), [(0, json!(1))]);
     });
 }

@@ -102,7 +102,7 @@ impl Client {
 
     async fn mutate(&mut self, request: u32, path: &str, args: Value) -> (Value, Value) {
         self.send(json!({ "type": "Mutation", "requestId": request, "udfPath": path, "args": [args] })).await;
-        // A client lays its guess over whatever is told before the answer.
+        // A client applies its optimistic update over each result before the response.
         let response = self.expect("MutationResponse").await;
         (response, self.expect("Transition").await)
     }
