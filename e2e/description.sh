@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Has a public validator look at the description of the interface, and Schemathesis hold a real run of the server
-# against it. Needs Python 3 and the package index. Usage: e2e/description.sh [BINARY]
+# Validates the OpenAPI document with a public validator, and tests a real server against it with Schemathesis. Needs
+# Python 3 and the package index. Usage: e2e/description.sh [BINARY]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Holds a real run of the server against LiveKit's own library: the tokens it mints, and what it tells a media server.
+# Checks a real server with LiveKit's own library: the tokens that it mints, and its requests to a media server.
 # Needs Python 3 and the package index. Usage: e2e/livekit.sh [BINARY]
 set -euo pipefail
 cd "$(dirname "$0")/.."

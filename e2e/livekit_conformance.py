@@ -1,4 +1,4 @@
-"""Holds a real run of the server against LiveKit's own library. Started by livekit.sh: BINARY FOLDER."""
+"""Checks a real server with LiveKit's own library. livekit.sh starts it with the arguments BINARY FOLDER."""
 
 import json
 import os
@@ -24,12 +24,12 @@ REQUESTS = {
     "DeleteRoom": api.DeleteRoomRequest,
 }
 told = queue.Queue()
-# Who the media server says is in every room: a client that never told its session.
+# The participant that the media server reports in every room: a client that never opened a session.
 inside = api.ListParticipantsResponse()
 
 
 class RoomService(BaseHTTPRequestHandler):
-    """Takes what a media server takes: a token of its key, and messages of its protocol without anything unknown."""
+    """A media server that accepts only tokens of its key, and messages of its protocol without unknown fields."""
 
     def do_POST(self):
         method = self.path.removeprefix("/twirp/livekit.RoomService/")
@@ -38,7 +38,7 @@ class RoomService(BaseHTTPRequestHandler):
         try:
             grants = TokenVerifier(KEY, SECRET).verify(token).video
             told.put((method, grants, json_format.Parse(body, REQUESTS[method]())))
-        except Exception as error:  # what does not fit is the result of the test
+        except Exception as error:  # an invalid request is the result of the test
             told.put((method, error, body))
         answer = json_format.MessageToJson(inside).encode() if method == "ListParticipants" else b"{}"
         self.send_response(200)
@@ -136,7 +136,7 @@ def check(base):
     assert names == ["CAMERA", "MICROPHONE", "SCREEN_SHARE", "SCREEN_SHARE_AUDIO"], message
     assert dict(message.attributes) == {"role": "host", "userId": bob_id}, message
 
-    # The server knows a client of his whose session was closed long ago: it has to go as well.
+    # The media server has a client whose session was closed long ago. It must be removed as well.
     attributes = {"role": "participant", "userId": bob_id}
     inside.participants.add(sid="PA_1", identity="bob-old", state="ACTIVE", attributes=attributes)
     ada.call("meetings/lifecycle/removeParticipant", meetingId=meeting, userId=bob_id)

@@ -1,14 +1,14 @@
-# The programs that the scripts start: sourced at the root of the repository.
+# Builds the programs that the scripts start. Source it at the root of the repository.
 
 target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
 
-# Builds the application and the server of the clients' tests with the features of `cargo test --workspace`, so that
-# one build serves the scripts and the tests.
+# Builds the application and the server of the client tests with the features of `cargo test --workspace`, so that the
+# scripts and the tests share one build.
 build_programs() {
   cargo test --quiet --workspace --no-run --test data --example client_probes
 }
 
-# find_program [BINARY]: sets `binary` to the given program, or builds the application.
+# find_program [BINARY]: sets `binary` to BINARY, or builds the application.
 find_program() {
   binary=${1:-}
   if [ -z "$binary" ]; then

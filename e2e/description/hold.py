@@ -1,4 +1,4 @@
-"""Runs Schemathesis against a real run of the server with something in it. Started by description.sh:
+"""Runs Schemathesis against a real server with example data. description.sh starts it with the arguments
 BINARY FOLDER SCHEMATHESIS."""
 
 import json
@@ -13,7 +13,7 @@ BINARY, WORK, SCHEMATHESIS = sys.argv[1], Path(sys.argv[2]), sys.argv[3]
 HERE = Path(__file__).parent
 NOW_MS = 1_767_225_600_000
 
-# Most calls would only learn that they come too often.
+# Without these settings, most calls would exceed their rate.
 SETTINGS = "[rates]\nread = 0\nwrite = 0\nnotes = 0\ntokens = 0\ntranscripts = 0\ngeneration = 0\n"
 
 
@@ -55,7 +55,7 @@ def started():
 
 
 def peopled(base):
-    """One user with something of everything, and the ids of it."""
+    """Creates example data of every kind for one user, and returns the ids."""
     ada, grace = Client(base, "ada"), Client(base, "grace")
     interests = [{"id": "chess", "name": "Chess", "category": "personal"}]
     onboarding = dict(age=36, gender="female", field="Mathematics", jobTitle="Analyst", company="Engines", bio="Hello.")
@@ -94,7 +94,7 @@ def main():
             "TOKEN": ada.token,
         }
         command = [SCHEMATHESIS, "--config-file", str(HERE / "schemathesis.toml"), "run", f"{base}/openapi.json"]
-        # A live stream does not end: Schemathesis would wait for it. And it cannot make up a `ts`.
+        # Schemathesis would wait for the end of a live stream, and it cannot generate a valid `ts`.
         command += ["--exclude-path", "/api/live", "--exclude-path", "/api/query_at_ts"]
         held = subprocess.run(command, env=environment, cwd=WORK)
     finally:

@@ -107,7 +107,7 @@ fn registration(function: &Checked<'_>) -> TokenStream {
     }
 }
 
-/// Returns the call of the function: by its bare name, which also works inside a function's body.
+/// Returns the call of the function by its bare name. A function inside the body of another one has no path.
 fn invocation(function: &Checked<'_>) -> TokenStream {
     let name = &function.item.sig.ident;
     let output = &function.output;
@@ -154,7 +154,7 @@ fn invocation(function: &Checked<'_>) -> TokenStream {
     }
 }
 
-/// The checks before the body, in their order: the form of the arguments, then the caller's rights.
+/// Returns the checks before the body in order: the form of the arguments, then the caller's rights.
 fn guards(function: &Checked<'_>) -> TokenStream {
     let form = function.options.form.as_ref().map(|form| {
         let (at, checked, verdict) = (form.function.span(), local("checked"), verdict(form, function.kind));
@@ -177,12 +177,12 @@ fn guards(function: &Checked<'_>) -> TokenStream {
     quote!(#form #rights)
 }
 
-/// The result of the rights. A parameter of another type is a compile error at the declaration of the rights.
+/// Names the result of the rights check. A parameter of another type is a compile error at the declaration of the rights.
 fn granted(rights: &Guard) -> Ident {
     Ident::new("granted", Span::mixed_site().located_at(rights.function.span()))
 }
 
-/// Description of a check in the call.
+/// Returns an expression that runs a check and has its result.
 fn verdict(guard: &Guard, kind: Kind) -> TokenStream {
     let at = guard.function.span();
     let ctx = Ident::new("ctx", Span::mixed_site().located_at(at));
@@ -193,7 +193,7 @@ fn verdict(guard: &Guard, kind: Kind) -> TokenStream {
     })
 }
 
-/// The same for an action, which has no database: as a query of its own, which may run more than once.
+/// Returns the same for an action. An action has no database, so the check runs as a query, possibly more than once.
 fn on_snapshot(rights: &Guard) -> TokenStream {
     let (ctx, args, verdict) = (local("ctx"), Guard::args(), verdict(rights, Kind::Query));
     let own = rights.takes_args().then(|| quote!(let #args = ::core::clone::Clone::clone(&#args);));
@@ -220,7 +220,7 @@ fn visibility(options: &Options) -> Ident {
     }
 }
 
-/// The runtime's names for the parts of a kind.
+/// Names of a kind's parts in the runtime.
 struct Names {
     marker: Ident,
     kind: Ident,

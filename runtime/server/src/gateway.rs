@@ -447,7 +447,7 @@ impl Handler for Gateway {
         let flow = match incoming.authorization.as_ref().map(|header| self.authenticator.cached(header.as_bytes())) {
             None => flow_of(&Caller::Nobody, Some(address)),
             Some(Some(caller)) => flow_of(&caller, Some(address)),
-            // The caller of an unverified token is unknown; a shared flow stands for all such callers of the address.
+            // The caller of an unverified token is unknown; all such callers of the address share a flow.
             Some(None) => Flow::of(("unknown", address)),
         };
         self.runtime.room(kind, flow).map_err(|_overloaded| "Too many calls are waiting; try again in a second")

@@ -349,7 +349,7 @@ impl<F: Field, Rest: Keys> Keys for (F, Rest) {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a unique index",
     label = "this needs a unique index",
-    note = "say `unique` in its #[index(…)]; or read with `first()` or `take(n)`, and add with `insert`"
+    note = "write `unique` in its #[index(…)]; or read with `first()` or `take(n)`, and add with `insert`"
 )]
 pub trait Unique: Index {}
 
@@ -749,9 +749,9 @@ pub fn field_schema<T: OutMember>(generator: &mut SchemaGenerator) -> Schema {
 
 /// A key for a value of `T` in a query: `T`, `&T`, `&str` for text, `T` for `Option<T>`.
 #[diagnostic::on_unimplemented(
-    message = "the index has a `{T}` here, which cannot be compared with `{Self}`",
-    label = "a key of another type",
-    note = "the keys of an index are given in its order: the first `eq` is for its first field"
+    message = "the index has a field of type `{T}` here, which cannot be compared with `{Self}`",
+    label = "this key has another type",
+    note = "give the keys in the order of the index: the first `eq` is for its first field"
 )]
 pub trait KeyOf<T> {
     /// The key as a value.
