@@ -1,4 +1,4 @@
-# The programs that the scripts start: sourced at the root of the repository.
+# Builds the programs that the scripts start. Source it at the root of the repository.
 
 target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
 
@@ -9,7 +9,7 @@ build_programs() {
   cargo build --quiet --workspace --bins --example client_probes
 }
 
-# find_program [BINARY]: sets `binary` to the given program, or builds the application.
+# find_program [BINARY]: sets `binary` to BINARY, or builds the application.
 find_program() {
   binary=${1:-}
   if [ -z "$binary" ]; then

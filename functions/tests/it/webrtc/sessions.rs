@@ -21,7 +21,7 @@ inventory::submit!(Call::new(CREATE, fresh));
 inventory::submit!(Call::new("meetings/webrtc/index/updateSessionState", |ids| {
     json!({"meetingId": ids.meeting, "sessionId": ids.session, "state": "closed"})
 }));
-// No one has this session yet.
+// The session does not exist yet.
 inventory::submit!(
     Call::new("meetings/webrtc/index/updateSessionState", |ids| with(fresh(ids), json!({"state": "connected"})))
         .answered_as("participant")

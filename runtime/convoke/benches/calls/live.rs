@@ -21,7 +21,7 @@ use crate::report::print_most;
 const WATCHERS: usize = 1_000;
 /// Queries of each.
 const QUERIES: usize = 10;
-/// Mutations that one of them is told of.
+/// Mutations that change the result of one subscriber.
 const TOUCHES: usize = 1_000;
 /// Mutations that all of them are told of.
 const ROUNDS: usize = 20;
@@ -141,7 +141,7 @@ impl<'a> Live<'a> {
     async fn touch_one(&mut self, watcher: usize, account: usize) -> Duration {
         let (sent, balance) = self.touch(account).await;
         let seen = self.next().await;
-        assert_eq!(seen.watcher, watcher, "somebody was told of another one's row");
+        assert_eq!(seen.watcher, watcher, "a subscriber got the row of another");
         assert!(seen.text.contains(&format!("\"value\":{balance}")), "{balance} is not in {}", seen.text);
         seen.at.saturating_duration_since(sent)
     }

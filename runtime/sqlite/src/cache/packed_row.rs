@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_is_the_row_that_is_packed_anew() {
+    fn changed_row_equals_the_repacked_row() {
         let table = table(KINDS.len());
         let row = PackedRow::of(-3, &KINDS).unwrap();
         for place in 0..KINDS.len() {
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_large_row_is_not_kept() {
+    fn large_row_is_not_cached() {
         let text = "x".repeat(ROW_BYTES_MAX);
         assert!(PackedRow::of(0, &[ValueRef::Text(&text)]).is_none());
         assert!(PackedRow::of(0, &[ValueRef::Text(&text[..ROW_BYTES_MAX - HEAD - FIELD])]).is_some());

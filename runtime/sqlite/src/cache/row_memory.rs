@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_for_a_commit_is_bounded_by_mutation_by_rows_and_by_bytes() {
+    fn pending_writes_are_bounded_per_mutation_in_rows_and_bytes() {
         assert_eq!(waiting(1, 100, 10), 100);
         assert_eq!(waiting(1, 1_000, 10), STEPS_MAX);
         assert_eq!(waiting(30, 100, 10), WAITING_ROWS_MAX);
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_that_grows_too_large_is_left_to_sqlite_and_waits_again_after_a_rollback() {
+    fn oversized_row_is_written_directly_and_pending_again_after_a_rollback() {
         let memory = RowMemory::new(64 * 1_024 * 1_024);
         remember(&memory, 1, "first");
         assert!(set(&memory, 1, 10));
@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_is_as_large_as_its_rows_however_often_they_are_set() {
+    fn pending_bytes_count_each_row_once() {
         let memory = RowMemory::new(64 * 1_024 * 1_024);
         remember(&memory, 1, "");
         for _ in 0..10 {
@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn of_many_values_of_one_row_the_journal_keeps_a_bounded_number() {
+    fn journal_keeps_a_bounded_number_of_values_per_row() {
         let memory = RowMemory::new(64 * 1_024 * 1_024);
         remember(&memory, 1, "first");
         let count = (0..1_000).take_while(|_| set(&memory, 1, 10)).count();

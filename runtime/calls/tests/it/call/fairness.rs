@@ -84,7 +84,7 @@ fn number(reply: ScopedJoinHandle<'_, HttpReply>) -> u64 {
 }
 
 #[test]
-fn a_read_waits_for_a_turn_of_the_one_who_floods_and_not_for_all_their_reads() {
+fn read_waits_for_one_read_of_a_flooding_caller() {
     let app = app(|limits| limits.readers = 1);
     let (server, kept) = (app.serve(), app.runtime().memory::<Kept>());
     let (hog, ada) = (server.token("hog"), server.token("ada"));
@@ -109,7 +109,7 @@ fn a_read_waits_for_a_turn_of_the_one_who_floods_and_not_for_all_their_reads() {
 }
 
 #[test]
-fn one_reader_is_left_to_others_by_the_one_who_floods() {
+fn flooding_caller_leaves_one_reader_free() {
     let app = app(|limits| limits.readers = 3);
     let (server, kept) = (app.serve(), app.runtime().memory::<Kept>());
     let (hog, ada) = (server.token("hog"), server.token("ada"));
@@ -131,7 +131,7 @@ fn one_reader_is_left_to_others_by_the_one_who_floods() {
 }
 
 #[test]
-fn a_write_waits_for_a_turn_of_the_one_who_floods_and_not_for_all_their_writes() {
+fn write_waits_for_one_write_of_a_flooding_caller() {
     let app = app(|_| {});
     let (server, kept) = (app.serve(), app.runtime().memory::<Kept>());
     let (hog, ada) = (server.token("hog"), server.token("ada"));
@@ -152,7 +152,7 @@ fn a_write_waits_for_a_turn_of_the_one_who_floods_and_not_for_all_their_writes()
 }
 
 #[test]
-fn the_first_write_of_an_identity_waits_for_a_turn_and_not_for_all_reads_of_another_one() {
+fn first_write_of_an_identity_waits_for_one_read_of_a_flooding_caller() {
     let app = app(|limits| limits.readers = 1);
     let (server, kept) = (app.serve(), app.runtime().memory::<Kept>());
     let (hog, ada) = (server.token("hog"), server.token("ada"));
@@ -176,7 +176,7 @@ fn the_first_write_of_an_identity_waits_for_a_turn_and_not_for_all_reads_of_anot
 }
 
 #[test]
-fn while_others_wait_one_identity_has_half_of_the_readers() {
+fn contended_identity_gets_half_of_the_readers() {
     let app = app(|limits| limits.readers = 4);
     let (server, kept) = (app.serve(), app.runtime().memory::<Kept>());
     let (hog, ada) = (server.token("hog"), server.token("ada"));
@@ -206,7 +206,7 @@ fn while_others_wait_one_identity_has_half_of_the_readers() {
 }
 
 #[test]
-fn while_others_wait_one_identity_has_an_eighth_of_the_queue_and_alone_all_of_it() {
+fn contended_identity_gets_an_eighth_of_the_queue() {
     let app = app(|limits| {
         limits.readers = 1;
         limits.reader_queue_max = 16;

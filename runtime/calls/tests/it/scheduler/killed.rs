@@ -71,7 +71,7 @@ fn executor() -> tokio::runtime::Runtime {
 
 #[test]
 #[ignore = "it is the process that the test below kills"]
-fn the_process_that_is_killed() {
+fn process_to_be_killed() {
     let Some(folder) = std::env::var_os(FOLDER) else { return };
     executor().block_on(async {
         let runtime = runtime(Path::new(&folder));
@@ -103,7 +103,7 @@ async fn pending(runtime: &Runtime) -> u64 {
 
 fn start(folder: &Path) -> Child {
     let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "scheduler::killed::the_process_that_is_killed", "--ignored", "--nocapture"])
+        .args(["--exact", "scheduler::killed::process_to_be_killed", "--ignored", "--nocapture"])
         .env(FOLDER, folder)
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
@@ -120,7 +120,7 @@ fn start(folder: &Path) -> Child {
 }
 
 #[test]
-fn killed_while_thousands_of_jobs_run_every_mutation_has_one_effect_and_no_action_starts_twice() {
+fn killed_scheduler_runs_each_mutation_once_and_no_action_twice() {
     let folder = tempfile::tempdir().unwrap();
     let executor = executor();
     executor.block_on(async {

@@ -1,4 +1,4 @@
-//! A key server: answers GET by path, counts, delays and fails as it is told.
+//! A key server: serves GET by path, and counts, delays or fails requests as configured.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
