@@ -1,6 +1,11 @@
 //! The command line of every program with functions: `convoke::cli::main()`.
 //!
 //! Each command has one file. Exit codes: 0 success, 1 failure, 2 invalid command line.
+//!
+//! The package also has the tool `convoke`, in `src/bin/convoke/`, which makes a new program. The feature `program` builds
+//! this library, and the tool does without.
+
+#![cfg(feature = "program")]
 
 pub(crate) mod asked_node;
 pub mod completions;
@@ -85,7 +90,7 @@ const GROUPS: &[(&str, &[&str])] = &[
 fn command() -> clap::Command {
     let command = program::owned(Cli::command());
     let commands = grouped(&command);
-    command.name(program::name()).help_template(format!(
+    command.name(program::name()).bin_name(program::name()).help_template(format!(
         "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{commands}Options:\n{{options}}{{after-help}}"
     ))
 }
@@ -154,6 +159,7 @@ enum Command {
 
 /// Runs the command line of this process with these engines.
 pub fn main_with(engines: Engines, program: Program) -> ExitCode {
+    program.name.into_iter().for_each(program::set_name);
     completions::answer_shell(command);
     let version = program::version(program, &engines);
     let matches = command().version(version).try_get_matches();

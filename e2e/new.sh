@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# Installs the tool `convoke`, makes a program of each template in an empty folder, and builds, tests and checks it as its
+# author and its workflow do. Needs Node.js 20 (installed with apt-get if missing) and the package indexes.
+# Usage: e2e/new.sh [minimal|react]...
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+root=$PWD
+source e2e/program.sh
+[ $# -gt 0 ] || set -- minimal react
+
+if cargo tree --quiet --package convoke-cli --edges normal --prefix none | grep -E '^(convoke-core|tokio|hyper) '; then
+  echo "new: the tool contains the runtime, so its installation takes minutes" >&2
+  exit 1
+fi
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+# Its own build folder: with the features of the workspace, the tool would contain the runtime.
+CARGO_TARGET_DIR=$target/new cargo install --quiet --debug --offline --locked --root "$work/tool" --path runtime/cli
+PATH=$work/tool/bin:$PATH
+convoke --version
+
+# The programs share the compiled dependencies of the workspace, in the versions of its lock file.
+export CARGO_TARGET_DIR=$target CARGO_NET_OFFLINE=true
+for template in "$@"; do
+  name=new-$template
+  cd "$work"
+  convoke new "$name" --template "$template"
+  cd "$name"
+  cp "$root/Cargo.lock" .
+  cargo fmt --check
+  cargo test --quiet
+  convoke run books/add '{"title": "SICP"}' 2>/dev/null
+  convoke run books/list 2>/dev/null | grep -q '"title": *"SICP"'
+  [ "$template" = react ] || continue
+  command -v npm >/dev/null || { apt-get update -qq && apt-get install -qq -y nodejs npm >/dev/null; }
+  convoke codegen convex --out web/src/api.ts --check
+  cd web
+  npm install --silent --no-audit --no-fund --prefer-offline
+  npm run --silent build -- --logLevel warn
+  [ -s dist/index.html ]
+done
+echo "new: each template builds and passes its tests: $*"
