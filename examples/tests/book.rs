@@ -75,7 +75,8 @@ fn links(page: &str) -> Vec<String> {
 #[test]
 fn every_link_has_a_target() {
     let mut broken = Vec::new();
-    let fronts = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md"].map(|name| root().join(name));
+    let fronts = ["README.md", "ARCHITECTURE.md", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "SECURITY.md"];
+    let fronts = fronts.map(|name| root().join(name));
     for page in pages().into_iter().chain(fronts) {
         for link in links(&read(&page)) {
             let (file, anchor) = link.split_once('#').unwrap_or((&link, ""));
@@ -107,9 +108,11 @@ fn lines(text: &str) -> String {
 #[test]
 fn every_code_block_is_compiled_in_an_example() {
     let read_all = |files: Vec<PathBuf>| files.iter().map(|file| lines(&read(file))).collect::<Vec<_>>();
-    let rust = read_all(files("examples", ".rs"));
-    let scripts = read_all([files("examples/typescript", ".ts"), files("examples/react/src", ".tsx")].concat());
-    let manifests = read_all(files("examples", "Cargo.toml"));
+    let templates = "runtime/cli/templates";
+    let rust = read_all([files("examples", ".rs"), files(templates, ".rs")].concat());
+    let scripts = [files("examples/typescript", ".ts"), files("examples/react/src", ".tsx"), files(templates, ".tsx")];
+    let scripts = read_all(scripts.concat());
+    let manifests = read_all([files("examples", "Cargo.toml"), files(templates, "manifest.toml")].concat());
     let mut shown = 0;
     for page in pages() {
         let text = read(&page);
