@@ -1,12 +1,16 @@
 #!/usr/bin/env bash
 # Installs the tool `convoke`, makes a program of each template in an empty folder, and builds, tests and checks it as its
-# author and its workflow do. Needs Node.js 20 (installed with apt-get if missing) and the package indexes.
+# author and its workflow do, the page also in a browser. Needs Node.js 20, Chromium (both are installed with apt-get if
+# missing) and the package indexes.
 # Usage: e2e/new.sh [minimal|react]...
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 root=$PWD
 source e2e/program.sh
+need() {
+  command -v "$1" >/dev/null || { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y "${@:2}" >/dev/null; }
+}
 [ $# -gt 0 ] || set -- minimal react
 
 if cargo tree --quiet --package convoke-cli --edges normal --prefix none | grep -E '^(convoke-core|tokio|hyper) '; then
@@ -16,7 +20,7 @@ fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 # Its own build folder: with the features of the workspace, the tool would contain the runtime.
-CARGO_TARGET_DIR=$target/new cargo install --quiet --debug --offline --locked --root "$work/tool" --path runtime/cli
+CARGO_TARGET_DIR=$target/new cargo install --quiet --debug --locked --root "$work/tool" --path runtime/cli
 PATH=$work/tool/bin:$PATH
 convoke --version
 
@@ -33,11 +37,14 @@ for template in "$@"; do
   convoke run books/add '{"title": "SICP"}' 2>/dev/null
   convoke run books/list 2>/dev/null | grep -q '"title": *"SICP"'
   [ "$template" = react ] || continue
-  command -v npm >/dev/null || { apt-get update -qq && apt-get install -qq -y nodejs npm >/dev/null; }
+  need npm nodejs npm
+  need chromium chromium
   convoke codegen convex --out web/src/api.ts --check
   cd web
   npm install --silent --no-audit --no-fund --prefer-offline
   npm run --silent build -- --logLevel warn
-  [ -s dist/index.html ]
+  npm install --silent --no-save --no-audit --no-fund --prefer-offline playwright-core@1.65.1
+  cp "$root/e2e/new/page.test.mjs" .
+  CONVOKE_BINARY=$target/debug/$name node --test --test-force-exit --test-reporter=spec page.test.mjs
 done
 echo "new: each template builds and passes its tests: $*"

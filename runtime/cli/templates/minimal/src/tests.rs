@@ -20,6 +20,7 @@ fn added_book_is_listed_by_title() {
 fn book_without_a_title_is_rejected() {
     let app = TestApp::new();
     let reply = app.nobody().call("books/add", json!({ "title": " " }));
-    assert_eq!((reply.code(), reply.field()), ("INVALID_ARGUMENT", Some("title")));
+    assert_eq!(reply.code(), "INVALID_ARGUMENT");
+    assert_eq!(reply.field(), Some("title"));
     assert_eq!(reply.message(), "A book has a title");
 }
