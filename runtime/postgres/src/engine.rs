@@ -27,6 +27,7 @@ use super::snapshot::Snapshot;
 use super::transaction::{Committed, Death, Frame, PgTransaction, Purpose};
 use super::writer::{Confirmed, Home, Writers};
 use convoke_core::clock::{Clock, SharedClock};
+use convoke_store::commits::RecordedJob;
 use convoke_store::engine::{OnProgress, Read, Seal};
 use convoke_store::fair_queue::Service;
 use convoke_store::gate::Gate;
@@ -323,6 +324,7 @@ impl Engine for PgEngine {
     }
 
     fn write(&self, job: Box<dyn WriteJob>) -> Result<(), (Box<dyn WriteJob>, StoreError)> {
+        let job = Box::new(RecordedJob::new(job, self.reading.commits.clone()));
         self.writers.push(job).map_err(|(job, error)| (job, self.rejected(error)))
     }
 

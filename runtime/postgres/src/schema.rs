@@ -12,10 +12,11 @@ use super::sql::{self, quoted};
 use super::transaction::{Committed, Death, Frame, PgTransaction, Purpose};
 use super::value::{self, Bits};
 use convoke_core::clock::{Clock, Millis};
+use convoke_store::overlay::Base;
 use convoke_store::schema::{
     Catalog, Definition, Extent, Inspected, Step, Stepped, Upkeep, VisitValues, bring_up_to_date, log_changes, steps,
 };
-use convoke_store::{Commits, IndexDef, OnOpening, OpenError, StoreError, TableDef, Value, Writer};
+use convoke_store::{Commits, IndexDef, OnOpening, OpenError, StoreError, TableDef, Value};
 
 /// Rows per fetch when all rows of a table are read.
 const ROWS_OF_A_PART: usize = 1_000;
@@ -276,14 +277,14 @@ impl Upkeep for SchemaUpkeep<'_> {
             Step::DropTable(table) => format!("DROP TABLE {}", quoted(table)),
             Step::AddField(table, field) => sql::add_field(table, field),
             Step::Fill(table, _) => {
-                return Err(OpenError::Engine(format!("rows of {} are written through a writer", table.name)));
+                return Err(OpenError::Engine(format!("rows of {} are written as rows", table.name)));
             }
         };
         let collides = self.0.run_or_collide(&sql)?;
         Ok(if collides { Stepped::Collides } else { Stepped::Done })
     }
 
-    fn writer(&self) -> &dyn Writer {
+    fn base(&self) -> &dyn Base {
         self.0
     }
 

@@ -24,11 +24,13 @@ use super::sql;
 use super::value::{self, Param, PgRow};
 use convoke_core::clock::Clock;
 use convoke_store::changes::{Change, Changes};
+use convoke_store::overlay::{Base, RowWrite, Write};
 use convoke_store::query::LIST_MAX;
 use convoke_store::schema::{Definition, Schemas};
 use convoke_store::transaction::Visit;
 use convoke_store::{
-    Commit, Commits, IndexDef, NewRow, Plan, Reader, Row, StoreError, TableDef, TurnName, Value, Writer,
+    Commit, Commits, Fields, IndexDef, NewRow, PackedRow, Plan, Reader, Row, StoreError, TableDef, TurnName, Value,
+    Writer,
 };
 
 type Result<T> = std::result::Result<T, StoreError>;
@@ -901,5 +903,43 @@ impl PgTransaction {
     /// Returns true if anything was written and not rolled back.
     pub(crate) fn has_written(&self) -> bool {
         self.changes.bytes() > 0
+    }
+}
+
+impl Base for PgTransaction {
+    fn alive(&self) -> Result<()> {
+        self.alive()
+    }
+
+    fn holder(&self, _: &Plan) -> Result<Option<u128>> {
+        Ok(None)
+    }
+
+    /// Skips rows that other transactions have deleted: only changes of the schema apply rows here.
+    fn apply(&self, writes: &[RowWrite]) -> Result<()> {
+        for RowWrite { table, id, write, .. } in writes {
+            let values = |fields: Fields, row: &PackedRow| {
+                fields.places().map(|place| (place, row.value(place).to_value())).collect::<Vec<_>>()
+            };
+            match write {
+                Write::Update(row, fields) => self.update(table, *id, &[], &values(*fields, row)).map(drop),
+                Write::Insert(_) | Write::Delete | Write::Vacate(_) => {
+                    Err(StoreError::Engine("only changes of the schema apply rows".to_owned()))
+                }
+            }?;
+        }
+        Ok(())
+    }
+
+    fn savepoint(&self) -> Result<()> {
+        Writer::savepoint(self)
+    }
+
+    fn release(&self) -> Result<()> {
+        Writer::release(self)
+    }
+
+    fn rollback(&self) -> Result<()> {
+        Writer::rollback(self)
     }
 }

@@ -21,11 +21,14 @@ mod engines;
 pub mod error;
 mod error_codes;
 mod fairness;
+mod fields;
 pub mod files;
 pub mod gate;
 mod json_object;
 pub mod nodes;
 pub mod offline;
+pub mod overlay;
+mod packed_row;
 pub mod query;
 mod row;
 pub mod schema;
@@ -50,18 +53,20 @@ pub use engine::{
 pub use engines::{Engines, Make, NoEngine};
 pub use error::{OpenError, StoreError};
 pub use fairness::{Flow, fair_queue, latency_class};
+pub use fields::Fields;
 pub use files::{private_file, sync_folder};
 pub use gate::Access;
 pub use json_object::JsonObject;
 pub use latency_class::LatencyClass;
 pub use nodes::{LeaseRow, LeaseRows, NewLease, Opened, Renewal, TurnName, TurnRow, TurnRows};
 pub use offline::{DatabaseBuilder, Installation, NewRow, OfflineDatabase, OfflineError, Thoroughness};
+pub use packed_row::PackedRow;
 pub use query::{
     AtMost, Cursor, Db, DbMut, Encoded, Inserted, Order, Page, PageEnds, PageStart, PageStatus, PaginationOpts,
     PaginationResult, Plan, Query, ReadLimits, index_key,
 };
 pub use read_set::{ReadSet, RecordingReader};
-pub use row::Row;
+pub use row::{MemoryRow, Row};
 pub use schema::{Inspected, shape, table};
 pub use stats::{NamedStat, Stats};
 pub use store::{State, Store, StoreOptions};

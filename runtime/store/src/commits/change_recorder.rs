@@ -32,7 +32,7 @@ const REMEMBERED_MAX: usize = 64;
 type Result<T> = std::result::Result<T, StoreError>;
 
 /// A mutation whose changes are recorded.
-pub(crate) struct RecordedJob {
+pub struct RecordedJob {
     job: Box<dyn WriteJob>,
     commits: Arc<Commits>,
     changes: ChangeSet,
@@ -40,7 +40,7 @@ pub(crate) struct RecordedJob {
 
 impl RecordedJob {
     /// Records the changes of `job`.
-    pub(crate) fn new(job: Box<dyn WriteJob>, commits: Arc<Commits>) -> Self {
+    pub fn new(job: Box<dyn WriteJob>, commits: Arc<Commits>) -> Self {
         Self { job, commits, changes: ChangeSet::default() }
     }
 }
@@ -158,7 +158,7 @@ impl ChangeRecorder {
     fn note(&self, table: &'static TableDef, id: u128, before: Option<&[Value]>, after: Option<&[Value]>) {
         let mut places = Vec::with_capacity(table.indexes.len());
         for (number, index) in table.indexes.iter().enumerate() {
-            let of = |values: &[Value]| index_key::of_row(table, index, values, id);
+            let of = |values: &[Value]| index_key::of_row(table, index, |field| values[field].as_ref(), id);
             let stays = match (before, after) {
                 (Some(before), Some(after)) => fields(table, index).all(|field| before[field] == after[field]),
                 _ => false,

@@ -95,7 +95,7 @@ const ROW: u64 = 32;
 const ENTRY: u64 = 24;
 
 impl Change<'_> {
-    fn bytes(self) -> u64 {
+    pub(crate) fn bytes(self) -> u64 {
         match self {
             Change::Inserted { table, values, .. } => row_bytes(table, values),
             Change::Updated { table, before, values, .. } => updated(table, before, values),

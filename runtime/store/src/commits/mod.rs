@@ -6,6 +6,6 @@ pub mod changes;
 mod log;
 pub mod read_set;
 
-pub(crate) use change_recorder::RecordedJob;
+pub use change_recorder::RecordedJob;
 pub use change_set::{ChangeSet, Commit, Mark, RowChange};
 pub use log::{Commits, Committed};

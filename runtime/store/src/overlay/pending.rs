@@ -1,0 +1,355 @@
+//! Pending rows: those that a batch has written and the database does not have yet, with the journal that undoes them.
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+
+use rustc_hash::FxHashMap;
+
+use super::writes::{RowWrite, Write};
+use crate::commits::{ChangeSet, Commits, RowChange};
+use crate::error::StoreError;
+use crate::fields::Fields;
+use crate::packed_row::PackedRow;
+use crate::query::Plan;
+use crate::query::index_key::{self, Edge, Range};
+use crate::row::MemoryRow;
+use crate::schema::table::{IndexDef, TableDef};
+
+/// Approximate overhead of a pending row and of a step of the journal, in bytes.
+const ROW_BYTES: usize = 192;
+const STEP_BYTES: usize = 128;
+
+/// A written row.
+#[derive(Clone, Debug, Default)]
+pub(super) struct PendingRow {
+    /// The row in the database.
+    pub base: Option<PackedRow>,
+    /// The row now; none if it is deleted.
+    pub now: Option<PackedRow>,
+    /// The fields that differ from the row in the database.
+    pub fields: Fields,
+    /// True if the row in the database is deleted and this one is inserted with its id.
+    pub is_replaced: bool,
+}
+
+impl PendingRow {
+    /// Creates the state of a row of the database before its first write.
+    pub(super) fn unchanged(base: PackedRow) -> Self {
+        Self { now: Some(base.clone()), base: Some(base), ..Self::default() }
+    }
+
+    fn bytes(&self) -> usize {
+        ROW_BYTES + [&self.base, &self.now].into_iter().flatten().map(PackedRow::bytes).sum::<usize>()
+    }
+
+    /// Returns true if the database has the row as it is now.
+    fn is_stored(&self) -> bool {
+        self.base == self.now
+    }
+}
+
+/// Pending rows that a plan matches.
+#[derive(Default)]
+pub(super) struct Matches {
+    /// The rows with their positions, in the order of the plan.
+    pub rows: Vec<(Vec<u8>, MemoryRow)>,
+    /// Number of rows of the table that are in the database and pending: a read of the database must skip them.
+    pub hidden: u64,
+}
+
+/// The pending rows of a batch.
+#[derive(Default)]
+pub(super) struct Pending {
+    tables: FxHashMap<&'static str, TableRows>,
+    journal: Vec<Step>,
+    /// Memory of the rows and the journal.
+    bytes: usize,
+}
+
+struct TableRows {
+    table: &'static TableDef,
+    rows: BTreeMap<u128, PendingRow>,
+    /// Number of rows that are also in the database.
+    hidden: u64,
+    /// Ids by positions in the indexes that were read, by the position of the index in the table.
+    indexes: Vec<Option<BTreeMap<Vec<u8>, u128>>>,
+}
+
+/// A write that can be undone.
+struct Step {
+    table: &'static str,
+    id: u128,
+    former: Option<PendingRow>,
+}
+
+impl Pending {
+    /// Returns a pending row.
+    pub(super) fn get(&self, table: &TableDef, id: u128) -> Option<&PendingRow> {
+        self.tables.get(table.name)?.rows.get(&id)
+    }
+
+    /// Returns true if no row of the table is pending.
+    pub(super) fn is_untouched(&self, table: &TableDef) -> bool {
+        self.tables.get(table.name).is_none_or(|rows| rows.rows.is_empty())
+    }
+
+    /// Returns the memory of the rows and the journal, in bytes.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Sets a row.
+    pub(super) fn put(&mut self, table: &'static TableDef, id: u128, row: PendingRow) {
+        self.bytes += row.bytes() + STEP_BYTES;
+        let rows = self.tables.entry(table.name).or_insert_with(|| TableRows::new(table));
+        let former = rows.replace(id, Some(row));
+        self.journal.push(Step { table: table.name, id, former });
+    }
+
+    /// Returns the current position in the journal.
+    pub(super) fn mark(&self) -> usize {
+        self.journal.len()
+    }
+
+    /// Undoes all writes after a position in the journal.
+    pub(super) fn undo_to(&mut self, mark: usize) {
+        while self.journal.len() > mark
+            && let Some(Step { table, id, former }) = self.journal.pop()
+        {
+            let undone = self.tables.get_mut(table).and_then(|rows| rows.replace(id, former));
+            self.bytes -= STEP_BYTES + undone.map_or(0, |row| row.bytes());
+        }
+    }
+
+    /// Keeps all writes so far.
+    pub(super) fn keep(&mut self) {
+        for step in self.journal.drain(..) {
+            self.bytes -= STEP_BYTES + step.former.map_or(0, |row| row.bytes());
+        }
+    }
+
+    /// Removes all rows.
+    pub(super) fn clear(&mut self) {
+        self.tables.clear();
+        self.journal.clear();
+        self.bytes = 0;
+    }
+
+    /// Returns true if another row has these keys of a unique index, in the form of [`index_key::of_unique_row`].
+    pub(super) fn has_other(&mut self, table: &TableDef, index: usize, keys: &[u8], id: u128) -> bool {
+        self.tables.get_mut(table.name).is_some_and(|rows| rows.has_other(index, keys, id))
+    }
+
+    /// Returns the rows of a plan.
+    ///
+    /// # Errors
+    /// [`StoreError::Engine`]: the table does not have the index.
+    pub(super) fn matches(&mut self, plan: &Plan) -> Result<Matches, StoreError> {
+        let Some(rows) = self.tables.get_mut(plan.table.name) else { return Ok(Matches::default()) };
+        Ok(Matches { rows: rows.matches(plan)?, hidden: rows.hidden })
+    }
+
+    /// Returns the number of rows of a plan now, and the number of rows that the database has in their place.
+    ///
+    /// # Errors
+    /// As [`Pending::matches`].
+    pub(super) fn counts(&mut self, plan: &Plan) -> Result<(u64, u64), StoreError> {
+        let Some(rows) = self.tables.get_mut(plan.table.name) else { return Ok((0, 0)) };
+        let now = rows.matches(&Plan { limit: None, ..plan.clone() })?.len() as u64;
+        let ranges = index_key::of_plan(plan);
+        let is_in_plan = |place: &[u8]| ranges.iter().any(|range| range.has(place));
+        let stored = rows.rows.iter().filter(|(id, row)| {
+            row.base.as_ref().is_some_and(|row| match plan.index {
+                None => is_in_plan(&index_key::of_id(**id)),
+                Some(index) => place(plan.table, index, row, **id).is_some_and(|place| is_in_plan(&place)),
+            })
+        });
+        Ok((now, stored.count() as u64))
+    }
+
+    /// Returns the writes that bring the database to this state, in the order in which no unique index rejects them:
+    /// deletes, vacated rows, and then all others by table and id.
+    pub(super) fn writes(&mut self) -> Vec<RowWrite> {
+        let mut tables: Vec<_> = self.tables.values_mut().collect();
+        tables.sort_unstable_by_key(|rows| rows.table.name);
+        let [mut first, mut vacated, mut rest] = [const { Vec::new() }; 3];
+        for rows in tables {
+            let table = rows.table;
+            let moved = rows.moved();
+            for (id, row) in rows.rows.iter().filter(|(_, row)| !row.is_stored()) {
+                let write =
+                    |write| RowWrite { table, id: *id, number: row.base.as_ref().and_then(PackedRow::number), write };
+                match (&row.base, &row.now) {
+                    (Some(_), None) => first.push(write(Write::Delete)),
+                    (Some(_), Some(now)) if row.is_replaced => {
+                        first.push(write(Write::Delete));
+                        rest.push(RowWrite::insert(table, *id, now.clone()));
+                    }
+                    (Some(_), Some(now)) => {
+                        let keys = if moved.contains(id) { unique_keys(table) } else { Fields::default() };
+                        if !keys.is_empty() {
+                            vacated.push(write(Write::Vacate(keys)));
+                        }
+                        rest.push(write(Write::Update(now.clone(), row.fields.and(keys))));
+                    }
+                    (None, Some(now)) => rest.push(RowWrite::insert(table, *id, now.clone())),
+                    (None, None) => {}
+                }
+            }
+        }
+        first.append(&mut vacated);
+        first.append(&mut rest);
+        first
+    }
+
+    /// Returns the changes of the database by these rows: rows with their positions for watched tables, and names for
+    /// all others.
+    pub(super) fn changes(&self, commits: &Commits) -> ChangeSet {
+        let mut changes = ChangeSet::default();
+        for rows in self.tables.values() {
+            let is_watched = commits.is_watched(rows.table.name);
+            for (id, row) in rows.rows.iter().filter(|(_, row)| !row.is_stored()) {
+                if !is_watched {
+                    changes.add_table(rows.table.name);
+                    break;
+                }
+                changes.add_row(row.change(rows.table, *id));
+            }
+        }
+        changes
+    }
+}
+
+impl PendingRow {
+    fn change(&self, table: &'static TableDef, id: u128) -> RowChange {
+        let mut places = Vec::with_capacity(table.indexes.len());
+        for (number, index) in table.indexes.iter().enumerate() {
+            let of = |row: &Option<PackedRow>| row.as_ref().and_then(|row| place(table, index, row, id));
+            let (before, after) = (of(&self.base), of(&self.now));
+            if before != after {
+                places.extend(before.map(|place| (number, place.into())));
+            }
+            places.extend(after.map(|place| (number, place.into())));
+        }
+        RowChange { table: table.name, id, places }
+    }
+}
+
+impl TableRows {
+    fn new(table: &'static TableDef) -> Self {
+        Self { table, rows: BTreeMap::new(), hidden: 0, indexes: table.indexes.iter().map(|_| None).collect() }
+    }
+
+    /// Sets or removes a row, and returns the former one.
+    fn replace(&mut self, id: u128, row: Option<PendingRow>) -> Option<PendingRow> {
+        let open =
+            self.indexes.iter_mut().zip(self.table.indexes).filter_map(|(open, index)| Some((open.as_mut()?, index)));
+        let former = self.rows.get(&id);
+        for (open, index) in open {
+            let place_of = |row: Option<&PendingRow>| place(self.table, index, row?.now.as_ref()?, id);
+            let (before, after) = (place_of(former), place_of(row.as_ref()));
+            if before != after {
+                before.map(|place| open.remove(&place));
+                after.map(|place| open.insert(place, id));
+            }
+        }
+        self.hidden += u64::from(row.as_ref().is_some_and(|row| row.base.is_some()));
+        let former = match row {
+            Some(row) => self.rows.insert(id, row),
+            None => self.rows.remove(&id),
+        };
+        self.hidden -= u64::from(former.as_ref().is_some_and(|row| row.base.is_some()));
+        former
+    }
+
+    /// Returns the ids by their positions in an index. The first call for an index orders the rows by it; writes keep
+    /// the order from then on.
+    fn by(&mut self, index: usize) -> &BTreeMap<Vec<u8>, u128> {
+        let Self { table, rows, indexes, .. } = self;
+        indexes[index].get_or_insert_with(|| {
+            let place = |(id, row): (&u128, &PendingRow)| {
+                Some((place(table, &table.indexes[index], row.now.as_ref()?, *id)?, *id))
+            };
+            rows.iter().filter_map(place).collect()
+        })
+    }
+
+    fn has_other(&mut self, index: usize, keys: &[u8], id: u128) -> bool {
+        self.by(index).range::<[u8], _>(bounds(&Range::under(keys))).any(|(_, other)| *other != id)
+    }
+
+    fn matches(&mut self, plan: &Plan) -> Result<Vec<(Vec<u8>, MemoryRow)>, StoreError> {
+        let limit = plan.limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
+        let ranges = index_key::of_plan(plan);
+        let Some(index) = plan.index else {
+            let all = self.rows.iter().filter_map(|(id, row)| {
+                let place = index_key::of_id(*id);
+                let row = row.now.clone().filter(|_| ranges.iter().any(|range| range.has(&place)))?;
+                Some((place.to_vec(), MemoryRow { id: *id, columns: row }))
+            });
+            return Ok(if plan.reverse { all.rev().take(limit).collect() } else { all.take(limit).collect() });
+        };
+        let number = self.table.indexes.iter().position(|own| own.name == index.name);
+        let number = number.ok_or_else(|| StoreError::Engine(format!("there is no index {}", index.name)))?;
+        let mut places: Vec<(Vec<u8>, u128)> = Vec::new();
+        for range in &ranges {
+            let found = self.by(number).range::<[u8], _>(bounds(range)).map(|(place, id)| (place.clone(), *id));
+            // The first rows of each range include the first rows of all ranges.
+            if plan.reverse { places.extend(found.rev().take(limit)) } else { places.extend(found.take(limit)) }
+        }
+        // A value may be listed twice.
+        places.sort_unstable();
+        places.dedup();
+        if plan.reverse {
+            places.reverse();
+        }
+        places.truncate(limit);
+        let with_row = |(place, id)| Some((place, MemoryRow { id, columns: self.rows.get(&id)?.now.clone()? }));
+        Ok(places.into_iter().filter_map(with_row).collect())
+    }
+
+    /// Returns the changed rows of the database whose former unique keys another row has now.
+    fn moved(&mut self) -> Vec<u128> {
+        let table = self.table;
+        let mut moved = Vec::new();
+        for (number, index) in table.indexes.iter().enumerate().filter(|(_, index)| index.unique) {
+            let keys = |row: &PackedRow| index_key::of_unique_row(table, index, |field| row.value(field));
+            let left = |(id, row): (&u128, &PendingRow)| {
+                let (base, now) = (row.base.as_ref()?, row.now.as_ref().filter(|_| !row.is_replaced)?);
+                let is_touched = deciding_fields(table, index).any(|field| row.fields.has(field));
+                let former = if is_touched { keys(base) } else { None }?;
+                (Some(&former) != keys(now).as_ref()).then_some((*id, former))
+            };
+            let left: Vec<_> = self.rows.iter().filter_map(left).collect();
+            moved.extend(left.into_iter().filter(|(id, former)| self.has_other(number, former, *id)).map(|(id, _)| id));
+        }
+        moved
+    }
+}
+
+/// Returns the position of a row in an index.
+fn place(table: &TableDef, index: &IndexDef, row: &PackedRow, id: u128) -> Option<Vec<u8>> {
+    index_key::of_row(table, index, |field| row.value(field), id)
+}
+
+/// Returns the fields that decide if and where a row is in an index.
+pub(super) fn deciding_fields(table: &TableDef, index: &'static IndexDef) -> impl Iterator<Item = usize> {
+    let condition = index.when.and_then(|when| table.field(when.field()));
+    index.keys.iter().map(|key| key.field).chain(condition)
+}
+
+fn unique_keys(table: &TableDef) -> Fields {
+    table.indexes.iter().filter(|index| index.unique).flat_map(|index| index.keys).map(|key| key.field).collect()
+}
+
+fn bounds(range: &Range) -> (Bound<&[u8]>, Bound<&[u8]>) {
+    let end = match &range.end {
+        Edge::At(end) => Bound::Excluded(&**end),
+        Edge::End => Bound::Unbounded,
+    };
+    match &range.start {
+        Edge::At(start) => (Bound::Included(&**start), end),
+        // An empty range.
+        Edge::End => (Bound::Included(&[]), Bound::Excluded(&[])),
+    }
+}
