@@ -27,7 +27,6 @@ use super::snapshot::Snapshot;
 use super::transaction::{Committed, Death, Frame, PgTransaction, Purpose};
 use super::writer::{Confirmed, Home, Writers};
 use convoke_core::clock::{Clock, SharedClock};
-use convoke_store::commits::RecordedJob;
 use convoke_store::engine::{OnProgress, Read, Seal};
 use convoke_store::fair_queue::Service;
 use convoke_store::gate::Gate;
@@ -240,7 +239,7 @@ impl Reading {
         let _closing = Closing { transaction: &transaction, sessions: &self.sessions };
         read(transaction.clone());
         let ended = match transaction.finish() {
-            None => match transaction.commit(Vec::new(), self.limit) {
+            None => match transaction.commit(&[], Vec::new(), self.limit) {
                 Committed::Yes => Ok(()),
                 Committed::No(death) => Err(death),
                 Committed::Unknown(failure) => Err(Death::Cut(failure.reason())),
@@ -257,7 +256,7 @@ impl Reading {
 fn outcome(death: Death) -> StoreError {
     match death {
         Death::Again(reason) => StoreError::Contended(reason),
-        Death::AtOnce => StoreError::Contended("a write is to be made at once".to_owned()),
+        Death::Checked | Death::Outgrown => StoreError::Contended("a read does not fit".to_owned()),
         Death::Cut(reason) => StoreError::Unreachable(reason),
         Death::Failed(error) => error,
     }
@@ -324,7 +323,6 @@ impl Engine for PgEngine {
     }
 
     fn write(&self, job: Box<dyn WriteJob>) -> Result<(), (Box<dyn WriteJob>, StoreError)> {
-        let job = Box::new(RecordedJob::new(job, self.reading.commits.clone()));
         self.writers.push(job).map_err(|(job, error)| (job, self.rejected(error)))
     }
 

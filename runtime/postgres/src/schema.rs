@@ -99,7 +99,7 @@ fn change(
             .map_err(OpenError::from)
             .and_then(|()| bring_up_to_date(&SchemaUpkeep(&transaction, prepared), tables, extent, clock.now()));
         let committed = match &applied {
-            Ok(applied) if applied.changed() => transaction.commit(Vec::new(), Duration::from_secs(60)),
+            Ok(applied) if applied.changed() => transaction.commit(&[], Vec::new(), Duration::from_secs(60)),
             Ok(_) => Committed::Yes,
             Err(error) => {
                 Committed::No(transaction.finish().unwrap_or(Death::Failed(StoreError::Engine(error.to_string()))))
@@ -115,7 +115,7 @@ fn change(
             }
             Committed::Unknown(failure) => OpenError::Engine(failure.reason()),
             Committed::No(Death::Again(reason)) => OpenError::Engine(reason),
-            Committed::No(Death::AtOnce) => OpenError::Engine("rows collide".to_owned()),
+            Committed::No(Death::Checked | Death::Outgrown) => OpenError::Engine("rows collide".to_owned()),
             Committed::No(Death::Cut(reason)) => return Err(OpenError::Engine(reason)),
             Committed::No(Death::Failed(error)) => return Err(applied.err().unwrap_or_else(|| error.into())),
         };

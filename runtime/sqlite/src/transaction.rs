@@ -468,14 +468,14 @@ impl Base for SqliteTransaction {
         self.alive()
     }
 
-    fn is_free(&self, id: u128) -> bool {
+    fn is_free(&self, _: &'static TableDef, id: u128) -> bool {
         self.written.as_ref().is_some_and(|written| id > written.greatest_id())
     }
 
-    fn holder(&self, plan: &Plan) -> Result<Option<u128>> {
+    fn holder(&self, plan: &Plan, id: u128) -> Result<Option<u128>> {
         self.alive()?;
         if let Some(row) = self.cached_only(plan) {
-            return Ok(Some(row.id));
+            return Ok(Some(row.id).filter(|holder| *holder != id));
         }
         let text = self.source.text(StatementKey::select(plan), || sql::select(plan));
         let mut statement = match self.source.sqlite.prepare_cached(&text) {
@@ -490,7 +490,7 @@ impl Base for SqliteTransaction {
             found = Some(row.id()?);
             Ok(ControlFlow::Break(()))
         })?;
-        Ok(found)
+        Ok(found.filter(|holder| *holder != id))
     }
 
     fn apply(&self, writes: &[RowWrite]) -> Result<()> {

@@ -3,6 +3,7 @@
 use super::writes::RowWrite;
 use crate::error::StoreError;
 use crate::query::Plan;
+use crate::schema::table::TableDef;
 use crate::transaction::Reader;
 
 /// The state of the database on which a mutation runs: the engine's transaction of the mutation or of its batch.
@@ -16,18 +17,26 @@ pub trait Base: Reader {
     /// [`StoreError::Deadline`]; [`StoreError::TransactionLost`]; errors of the engine.
     fn alive(&self) -> Result<(), StoreError>;
 
-    /// Returns true if no row has this id. False is always correct. If true is an assumption, [`Base::apply`] verifies
-    /// it.
-    fn is_free(&self, _id: u128) -> bool {
+    /// Returns true if no row of the table has this id. False is always correct. True may be an assumption.
+    fn is_free(&self, _table: &'static TableDef, _id: u128) -> bool {
         false
     }
 
-    /// Returns the id of the row with the keys of a plan, which has all keys of a unique index. None: there is no such
-    /// row, [`Base::apply`] verifies it, or the database does not have the index yet.
+    /// Returns the id of a row other than `id` with the keys of a plan, which has all keys of a unique index. None:
+    /// there is no such row, it is an assumption, or the database does not have the index yet.
     ///
     /// # Errors
     /// Errors of the engine.
-    fn holder(&self, plan: &Plan) -> Result<Option<u128>, StoreError>;
+    fn holder(&self, plan: &Plan, id: u128) -> Result<Option<u128>, StoreError>;
+
+    /// Verifies the assumptions of [`Base::is_free`] and [`Base::holder`] before writes that depend on them are undone.
+    /// [`Base::apply`] verifies those of the writes that it receives.
+    ///
+    /// # Errors
+    /// An assumption is wrong, and the mutation must run again; errors of the engine.
+    fn verify(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
 
     /// Applies writes in this order. Afterwards reads show them. After an error, the engine's transaction must be
     /// rolled back.

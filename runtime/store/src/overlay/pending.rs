@@ -1,6 +1,6 @@
 //! Pending rows: those that a batch has written and the database does not have yet, with the journal that undoes them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 
 use rustc_hash::FxHashMap;
@@ -71,8 +71,17 @@ struct TableRows {
     rows: BTreeMap<u128, PendingRow>,
     /// Number of rows that are also in the database.
     hidden: u64,
-    /// Ids by positions in the indexes that were read, by the position of the index in the table.
-    indexes: Vec<Option<BTreeMap<Vec<u8>, u128>>>,
+    /// The order in each index that was read, by the position of the index in the table.
+    indexes: Vec<Option<Order>>,
+}
+
+/// The ids of rows by their positions in an index.
+#[derive(Default)]
+struct Order {
+    /// By the positions now.
+    now: BTreeMap<Vec<u8>, u128>,
+    /// By the positions in the database.
+    base: BTreeMap<Vec<u8>, u128>,
 }
 
 /// A write that can be undone.
@@ -140,6 +149,12 @@ impl Pending {
         self.tables.get_mut(table.name).is_some_and(|rows| rows.has_other(index, keys, id))
     }
 
+    /// Returns true if the row of the database with these keys of a unique index is pending.
+    pub(super) fn has_left(&mut self, table: &TableDef, index: usize, keys: &[u8]) -> bool {
+        let Some(rows) = self.tables.get_mut(table.name) else { return false };
+        rows.by(index).base.range::<[u8], _>(bounds(&Range::under(keys))).next().is_some()
+    }
+
     /// Returns the rows of a plan.
     ///
     /// # Errors
@@ -157,14 +172,20 @@ impl Pending {
         let Some(rows) = self.tables.get_mut(plan.table.name) else { return Ok((0, 0)) };
         let now = rows.matches(&Plan { limit: None, ..plan.clone() })?.len() as u64;
         let ranges = index_key::of_plan(plan);
-        let is_in_plan = |place: &[u8]| ranges.iter().any(|range| range.has(place));
-        let stored = rows.rows.iter().filter(|(id, row)| {
-            row.base.as_ref().is_some_and(|row| match plan.index {
-                None => is_in_plan(&index_key::of_id(**id)),
-                Some(index) => place(plan.table, index, row, **id).is_some_and(|place| is_in_plan(&place)),
-            })
-        });
-        Ok((now, stored.count() as u64))
+        let stored: usize = match rows.number_of(plan)? {
+            None => {
+                let stored = rows.rows.iter().filter(|(_, row)| row.base.is_some());
+                stored.filter(|(id, _)| ranges.iter().any(|range| range.has(&index_key::of_id(**id)))).count()
+            }
+            Some(number) => {
+                let mut ids = BTreeSet::new();
+                for range in &ranges {
+                    ids.extend(rows.by(number).base.range::<[u8], _>(bounds(range)).map(|(_, id)| *id));
+                }
+                ids.len()
+            }
+        };
+        Ok((now, stored as u64))
     }
 
     /// Returns the writes that bring the database to this state, in the order in which no unique index rejects them:
@@ -246,11 +267,13 @@ impl TableRows {
             self.indexes.iter_mut().zip(self.table.indexes).filter_map(|(open, index)| Some((open.as_mut()?, index)));
         let former = self.rows.get(&id);
         for (open, index) in open {
-            let place_of = |row: Option<&PendingRow>| place(self.table, index, row?.now.as_ref()?, id);
-            let (before, after) = (place_of(former), place_of(row.as_ref()));
-            if before != after {
-                before.map(|place| open.remove(&place));
-                after.map(|place| open.insert(place, id));
+            let place_of = |row: Option<&PackedRow>| place(self.table, index, row?, id);
+            let now = |row: Option<&PendingRow>| place_of(row?.now.as_ref());
+            replace(&mut open.now, id, now(former), now(row.as_ref()));
+            // The row in the database does not change while the row is pending.
+            if former.is_some() != row.is_some() {
+                let base = |row: Option<&PendingRow>| place_of(row?.base.as_ref());
+                replace(&mut open.base, id, base(former), base(row.as_ref()));
             }
         }
         self.hidden += u64::from(row.as_ref().is_some_and(|row| row.base.is_some()));
@@ -262,26 +285,36 @@ impl TableRows {
         former
     }
 
-    /// Returns the ids by their positions in an index. The first call for an index orders the rows by it; writes keep
-    /// the order from then on.
-    fn by(&mut self, index: usize) -> &BTreeMap<Vec<u8>, u128> {
+    /// Returns the order in an index. The first call for an index orders the rows by it; writes keep the order from then
+    /// on.
+    fn by(&mut self, index: usize) -> &Order {
         let Self { table, rows, indexes, .. } = self;
         indexes[index].get_or_insert_with(|| {
-            let place = |(id, row): (&u128, &PendingRow)| {
-                Some((place(table, &table.indexes[index], row.now.as_ref()?, *id)?, *id))
-            };
-            rows.iter().filter_map(place).collect()
+            let mut order = Order::default();
+            for (id, row) in &*rows {
+                let place_of = |row: &Option<PackedRow>| place(table, &table.indexes[index], row.as_ref()?, *id);
+                replace(&mut order.now, *id, None, place_of(&row.now));
+                replace(&mut order.base, *id, None, place_of(&row.base));
+            }
+            order
         })
     }
 
     fn has_other(&mut self, index: usize, keys: &[u8], id: u128) -> bool {
-        self.by(index).range::<[u8], _>(bounds(&Range::under(keys))).any(|(_, other)| *other != id)
+        self.by(index).now.range::<[u8], _>(bounds(&Range::under(keys))).any(|(_, other)| *other != id)
+    }
+
+    /// Returns the position of the index of a plan in the table.
+    fn number_of(&self, plan: &Plan) -> Result<Option<usize>, StoreError> {
+        let Some(index) = plan.index else { return Ok(None) };
+        let number = self.table.indexes.iter().position(|own| own.name == index.name);
+        number.map(Some).ok_or_else(|| StoreError::Engine(format!("there is no index {}", index.name)))
     }
 
     fn matches(&mut self, plan: &Plan) -> Result<Vec<(Vec<u8>, MemoryRow)>, StoreError> {
         let limit = plan.limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
         let ranges = index_key::of_plan(plan);
-        let Some(index) = plan.index else {
+        let Some(number) = self.number_of(plan)? else {
             let all = self.rows.iter().filter_map(|(id, row)| {
                 let place = index_key::of_id(*id);
                 let row = row.now.clone().filter(|_| ranges.iter().any(|range| range.has(&place)))?;
@@ -289,11 +322,9 @@ impl TableRows {
             });
             return Ok(if plan.reverse { all.rev().take(limit).collect() } else { all.take(limit).collect() });
         };
-        let number = self.table.indexes.iter().position(|own| own.name == index.name);
-        let number = number.ok_or_else(|| StoreError::Engine(format!("there is no index {}", index.name)))?;
         let mut places: Vec<(Vec<u8>, u128)> = Vec::new();
         for range in &ranges {
-            let found = self.by(number).range::<[u8], _>(bounds(range)).map(|(place, id)| (place.clone(), *id));
+            let found = self.by(number).now.range::<[u8], _>(bounds(range)).map(|(place, id)| (place.clone(), *id));
             // The first rows of each range include the first rows of all ranges.
             if plan.reverse { places.extend(found.rev().take(limit)) } else { places.extend(found.take(limit)) }
         }
@@ -309,9 +340,9 @@ impl TableRows {
     }
 
     /// Returns the changed rows of the database whose former unique keys another row has now.
-    fn moved(&mut self) -> Vec<u128> {
+    fn moved(&mut self) -> BTreeSet<u128> {
         let table = self.table;
-        let mut moved = Vec::new();
+        let mut moved = BTreeSet::new();
         for (number, index) in table.indexes.iter().enumerate().filter(|(_, index)| index.unique) {
             let keys = |row: &PackedRow| index_key::of_unique_row(table, index, |field| row.value(field));
             let left = |(id, row): (&u128, &PendingRow)| {
@@ -324,6 +355,14 @@ impl TableRows {
             moved.extend(left.into_iter().filter(|(id, former)| self.has_other(number, former, *id)).map(|(id, _)| id));
         }
         moved
+    }
+}
+
+/// Moves an id in an order.
+fn replace(order: &mut BTreeMap<Vec<u8>, u128>, id: u128, former: Option<Vec<u8>>, place: Option<Vec<u8>>) {
+    if former != place {
+        former.map(|former| order.remove(&former));
+        place.map(|place| order.insert(place, id));
     }
 }
 

@@ -198,11 +198,14 @@ impl Transaction {
             if self.batch.pending().has_other(table, number, &keys, id) {
                 return Err(violation());
             }
+            if self.batch.pending().has_left(table, number, &keys) {
+                continue;
+            }
             let mut plan = Plan::new(table, Some(index));
             plan.eq = index.keys.iter().map(|key| row.value(key.field).to_value()).collect();
             plan.limit = Some(1);
             // A pending row has the keys that were compared above.
-            if let Some(holder) = self.base.holder(&plan)?.filter(|holder| *holder != id)
+            if let Some(holder) = self.base.holder(&plan, id)?
                 && self.batch.pending().get(table, holder).is_none()
             {
                 return Err(violation());
@@ -481,7 +484,7 @@ impl Writer for Transaction {
         let former = self.pending_row(table, id);
         let exists = match &former {
             Some(row) => row.now.is_some(),
-            None => !self.base.is_free(id) && self.base_row(table, id)?.is_some(),
+            None => !self.base.is_free(table, id) && self.base_row(table, id)?.is_some(),
         };
         if exists {
             return Err(StoreError::UniqueViolation { table: table.name, index: "_id" });
@@ -560,6 +563,7 @@ impl Writer for Transaction {
         self.alive()?;
         let savepoint = self.close_savepoint()?;
         self.count_statements(2);
+        self.base.verify()?;
         self.bytes_written.set(savepoint.bytes_written);
         match self.mode {
             Mode::Shared => self.batch.pending().undo_to(savepoint.mark),

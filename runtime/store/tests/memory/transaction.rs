@@ -245,11 +245,11 @@ impl Base for Transaction {
         self.look()
     }
 
-    fn holder(&self, plan: &Plan) -> Result<Option<u128>> {
+    fn holder(&self, plan: &Plan, id: u128) -> Result<Option<u128>> {
         self.begin()?;
         let rows = self.table(plan.table)?;
         let is_made = plan.index.is_some_and(|index| rows.indexes.contains_key(index.name));
-        if is_made { Ok(rows.ids(plan)?.next()) } else { Ok(None) }
+        if is_made { Ok(rows.ids(plan)?.find(|holder| *holder != id)) } else { Ok(None) }
     }
 
     fn apply(&self, writes: &[RowWrite]) -> Result<()> {
