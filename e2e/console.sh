@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Uses the console in a real browser, as a person would, against a real server; or makes the screenshots of docs/console anew.
+# Tests the console in a real browser against a real server, or makes the screenshots of docs/console.
 # Usage: e2e/console.sh [--screenshots] [BINARY]
 set -euo pipefail
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Has a public validator look at the description of the interface, and Schemathesis hold a real run of the server
-# against it. Needs Python 3 and the package index. Usage: e2e/description.sh [BINARY]
+# Validates the OpenAPI document with a public validator, and tests a real server against it with Schemathesis. Needs
+# Python 3 and the package index. Usage: e2e/description.sh [BINARY]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -22,4 +22,5 @@ trap 'rm -rf "$work"' EXIT
 "$binary" openapi --out "$work/public.json"
 "$binary" openapi --admin --out "$work/admin.json"
 "$tools/bin/openapi-spec-validator" "$work/public.json" "$work/admin.json"
+export PYTHONPATH=e2e PYTHONDONTWRITEBYTECODE=1
 "$tools/bin/python" e2e/description/hold.py "$binary" "$work" "$tools/bin/schemathesis"

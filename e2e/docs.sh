@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Uses the reference under /docs in a real browser, as a person would, against a real run of the server.
+# Tests the API reference under /docs in a real browser against a real server.
 # Usage: e2e/docs.sh [BINARY]
 set -euo pipefail
 

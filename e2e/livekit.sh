@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Holds a real run of the server against LiveKit's own library: the tokens it mints, and what it tells a media server.
+# Checks a real server with LiveKit's own library: the tokens that it mints, and its requests to a media server.
 # Needs Python 3 and the package index. Usage: e2e/livekit.sh [BINARY]
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -11,4 +11,5 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 python3 -m venv "$work/venv"
 "$work/venv/bin/pip" install --quiet --disable-pip-version-check 'livekit-api>=1,<2'
+export PYTHONPATH=e2e PYTHONDONTWRITEBYTECODE=1
 "$work/venv/bin/python" e2e/livekit_conformance.py "$binary" "$work"

@@ -1,12 +1,10 @@
-"""Holds a real run of the server against LiveKit's own library. Started by livekit.sh: BINARY FOLDER."""
+"""Checks a real server with LiveKit's own library. livekit.sh starts it with the arguments BINARY FOLDER."""
 
 import json
 import os
 import queue
-import subprocess
 import sys
 import threading
-import urllib.request
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
@@ -15,7 +13,8 @@ from livekit import api
 from livekit.api import TokenVerifier
 from livekit.protocol import models
 
-BINARY, WORK = sys.argv[1], Path(sys.argv[2])
+from program import Client, Program
+
 KEY, SECRET = "key1", "a secret of thirty-two characters"
 REQUESTS = {
     "ListParticipants": api.ListParticipantsRequest,
@@ -24,12 +23,12 @@ REQUESTS = {
     "DeleteRoom": api.DeleteRoomRequest,
 }
 told = queue.Queue()
-# Who the media server says is in every room: a client that never told its session.
+# The participant that the media server reports in every room: a client that never opened a session.
 inside = api.ListParticipantsResponse()
 
 
 class RoomService(BaseHTTPRequestHandler):
-    """Takes what a media server takes: a token of its key, and messages of its protocol without anything unknown."""
+    """A media server that accepts only tokens of its key, and messages of its protocol without unknown fields."""
 
     def do_POST(self):
         method = self.path.removeprefix("/twirp/livekit.RoomService/")
@@ -38,7 +37,7 @@ class RoomService(BaseHTTPRequestHandler):
         try:
             grants = TokenVerifier(KEY, SECRET).verify(token).video
             told.put((method, grants, json_format.Parse(body, REQUESTS[method]())))
-        except Exception as error:  # what does not fit is the result of the test
+        except Exception as error:  # an invalid request is the result of the test
             told.put((method, error, body))
         answer = json_format.MessageToJson(inside).encode() if method == "ListParticipants" else b"{}"
         self.send_response(200)
@@ -50,30 +49,9 @@ class RoomService(BaseHTTPRequestHandler):
         pass
 
 
-def convoke(*arguments):
-    return [BINARY, *arguments, "--data", str(WORK / "data"), "--config", str(WORK / "convoke.toml")]
-
-
-def token_of(subject):
-    command = convoke("token", "--subject", subject, "--name", subject.title(), "--email", f"{subject}@example.com")
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
-
-
-class Client:
-    def __init__(self, base, subject):
-        self.base, self.token = base, token_of(subject)
-
-    def call(self, path, **args):
-        headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
-        request = urllib.request.Request(f"{self.base}/api/run/{path}", json.dumps({"args": args}).encode(), headers)
-        with urllib.request.urlopen(request, timeout=30) as answer:
-            reply = json.load(answer)
-        assert reply["status"] == "success", reply
-        return reply["value"]
-
-    def grant(self, meeting, session):
-        path = "meetings/webrtc/rooms/generateParticipantAccessToken"
-        return self.call(path, meetingId=meeting, sessionId=session)
+def grant(user, meeting, session):
+    path = "meetings/webrtc/rooms/generateParticipantAccessToken"
+    return user.call(path, meetingId=meeting, sessionId=session)
 
 
 def check_token(grant, key, secret, role, user, meeting, publishes, administers):
@@ -104,16 +82,16 @@ def expect(method):
     return grants, message
 
 
-def check(base):
-    ada, bob = Client(base, "ada"), Client(base, "bob")
+def check(program, base):
+    ada, bob = Client(program, base, "ada"), Client(program, base, "bob")
     ada_id, bob_id = (who.call("users/queries/getCurrentUser")["_id"] for who in (ada, bob))
     everybody = ["bob@example.com"]
     create = "meetings/lifecycle/createMeeting"
 
     small = ada.call(create, title="Small", maxParticipants=2, participantEmails=everybody)
     assert (small["videoProvider"], small["webrtcReady"]) == ("webrtc", True), small
-    own = (WORK / "data/secrets/ROOM_KEY").as_posix()
-    grants = [who.grant(small["meetingId"], session) for who, session in ((ada, "ada-1"), (bob, "bob-1"))]
+    own = (program.folder / "data/secrets/ROOM_KEY").as_posix()
+    grants = [grant(who, small["meetingId"], session) for who, session in ((ada, "ada-1"), (bob, "bob-1"))]
     assert os.stat(own).st_mode & 0o777 == 0o600
     key = Path(own).read_text()
     check_token(grants[0], "convoke", key, "host", ada_id, small["meetingId"], True, True)
@@ -122,64 +100,48 @@ def check(base):
     webinar = ada.call(create, title="Webinar", meetingType="webinar", participantEmails=everybody)
     assert (webinar["videoProvider"], webinar["webrtcReady"]) == ("livekit", True), webinar
     meeting = webinar["meetingId"]
-    grant = bob.grant(meeting, "bob-2")
-    check_token(grant, KEY, SECRET, "participant", bob_id, meeting, False, False)
-    check_token(ada.grant(meeting, "ada-2"), KEY, SECRET, "host", ada_id, meeting, True, True)
+    granted = grant(bob, meeting, "bob-2")
+    room = granted["roomId"]
+    check_token(granted, KEY, SECRET, "participant", bob_id, meeting, False, False)
+    check_token(grant(ada, meeting, "ada-2"), KEY, SECRET, "host", ada_id, meeting, True, True)
 
     ada.call("meetings/lifecycle/updateParticipantRole", meetingId=meeting, userId=bob_id, newRole="host")
     grants, message = expect("UpdateParticipant")
-    assert (grants.room_admin, grants.room) == (True, grant["roomId"]), grants
-    assert (message.room, message.identity) == (grant["roomId"], "bob-2"), message
+    assert (grants.room_admin, grants.room) == (True, room), grants
+    assert (message.room, message.identity) == (room, "bob-2"), message
     permission = message.permission
     assert permission.can_subscribe and permission.can_publish and permission.can_publish_data, message
     names = [models.TrackSource.Name(source) for source in permission.can_publish_sources]
     assert names == ["CAMERA", "MICROPHONE", "SCREEN_SHARE", "SCREEN_SHARE_AUDIO"], message
     assert dict(message.attributes) == {"role": "host", "userId": bob_id}, message
 
-    # The server knows a client of his whose session was closed long ago: it has to go as well.
+    # The media server has a client whose session was closed long ago. It must be removed as well.
     attributes = {"role": "participant", "userId": bob_id}
     inside.participants.add(sid="PA_1", identity="bob-old", state="ACTIVE", attributes=attributes)
     ada.call("meetings/lifecycle/removeParticipant", meetingId=meeting, userId=bob_id)
     grants, message = expect("ListParticipants")
-    assert (grants.room_admin, grants.room, message.room) == (True, grant["roomId"], grant["roomId"]), (grants, message)
+    assert (grants.room_admin, grants.room, message.room) == (True, room, room), (grants, message)
     put_out = set()
     for _ in range(2):
         grants, message = expect("RemoveParticipant")
-        assert (grants.room_admin, grants.room, message.room) == (True, grant["roomId"], grant["roomId"]), grants
+        assert (grants.room_admin, grants.room, message.room) == (True, room, room), grants
         put_out.add(message.identity)
     assert put_out == {"bob-2", "bob-old"}, put_out
 
     ada.call("meetings/lifecycle/endMeeting", meetingId=meeting)
     grants, message = expect("DeleteRoom")
-    assert (grants.room_create, message.room) == (True, grant["roomId"]), (grants, message)
+    assert (grants.room_create, message.room) == (True, room), (grants, message)
 
 
 def main():
     room_service = HTTPServer(("127.0.0.1", 0), RoomService)
     threading.Thread(target=room_service.serve_forever, daemon=True).start()
     address = f"ws://127.0.0.1:{room_service.server_port}"
-    (WORK / "convoke.toml").write_text(f'[livekit]\nurl = "{address}"\napi_key = "{KEY}"\n')
+    settings = f'[livekit]\nurl = "{address}"\napi_key = "{KEY}"\n'
     environment = {**os.environ, "CONVOKE_SECRET_LIVEKIT_API_SECRET": SECRET}
-    server = subprocess.Popen(
-        convoke("dev", "--listen", "127.0.0.1:0"), env=environment, stderr=subprocess.PIPE, text=True
-    )
-    lines = []
-    try:
-        for line in server.stderr:
-            lines.append(line)
-            if line.startswith("convoke: listening on "):
-                break
-        else:
-            raise AssertionError("the server did not start")
-        threading.Thread(target=lambda: lines.extend(server.stderr), daemon=True).start()
-        check(lines[-1].removeprefix("convoke: listening on ").strip())
-    except BaseException:
-        sys.stderr.writelines(lines)
-        raise
-    finally:
-        server.terminate()
-        server.wait(timeout=30)
-    assert server.returncode == 0, server.returncode
+    program = Program(sys.argv[1], Path(sys.argv[2]))
+    with program.server(settings, "dev", env=environment) as base:
+        check(program, base)
     print("LiveKit's library takes the tokens and the calls.")
 
 

@@ -1,8 +1,11 @@
 #!/usr/bin/env bash
-# Runs a command with a PostgreSQL server of its own, which CONVOKE_TEST_POSTGRES names: the tests of the engine (`engine`), those
-# with standbys, restores and a pooler, which start more servers (`servers`), those of several nodes as processes (`nodes`), those
-# of the application (`application`), all of them (without an argument), or any other.
-# The server runs in a temporary folder as a user without rights, and is stopped at the end. Debian's package is installed where
+# Runs tests, or any command, with a separate PostgreSQL server, whose URL is in CONVOKE_TEST_POSTGRES.
+# Usage: e2e/postgres.sh [all | engine | servers | nodes | application | COMMAND …]; the default is `all`.
+# - engine: the tests of the engine
+# - servers: the tests with standbys, restores and a pooler, which start more servers
+# - nodes: the tests with several nodes as processes
+# - application: the tests of the application
+# The server runs in a temporary folder as an unprivileged user, and is stopped at the end. Installs Debian's package if
 # it is missing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -25,7 +28,7 @@ trap stop EXIT
 
 as_user "$bin/initdb" -D "$folder/data" -U convoke -A trust -E UTF8 --locale=C.UTF-8 >"$folder/initdb.log"
 
-# A certificate of its own for the name localhost, by an authority that is made up, and another authority.
+# A certificate for the name localhost from a test authority, and a second authority.
 tls=$folder/tls
 mkdir "$tls"
 authority() {
@@ -64,11 +67,11 @@ export CONVOKE_TEST_POSTGRES_TLS="$tls"
 export CONVOKE_TEST_POSTGRES_DATA="$folder/data" CONVOKE_TEST_POSTGRES_BIN="$bin"
 
 engine() { cargo test --workspace --test engine; }
-# Each test waits for standbys more than it works.
+# These tests mostly wait for standbys.
 servers() { RUST_TEST_THREADS=${RUST_TEST_THREADS:-4} cargo test --workspace --test servers; }
 nodes() { cargo test --workspace --test nodes; }
-# The application's own tests, each in a schema of its own. They wait for the server more than they work. Generated code and
-# the rules of who may call what do not depend on the engine. No test here stops the server, so that it need not sync.
+# The tests of the application, each in a separate schema. They mostly wait for the server. The skipped tests do not
+# depend on the engine. No test here stops the server, so it does not need to sync.
 application() {
     as_user "$bin/psql" -q -h 127.0.0.1 -p "$port" -U convoke postgres -c "ALTER SYSTEM SET fsync = off" \
         -c "SELECT pg_reload_conf()" >/dev/null

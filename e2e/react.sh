@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the page and uses it in a real browser, as two people at once would, against a real server.
-# Needs Node.js 20 and Chromium (installed where apt-get is) and the package index. Usage: e2e/react.sh
+# Builds the example page, and tests it in a real browser with two concurrent users against a real server.
+# Needs Node.js 20, Chromium (both are installed with apt-get if missing) and the package index. Usage: e2e/react.sh
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -21,4 +21,4 @@ npm ci --silent --no-audit --no-fund --prefer-offline
 npm run --silent check
 npm run --silent build -- --log-level=warning
 CONVOKE_BINARY=$target/debug/convoke node --test --test-force-exit --test-reporter=spec test/page.test.mjs
-echo "react: the example is built, and two people use it at once"
+echo "react: the example works for two concurrent users"

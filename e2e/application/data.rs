@@ -101,7 +101,7 @@ fn names(folder: &Path) -> Vec<String> {
 }
 
 #[test]
-fn tables_and_rows_are_shown_alike_beside_a_server_and_without_one() {
+fn tables_and_rows_match_with_and_without_a_server() {
     let folder = TempDir::new().unwrap();
     let server = Serving::start(folder.path());
     for title in ["one", "two", "three"] {
@@ -163,7 +163,7 @@ fn members(archive: &Path) -> BTreeMap<String, String> {
 }
 
 #[test]
-fn what_was_exported_beside_a_server_is_the_same_after_an_import_elsewhere() {
+fn export_survives_an_import_elsewhere() {
     let (folder, other) = (TempDir::new().unwrap(), TempDir::new().unwrap());
     let server = Serving::start(folder.path());
     make(folder.path(), "one");
@@ -194,7 +194,7 @@ fn what_was_exported_beside_a_server_is_the_same_after_an_import_elsewhere() {
 }
 
 #[test]
-fn an_import_that_does_not_fit_changes_nothing() {
+fn mismatched_import_changes_nothing() {
     let folder = TempDir::new().unwrap();
     make(folder.path(), "stays");
     done(folder.path(), &["export", "a.tar.gz"]);
@@ -224,7 +224,7 @@ fn whole_meetings(data: &Path) -> usize {
 }
 
 #[test]
-fn backups_under_load_are_whole_private_rotated_and_restored() {
+fn backups_under_load_are_complete_private_rotated_and_restorable() {
     let folder = TempDir::new().unwrap();
     let server = Serving::start(folder.path());
     make(folder.path(), "first");
@@ -289,7 +289,7 @@ fn backups_under_load_are_whole_private_rotated_and_restored() {
 }
 
 #[test]
-fn a_damaged_backup_is_refused_and_the_database_stays() {
+fn damaged_backup_is_rejected_and_the_database_is_unchanged() {
     let folder = TempDir::new().unwrap();
     make(folder.path(), "stays");
     done(folder.path(), &["backup", "b.db"]);
@@ -322,7 +322,7 @@ fn without_room(folder: &Path, args: &str) -> (Option<i32>, String) {
 }
 
 #[test]
-fn where_there_is_no_room_nothing_is_left_behind_and_the_reason_is_said() {
+fn full_disk_leaves_no_files_and_is_reported() {
     let folder = TempDir::new().unwrap();
     make(folder.path(), "stays");
     done(folder.path(), &["export", "a.tar.gz"]);
@@ -347,7 +347,7 @@ fn elapsed<R>(work: impl FnOnce() -> R) -> Duration {
 }
 
 #[test]
-fn killed_at_any_moment_a_restore_and_an_import_leave_the_old_or_the_new() {
+fn killed_restore_or_import_leaves_the_old_or_the_new_database() {
     let folder = TempDir::new().unwrap();
     make(folder.path(), "one");
     done(folder.path(), &["backup", "one.db"]);
@@ -380,7 +380,7 @@ fn killed_at_any_moment_a_restore_and_an_import_leave_the_old_or_the_new() {
 }
 
 #[test]
-fn progress_is_for_a_terminal_and_a_pipe_has_none() {
+fn progress_appears_only_on_a_terminal() {
     let folder = TempDir::new().unwrap();
     make(folder.path(), "one");
     let piped = run(folder.path(), &["export", "a.tar.gz"]);
@@ -400,7 +400,7 @@ fn progress_is_for_a_terminal_and_a_pipe_has_none() {
 }
 
 #[test]
-fn the_doctor_finds_nothing_wrong_with_a_folder_of_dev() {
+fn doctor_accepts_a_development_folder() {
     let folder = TempDir::new().unwrap();
     let look = |env: &[&str]| {
         let mut command = convoke(folder.path());
@@ -422,7 +422,7 @@ fn the_doctor_finds_nothing_wrong_with_a_folder_of_dev() {
 }
 
 #[test]
-fn the_doctor_says_what_is_wrong_and_what_to_do_about_it() {
+fn doctor_reports_problems_and_remedies() {
     let folder = TempDir::new().unwrap();
     let findings = |args: &[&str]| -> (Option<i32>, Vec<Value>) {
         let output = run(folder.path(), args);

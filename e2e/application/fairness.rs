@@ -43,7 +43,7 @@ const CHARACTERS: usize = 9_000;
 
 #[test]
 #[ignore = "a measurement of half a minute or more, for a machine that does nothing else"]
-fn what_a_flood_of_one_user_costs_another_one() {
+fn flood_of_one_user_barely_delays_another() {
     let folder = TempDir::new().unwrap();
     let rates = ["read", "write", "transcripts", "notes", "generation"].map(|class| format!("{class} = 0\n")).concat();
     let limits = "user_bytes_written_per_hour = 0\nconnections_per_address_max = 4000\n";

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Runs a script that drives a real browser against a real server: a file of this folder.
-# Needs Node, npm, Python, and on first use root for Debian's Chromium.
-# Usage: e2e/browser/run.sh SCRIPT [BINARY]; the script is handed BINARY FOLDER.
+# Runs a script of this folder, which drives a real browser against a real server.
+# Needs Node.js, npm, Python, and on first use root to install Debian's Chromium.
+# Usage: e2e/browser/run.sh SCRIPT [BINARY]. The arguments of the script are BINARY and a temporary folder.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -19,7 +19,7 @@ wanted="playwright-core@1.65.1 axe-core@4.14.1"
 if [ "$(cat "$tools/installed" 2>/dev/null)" != "$wanted" ]; then
   rm -rf "$tools"
   mkdir -p "$tools"
-  # shellcheck disable=SC2086 # each of them is a word
+  # shellcheck disable=SC2086 # each package is a separate word
   npm install --silent --no-audit --no-fund --prefix "$tools" $wanted
   echo "$wanted" >"$tools/installed"
 fi

@@ -1,4 +1,4 @@
-// A server of its own for each script, and a browser that asks nobody else and tells of everything that goes wrong.
+// A separate server for each script, and a browser that records errors and requests to other servers.
 "use strict";
 
 const assert = require("node:assert/strict");
@@ -7,7 +7,7 @@ const fs = require("node:fs");
 const readline = require("node:readline");
 const { chromium } = require("playwright-core");
 
-/** The flags that keep a browser from calling home. */
+/** Flags that stop the background traffic of the browser. */
 const QUIET = [
   "--no-sandbox",
   "--disable-gpu",
@@ -21,7 +21,7 @@ const QUIET = [
 const browser = () => chromium.launch({ executablePath: "/usr/bin/chromium", args: QUIET });
 
 class Server {
-  /** Starts a server on a folder; `settings` is its file of settings, `flags` are further ones, `listen` is its address. */
+  /** Starts a server on a folder with a settings file (`settings`), further flags (`flags`) and an address (`listen`). */
   static async start(binary, folder, { settings = "", flags = [], listen = "127.0.0.1:0" } = {}) {
     fs.mkdirSync(folder, { recursive: true });
     fs.writeFileSync(`${folder}/convoke.toml`, settings);
@@ -57,7 +57,7 @@ class Server {
   }
 }
 
-/** Tabs of a browser that tell of everything that goes wrong in them, but for refusals that a test expects. */
+/** Tabs of a browser. They record all errors except the rejections that a test expects. */
 class Watched {
   constructor(context, base, expected) {
     Object.assign(this, { context, base, expected, complaints: [], elsewhere: [] });
@@ -76,8 +76,8 @@ class Watched {
   }
 
   quiet() {
-    assert.deepEqual(this.complaints, [], "complaints");
-    assert.deepEqual(this.elsewhere, [], "requests to elsewhere");
+    assert.deepEqual(this.complaints, [], "errors in the browser");
+    assert.deepEqual(this.elsewhere, [], "requests to other servers");
   }
 }
 
@@ -94,7 +94,7 @@ async function inaccessible(page, others = []) {
   return counted.map(({ id, nodes }) => `${id}: ${nodes.slice(0, 3).map(({ target, failureSummary }) => `${target} ${failureSummary}`).join(" | ")}`);
 }
 
-/** The pixels by which the page is wider than the screen. */
+/** Returns the number of pixels by which the page is wider than the screen. */
 const surplus = (page) => page.evaluate(() => Math.max(0, document.documentElement.scrollWidth - innerWidth));
 
 module.exports = { browser, inaccessible, Server, surplus, Watched };

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs the HTTP clients of the widespread convention, unchanged, against real servers: npm's `convex` and PyPI's.
-# Needs Node.js 20 and Python 3 (installed where apt-get is) and the package indexes.
+# Runs the unchanged HTTP clients of the `convex` packages of npm and PyPI against real servers.
+# Needs Node.js 20, Python 3 (both are installed with apt-get if missing) and the package indexes.
 # Usage: e2e/clients/convention.sh
 set -euo pipefail
 cd "$(dirname "$0")/../.."

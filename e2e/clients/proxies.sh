@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Runs each proxy of the operator's guide with the block that the guide shows, over TLS, on the usual port and on another one,
-# and npm's `convex` through it: calls, live queries, server-sent events, and WebSockets of pages.
-# Needs Node.js 20, nginx, HAProxy, Caddy and OpenSSL (installed where apt-get is) and npm's index.
+# Runs npm's `convex` through each proxy of the operator's guide: calls, live queries, server-sent events, and WebSockets
+# of pages. Each proxy has the configuration of the guide, and listens with TLS on port 443 and on port 8443.
+# Needs Node.js 20, nginx, HAProxy, Caddy, OpenSSL (all are installed with apt-get if missing) and the npm registry.
 # Usage: e2e/clients/proxies.sh
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -19,7 +19,7 @@ if [ "${1:-}" != --in-network ]; then
   mkdir -p "$work"
   cp e2e/clients/sync/package*.json e2e/clients/proxies/* "$work"
   (cd "$work" && npm ci --silent --no-audit --no-fund --prefer-offline)
-  # A network of its own, in which port 443 is free.
+  # A separate network, in which port 443 is free.
   [ "$(id -u)" = 0 ] || as_root=--map-root-user
   exec unshare ${as_root:-} --net "$0" --in-network
 fi
@@ -38,13 +38,13 @@ folders+=("$conf")
 
 start "$probes" --trusted-proxy 127.0.0.1/32
 
-# block LANGUAGE PORT: the guide's block, for this machine.
+# block LANGUAGE PORT: prints the configuration of the guide with the paths and ports of this test.
 block() {
   awk -v word="\`\`\`$1" '$0 == word { shown = 1; next } /^```$/ { shown = 0 } shown' docs/how-to/proxy.md |
     sed "s#/etc/$1/tls/#$conf/#g; s#127.0.0.1:3210#${url#http://}#; s#listen 443#listen $2#; s#bind :443#bind :$2#; s#^api.example.com {#api.example.com:$2 {#"
 }
 
-# run COMMAND …: a proxy, until the test of it is over.
+# proxy COMMAND …: starts a proxy in the background.
 proxy() {
   "$@" >"$conf/log" 2>&1 &
   running=$!

@@ -1,4 +1,4 @@
-# Servers for the tests of clients: sourced at the root of the repository.
+# Starts servers for the client tests. Source it at the root of the repository.
 
 source e2e/program.sh
 application=$target/debug/convoke
@@ -6,7 +6,7 @@ probes=$target/debug/examples/client_probes
 servers=()
 folders=()
 
-# Ends what was started, and leaves nothing.
+# Stops all servers and removes their folders.
 finish() {
   for server in "${servers[@]}"; do kill "$server" 2>/dev/null || true; done
   wait
@@ -14,12 +14,12 @@ finish() {
 }
 trap finish EXIT
 
-# need COMMAND PACKAGE …: installs the packages where the command is missing.
+# need COMMAND PACKAGE …: installs the packages if the command is missing.
 need() {
   command -v "$1" >/dev/null || { apt-get update -qq && apt-get install -qq -y "${@:2}" >/dev/null; }
 }
 
-# start BINARY [FLAG …]: serves on a free port; `url` is where, `data` the folder in which it was started.
+# start BINARY [FLAG …]: starts a server on a free port, and sets `url` to its address and `data` to its folder.
 start() {
   local binary=$1
   shift

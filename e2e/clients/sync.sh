@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Runs the WebSocket clients of the widespread convention, unchanged, against real servers: npm's `convex` in Node.js and,
-# with React, in a browser; PyPI's; and the crate. Wires are cut and servers killed meanwhile.
-# Needs Node.js 20, Python 3 and Chromium (installed where apt-get is) and the package indexes.
+# Runs the unchanged WebSocket clients of the `convex` packages against real servers: npm's in Node.js and, with React,
+# in a browser; PyPI's; and the crate. Meanwhile the test cuts connections and kills servers.
+# Needs Node.js 20, Python 3, Chromium (all are installed with apt-get if missing) and the package indexes.
 # Usage: e2e/clients/sync.sh
 set -euo pipefail
 cd "$(dirname "$0")/../.."

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Compiles the generated TypeScript clients, and the references for npm's `convex`, as strictly as TypeScript can, lints
-# them, and runs them in Node.js against real servers: of the application, and of functions made to fail.
-# Needs Node.js 20 (installed where apt-get is) and the package index. Usage: e2e/clients/typescript.sh
+# Compiles the generated TypeScript clients and the references for npm's `convex` in TypeScript's strictest mode, lints
+# them, and runs them in Node.js against two real servers: the application, and functions that fail on purpose.
+# Needs Node.js 20 (installed with apt-get if missing) and the package index. Usage: e2e/clients/typescript.sh
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 source e2e/clients/servers.sh
@@ -21,7 +21,7 @@ for program in application probes; do
   "${!program}" codegen convex --out "$work/$program-api.ts"
 done
 
-# The compiler that most programs have, and its successor.
+# Compiles with the common compiler and with its successor.
 (cd "$work" && npx tsc -p . && node node_modules/typescript-7/bin/tsc -p . --noEmit && npx eslint application.ts application-api.ts probes.ts probes-api.ts example.ts)
 
 start "$application"; application_url=$url application_data=$data

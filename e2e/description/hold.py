@@ -1,62 +1,24 @@
-"""Runs Schemathesis against a real run of the server with something in it. Started by description.sh:
+"""Runs Schemathesis against a real server with example data. description.sh starts it with the arguments
 BINARY FOLDER SCHEMATHESIS."""
 
 import json
 import os
 import subprocess
 import sys
-import threading
-import urllib.request
 from pathlib import Path
 
-BINARY, WORK, SCHEMATHESIS = sys.argv[1], Path(sys.argv[2]), sys.argv[3]
+from program import Client, Program
+
 HERE = Path(__file__).parent
 NOW_MS = 1_767_225_600_000
 
-# Most calls would only learn that they come too often.
+# Without these settings, most calls would exceed their rate.
 SETTINGS = "[rates]\nread = 0\nwrite = 0\nnotes = 0\ntokens = 0\ntranscripts = 0\ngeneration = 0\n"
 
 
-def convoke(*arguments):
-    return [BINARY, *arguments, "--data", str(WORK / "data"), "--config", str(WORK / "convoke.toml")]
-
-
-def token_of(subject):
-    command = convoke("token", "--subject", subject, "--name", subject.title(), "--email", f"{subject}@example.com")
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
-
-
-class Client:
-    def __init__(self, base, subject):
-        self.base, self.token = base, token_of(subject)
-
-    def call(self, path, **args):
-        headers = {"Content-Type": "application/json", "Authorization": f"Bearer {self.token}"}
-        body = json.dumps({"args": args}).encode()
-        request = urllib.request.Request(f"{self.base}/api/run/{path}", body, headers)
-        with urllib.request.urlopen(request) as response:
-            answer = json.load(response)
-        assert answer["status"] == "success", f"{path}: {answer}"
-        return answer["value"]
-
-
-def started():
-    (WORK / "convoke.toml").write_text(SETTINGS)
-    server = subprocess.Popen(
-        convoke("serve", "--env", "development", "--listen", "127.0.0.1:0", "--log", "warn"),
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    for line in server.stderr:
-        if "listening on " in line:
-            threading.Thread(target=sys.stderr.writelines, args=[server.stderr], daemon=True).start()
-            return server, line.split("listening on ")[1].strip()
-    sys.exit("the server did not start")
-
-
-def peopled(base):
-    """One user with something of everything, and the ids of it."""
-    ada, grace = Client(base, "ada"), Client(base, "grace")
+def peopled(program, base):
+    """Creates example data of every kind for one user, and returns the ids."""
+    ada, grace = Client(program, base, "ada"), Client(program, base, "grace")
     interests = [{"id": "chess", "name": "Chess", "category": "personal"}]
     onboarding = dict(age=36, gender="female", field="Mathematics", jobTitle="Analyst", company="Engines", bio="Hello.")
     ids = ada.call("users/mutations/saveOnboarding", **onboarding, interests=interests)
@@ -83,25 +45,21 @@ def peopled(base):
 
 
 def main():
-    server, base = started()
-    try:
-        ada, ids = peopled(base)
+    program = Program(sys.argv[1], Path(sys.argv[2]))
+    with program.server(SETTINGS, "serve", "--env", "development", "--log", "warn") as base:
+        ada, ids = peopled(program, base)
         environment = {
             **os.environ,
             "SCHEMATHESIS_HOOKS": str(HERE / "hooks.py"),
-            "DESCRIPTION": str(WORK / "public.json"),
+            "DESCRIPTION": str(program.folder / "public.json"),
             "IDS": json.dumps(ids),
             "TOKEN": ada.token,
         }
-        command = [SCHEMATHESIS, "--config-file", str(HERE / "schemathesis.toml"), "run", f"{base}/openapi.json"]
-        # A live stream does not end: Schemathesis would wait for it. And it cannot make up a `ts`.
+        command = [sys.argv[3], "--config-file", str(HERE / "schemathesis.toml"), "run", f"{base}/openapi.json"]
+        # Schemathesis would wait for the end of a live stream, and it cannot generate a valid `ts`.
         command += ["--exclude-path", "/api/live", "--exclude-path", "/api/query_at_ts"]
-        held = subprocess.run(command, env=environment, cwd=WORK)
-    finally:
-        server.terminate()
-        code = server.wait()
-    assert code == 0, f"the server ended with {code}"
-    sys.exit(held.returncode)
+        tested = subprocess.run(command, env=environment, cwd=program.folder)
+    sys.exit(tested.returncode)
 
 
 main()

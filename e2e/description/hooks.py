@@ -1,6 +1,9 @@
-"""What Schemathesis makes up is mostly about ids that do not exist. Every second id becomes one that does, so that what
-lies behind the rights is reached as well. And what the description does not allow must not succeed: a refusal of
-arguments has HTTP 200, so that Schemathesis's own check, which looks at the status, cannot tell."""
+"""Hooks of Schemathesis.
+
+Most generated ids do not exist. Every second id is replaced with an existing one, so that calls pass the rights checks.
+
+A call with arguments that the document forbids must fail. A rejection has HTTP 200, so the check of Schemathesis, which
+reads the status, cannot detect a missing one. A hook checks the body instead."""
 
 import json
 import os
@@ -29,7 +32,7 @@ def real(value):
         return [real(item) for item in value]
     found = ID.match(value) if isinstance(value, str) else None
     known = IDS.get(found[1], []) if found else []
-    # The id itself decides, so that a run can be repeated.
+    # The choice depends only on the id, so that runs are reproducible.
     place = sum(value.encode()) if known else 0
     return known[place // 2 % len(known)] if known and place % 2 == 0 else value
 
@@ -51,7 +54,7 @@ def only_what_is_described_succeeds(context, response, case):
     if not case.operation.path.startswith("/api/run/") or response.status_code != 200:
         return
     if response.json()["status"] == "success":
-        # JSON has one kind of numbers: `1.0` is an integer to the server.
+        # JSON has only one number type, so the server accepts `1.0` as an integer.
         body = json.loads(response.request.body, parse_float=lambda text: int(f) if (f := float(text)).is_integer() else f)
         for error in validator(case.operation.path).iter_errors(body):
             raise AssertionError(f"it succeeded although {error.json_path}: {error.message}")

@@ -41,7 +41,7 @@ fn calls(folder: &Path, args: &[&str]) -> Vec<Value> {
 }
 
 #[test]
-fn recorded_calls_survive_kill_9_and_need_no_server_to_be_read() {
+fn recorded_calls_survive_sigkill_and_are_readable_without_a_server() {
     let folder = TempDir::new().unwrap();
     let here = folder.path();
     let serving = Serving::start(hello(here).args(DEV));
@@ -69,7 +69,7 @@ fn recorded_calls_survive_kill_9_and_need_no_server_to_be_read() {
 }
 
 #[test]
-fn a_secret_comes_from_standard_input_and_is_never_printed() {
+fn secret_is_read_from_stdin_and_never_printed() {
     let folder = TempDir::new().unwrap();
     let here = folder.path();
     let set = |name: &str, value: &str| {
@@ -116,7 +116,7 @@ fn finding(folder: &Path, subject: &str) -> Value {
 }
 
 #[test]
-fn scheduled_backups_are_made_and_their_failure_is_loud() {
+fn scheduled_backups_run_and_failures_are_reported() {
     let folder = TempDir::new().unwrap();
     let here = folder.path();
     let backups = here.join("elsewhere");
@@ -147,7 +147,7 @@ fn scheduled_backups_are_made_and_their_failure_is_loud() {
 }
 
 #[test]
-fn a_schedule_that_cannot_be_meant_stops_the_start() {
+fn invalid_schedule_stops_the_start() {
     let folder = TempDir::new().unwrap();
     std::fs::write(folder.path().join("convoke.toml"), "[backup]\nevery = \"5s\"\n").unwrap();
     let output = run(folder.path(), &DEV);

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 #[test]
-fn serve_refuses_to_start_without_a_provider_and_says_how_to_add_one() {
+fn serve_without_a_provider_fails_with_advice() {
     let folder = TempDir::new().unwrap();
     let output = run(folder.path(), &["serve"]);
     assert_eq!(output.status.code(), Some(1));
@@ -21,7 +21,7 @@ fn serve_refuses_to_start_without_a_provider_and_says_how_to_add_one() {
 }
 
 #[test]
-fn dev_needs_nothing_and_its_token_works_and_sigterm_ends_it_with_success() {
+fn dev_starts_without_setup_accepts_its_token_and_stops_on_sigterm() {
     let folder = TempDir::new().unwrap();
     let serving = Serving::start(hello(folder.path()).args(["dev", "--listen", "127.0.0.1:0"]));
     for part in ["functions   1", "database    ./data/convoke.db", "curl -s http://127.0.0.1:"] {
@@ -40,7 +40,7 @@ fn dev_needs_nothing_and_its_token_works_and_sigterm_ends_it_with_success() {
 }
 
 #[test]
-fn no_call_waits_for_somebody_to_read_the_log() {
+fn unread_log_does_not_block_calls() {
     let folder = TempDir::new().unwrap();
     let serving = Serving::start(hello(folder.path()).args(["dev", "--listen", "127.0.0.1:0"]));
     // The output is larger than the buffer of a pipe.
@@ -52,7 +52,7 @@ fn no_call_waits_for_somebody_to_read_the_log() {
 }
 
 #[test]
-fn a_token_is_minted_for_dev_and_refused_in_production() {
+fn development_token_is_rejected_in_production() {
     let folder = TempDir::new().unwrap();
     let serving = Serving::start(hello(folder.path()).args(["dev", "--listen", "127.0.0.1:0"]));
     let minted = run(folder.path(), &["token", "--subject", "grace", "--email", "grace@example.com"]);
@@ -67,19 +67,25 @@ fn a_token_is_minted_for_dev_and_refused_in_production() {
 }
 
 #[test]
-fn functions_are_listed_for_people_and_for_tools() {
+fn functions_are_listed_as_text_and_json() {
     let folder = TempDir::new().unwrap();
     let table = text(&run(folder.path(), &["functions"]).stdout);
-    assert!(table.lines().any(|line| line.starts_with("greetings/sayHello  query     public    Greets")), "{table}");
+    assert!(
+        table.lines().any(|line| line.starts_with("greetings/sayHello  query     public    -       Returns")),
+        "{table}"
+    );
     let list: Value = serde_json::from_slice(&run(folder.path(), &["functions", "--json"]).stdout).unwrap();
     assert_eq!(
         list,
-        json!([{ "path": "greetings/sayHello", "kind": "query", "visibility": "public", "doc": "Greets somebody." }])
+        json!([{
+            "path": "greetings/sayHello", "kind": "query", "visibility": "public", "rights": null,
+            "doc": "Returns a greeting.",
+        }])
     );
 }
 
 #[test]
-fn run_prints_the_value_and_fails_with_the_code_of_the_error() {
+fn run_prints_the_value_or_fails_with_the_error_code() {
     let folder = TempDir::new().unwrap();
     let done = run(folder.path(), &["run", "greetings:sayHello", r#"{"name":"Ada"}"#, "--as", "ada"]);
     assert_eq!((done.status.code(), text(&done.stdout)), (Some(0), "\"Hello, Ada!\"\n".to_owned()));
@@ -90,7 +96,7 @@ fn run_prints_the_value_and_fails_with_the_code_of_the_error() {
 }
 
 #[test]
-fn two_processes_do_not_share_a_data_folder() {
+fn data_folder_belongs_to_one_process() {
     let folder = TempDir::new().unwrap();
     let _serving = Serving::start(hello(folder.path()).args(["dev", "--listen", "127.0.0.1:0"]));
     let second = run(folder.path(), &["dev", "--listen", "127.0.0.1:0"]);
@@ -99,7 +105,7 @@ fn two_processes_do_not_share_a_data_folder() {
 }
 
 #[test]
-fn flags_come_before_the_environment_and_the_environment_before_the_file() {
+fn flags_override_the_environment_which_overrides_the_file() {
     let folder = TempDir::new().unwrap();
     let file = "log_lines = \"always\"\nlisten = \"127.0.0.1:1\"\ndata = \"from-file\"\n";
     std::fs::write(folder.path().join("convoke.toml"), file).unwrap();
@@ -111,7 +117,7 @@ fn flags_come_before_the_environment_and_the_environment_before_the_file() {
 }
 
 #[test]
-fn a_setting_that_does_not_exist_or_does_not_fit_stops_the_start_with_its_name() {
+fn unknown_or_invalid_setting_stops_the_start() {
     for (file, part) in [
         ("colour = \"red\"", "colour"),
         ("[limits]\nsize = 1", "limits.size"),
@@ -128,7 +134,7 @@ fn a_setting_that_does_not_exist_or_does_not_fit_stops_the_start_with_its_name()
 }
 
 #[test]
-fn help_teaches_and_a_wrong_command_line_is_exit_code_2() {
+fn help_has_examples_and_usage_errors_exit_with_2() {
     let folder = TempDir::new().unwrap();
     let help = text(&run(folder.path(), &["--help"]).stdout);
     assert!(help.contains("hello dev") && help.contains("Exit codes"), "{help}");

@@ -84,7 +84,7 @@ fn whole() -> Value {
 }
 
 #[test]
-fn a_server_that_is_killed_half_way_through_a_migration_goes_on_where_it_was() {
+fn killed_server_resumes_its_migration() {
     let folder = old_library();
     let here = folder.path();
     let mut serving = Serving::start(after(here).args(DEV));
@@ -139,7 +139,7 @@ fn a_server_that_is_killed_half_way_through_a_migration_goes_on_where_it_was() {
 }
 
 #[test]
-fn migrating_without_a_server_goes_on_where_it_was_killed() {
+fn killed_offline_migration_resumes() {
     let folder = old_library();
     let here = folder.path();
     let mut half = 0;
@@ -167,7 +167,7 @@ fn migrating_without_a_server_goes_on_where_it_was_killed() {
 }
 
 #[test]
-fn a_migration_is_called_as_any_admin_function_too_and_its_last_part_opens_the_store() {
+fn migration_runs_as_an_admin_function_and_its_last_part_opens_the_store() {
     let folder = old_library();
     let serving = Serving::start(after(folder.path()).args(DEV));
     let part = |limit: i64| {

@@ -109,7 +109,7 @@ fn hello(folder: &Path) -> Command {
 }
 
 #[test]
-fn json_lines_parse_and_say_of_every_request_what_became_of_it() {
+fn json_log_has_the_outcome_of_every_request() {
     let serving = Serving::start(&["--log-format", "json"]);
     let lines: Vec<Value> =
         serving.lines_of_everything().iter().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -136,13 +136,13 @@ fn json_lines_parse_and_say_of_every_request_what_became_of_it() {
     ] {
         let line = of(id, "refused");
         assert_eq!((&line["outcome"], &line["by"]), (&json!(outcome), &json!(by)), "{id}");
-        assert_eq!(line["subject"], Value::Null, "nobody was known");
+        assert_eq!(line["subject"], Value::Null, "the caller must be unknown");
     }
     assert_eq!(of("route", "refused")["asked"], "POST /nowhere", "a query is not repeated");
 }
 
 #[test]
-fn in_text_no_value_begins_a_line_or_moves_the_cursor() {
+fn text_log_escapes_control_characters() {
     let serving = Serving::start(&[]);
     let lines = serving.lines_of_everything();
     for line in &lines {
@@ -169,7 +169,7 @@ fn shown(serving: &Serving, args: &[&str]) -> String {
 }
 
 #[test]
-fn live_calls_are_followed_with_what_they_logged_until_the_server_ends() {
+fn logs_follow_calls_and_their_lines_until_shutdown() {
     let mut serving = Serving::start(&[]);
     let route = "/api/run/greetings/sayHello";
     let hello = r#"{"args":{"name":"Ada"}}"#;
@@ -219,7 +219,7 @@ fn live_calls_are_followed_with_what_they_logged_until_the_server_ends() {
 }
 
 #[test]
-fn recent_calls_are_shown_to_people_and_picked_by_function_outcome_and_request() {
+fn recent_calls_filter_by_function_outcome_and_request() {
     let serving = Serving::start(&[]);
     serving.lines_of_everything();
     let text = shown(&serving, &[]);
@@ -248,7 +248,7 @@ fn recent_calls_are_shown_to_people_and_picked_by_function_outcome_and_request()
 }
 
 #[test]
-fn without_a_server_there_are_no_calls_and_the_command_says_what_to_name() {
+fn logs_without_a_server_fail_with_advice() {
     let folder = TempDir::new().unwrap();
     let output = hello(folder.path()).args(["logs", "--follow"]).output().unwrap();
     assert_eq!(output.status.code(), Some(1));

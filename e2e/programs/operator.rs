@@ -52,7 +52,7 @@ fn called(url: &str, key: &str) -> (u16, String) {
 }
 
 #[test]
-fn a_command_does_the_same_by_all_three_ways() {
+fn command_has_the_same_effect_over_all_three_paths() {
     let folder = TempDir::new().unwrap();
     let other = TempDir::new().unwrap();
     let here = folder.path();
@@ -88,7 +88,7 @@ fn a_command_does_the_same_by_all_three_ways() {
 }
 
 #[test]
-fn a_call_that_fails_prints_the_same_by_all_three_ways() {
+fn failed_call_prints_the_same_over_all_three_paths() {
     let folder = TempDir::new().unwrap();
     let wrong = ["run", "greetings/sayHello", "{}"];
     let in_process = run(folder.path(), &wrong);
@@ -104,7 +104,7 @@ fn a_call_that_fails_prints_the_same_by_all_three_ways() {
 }
 
 #[test]
-fn a_revocation_holds_within_a_second_in_the_running_server() {
+fn revocation_reaches_a_running_server_within_a_second() {
     let folder = TempDir::new().unwrap();
     let serving = Serving::start(hello(folder.path()).args(DEV));
     let key = made(folder.path(), &["ci", "--scope", "functions"]);
@@ -131,7 +131,7 @@ fn a_revocation_holds_within_a_second_in_the_running_server() {
 }
 
 #[test]
-fn keys_their_state_and_their_last_use_outlive_the_server_also_when_it_is_killed() {
+fn keys_and_their_last_use_survive_sigkill() {
     let folder = TempDir::new().unwrap();
     let here = folder.path();
     let [kept, gone] = {
@@ -163,7 +163,7 @@ fn keys_their_state_and_their_last_use_outlive_the_server_also_when_it_is_killed
 }
 
 #[test]
-fn a_key_is_nowhere_but_where_it_was_shown_once() {
+fn key_is_shown_once_and_stored_nowhere() {
     let folder = TempDir::new().unwrap();
     let here = folder.path();
     let log = here.join("log");
@@ -220,7 +220,7 @@ fn a_key_is_nowhere_but_where_it_was_shown_once() {
 }
 
 #[test]
-fn a_server_elsewhere_needs_a_key_and_says_where_to_put_it() {
+fn remote_server_needs_a_key() {
     let folder = TempDir::new().unwrap();
     let output = run(folder.path(), &["deploy-key", "list", "--url", "https://api.example.com"]);
     assert_eq!(output.status.code(), Some(1));
@@ -231,7 +231,7 @@ fn a_server_elsewhere_needs_a_key_and_says_where_to_put_it() {
 }
 
 #[test]
-fn a_key_in_a_file_that_others_can_read_is_used_with_a_warning() {
+fn readable_key_file_gets_a_warning() {
     let folder = TempDir::new().unwrap();
     let here = folder.path();
     let serving = Serving::start(hello(here).args(DEV));
@@ -251,7 +251,7 @@ fn a_key_in_a_file_that_others_can_read_is_used_with_a_warning() {
 }
 
 #[test]
-fn a_key_is_not_made_before_it_is_said_what_it_may_do() {
+fn key_creation_needs_scopes() {
     let folder = TempDir::new().unwrap();
     let output = run(folder.path(), &["deploy-key", "create", "ci"]);
     assert_eq!((output.status.code(), text(&output.stdout)), (Some(1), String::new()));
@@ -262,7 +262,7 @@ fn a_key_is_not_made_before_it_is_said_what_it_may_do() {
 }
 
 #[test]
-fn a_key_acts_as_a_user_by_run_only_with_the_scope() {
+fn run_as_a_user_needs_the_scope() {
     let folder = TempDir::new().unwrap();
     let serving = Serving::start(hello(folder.path()).args(DEV));
     let as_ada = [&HELLO[..], &["--as", "ada"]].concat();
@@ -275,7 +275,7 @@ fn a_key_acts_as_a_user_by_run_only_with_the_scope() {
 }
 
 #[test]
-fn a_path_that_is_too_long_for_a_socket_leaves_the_server_without_one() {
+fn too_long_socket_path_disables_the_control_socket() {
     let folder = TempDir::new().unwrap();
     let deep = "d".repeat(120);
     let mut command = hello(folder.path());

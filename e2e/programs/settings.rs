@@ -17,7 +17,7 @@ fn folder(file: &str) -> TempDir {
 const PROVIDER: &str = "[[auth.providers]]\nissuer = 'https://id.example.com/'\naudiences = ['api']\n";
 
 #[test]
-fn the_example_changes_nothing_until_it_is_changed() {
+fn unchanged_example_keeps_the_defaults() {
     let folder = folder("");
     let example = text(&run(folder.path(), &["config", "example"]).stdout);
     assert!(example.contains("#listen = \"127.0.0.1:3210\"\n"), "{example}");
@@ -33,7 +33,7 @@ fn the_example_changes_nothing_until_it_is_changed() {
 }
 
 #[test]
-fn what_is_in_force_is_shown_with_where_it_comes_from_and_secrets_never_are() {
+fn effective_settings_show_their_source_and_hide_secrets() {
     let folder = folder(&format!("log_lines = 'always'\n{PROVIDER}[limits]\nreaders = 3\n"));
     std::fs::create_dir(folder.path().join("elsewhere")).unwrap();
     let mut command = hello(folder.path());
@@ -62,7 +62,7 @@ fn what_is_in_force_is_shown_with_where_it_comes_from_and_secrets_never_are() {
 }
 
 #[test]
-fn a_file_is_checked_for_everything_that_would_stop_a_start() {
+fn config_check_finds_everything_that_stops_a_start() {
     for (file, parts) in [
         (
             "lisen = '127.0.0.1:1'\n[limits]\nreeders = 3",
@@ -89,7 +89,7 @@ fn a_file_is_checked_for_everything_that_would_stop_a_start() {
 }
 
 #[test]
-fn health_is_asked_where_the_settings_have_the_server_listen() {
+fn health_uses_the_configured_address() {
     let folder = folder("");
     let serving = Serving::start(hello(folder.path()).args(["dev", "--listen", "127.0.0.1:0"]));
     let address = serving.url.strip_prefix("http://").unwrap();
@@ -106,7 +106,7 @@ fn health_is_asked_where_the_settings_have_the_server_listen() {
 }
 
 #[test]
-fn a_shell_completes_commands_flags_and_functions() {
+fn shell_completes_commands_flags_and_functions() {
     let folder = folder("");
     for shell in ["bash", "zsh", "fish"] {
         let script = text(&run(folder.path(), &["completions", shell]).stdout);
@@ -117,7 +117,7 @@ fn a_shell_completes_commands_flags_and_functions() {
         let mut command = hello(folder.path());
         text(&command.env("CONVOKE_COMPLETE", "fish").arg("--").args(words).output().unwrap().stdout)
     };
-    assert!(ask(&["hello", "run", "greet"]).contains("greetings/sayHello\tGreets somebody."));
+    assert!(ask(&["hello", "run", "greet"]).contains("greetings/sayHello\tReturns a greeting."));
     assert!(ask(&["hello", "conf"]).contains("config"));
     assert!(ask(&["hello", "serve", "--auth-i"]).contains("--auth-issuer"));
 }

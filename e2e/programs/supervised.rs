@@ -91,7 +91,7 @@ impl Supervised {
     /// Returns the lines of the next datagram.
     fn hear(&self) -> Vec<String> {
         let mut bytes = [0; 4096];
-        let length = self.socket.recv(&mut bytes).expect("the supervisor is told something");
+        let length = self.socket.recv(&mut bytes).expect("the supervisor must get a notification");
         String::from_utf8_lossy(&bytes[..length]).lines().map(str::to_owned).collect()
     }
 

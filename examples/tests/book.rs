@@ -1,9 +1,9 @@
-//! The book in `docs/`: its pages are listed and linked, its code is code that is compiled, and its generated pages are
-//! what the program says.
+//! The book in `docs/`: its pages are listed and linked, its code is compiled, and its generated pages match the
+//! program.
 //!
 //! `CONVOKE_BLESS` renews the generated pages.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot read the repository has failed")]
+#![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -73,7 +73,7 @@ fn links(page: &str) -> Vec<String> {
 }
 
 #[test]
-fn every_link_leads_to_a_file_and_a_heading() {
+fn every_link_has_a_target() {
     let mut broken = Vec::new();
     let fronts = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md"].map(|name| root().join(name));
     for page in pages().into_iter().chain(fronts) {
@@ -105,7 +105,7 @@ fn lines(text: &str) -> String {
 }
 
 #[test]
-fn every_block_of_code_is_compiled_elsewhere() {
+fn every_code_block_is_compiled_in_an_example() {
     let read_all = |files: Vec<PathBuf>| files.iter().map(|file| lines(&read(file))).collect::<Vec<_>>();
     let rust = read_all(files("examples", ".rs"));
     let scripts = read_all([files("examples/typescript", ".ts"), files("examples/react/src", ".tsx")].concat());
@@ -118,12 +118,12 @@ fn every_block_of_code_is_compiled_elsewhere() {
                 "rust" => &rust,
                 "ts" | "tsx" => &scripts,
                 "toml" if page.to_str().unwrap().contains("/tutorial/") => &manifests,
-                // The commands are run by the tests of the tutorial and of the operator's pages, the settings are read there.
+                // The tests of the tutorial and of the operator's pages run the commands and read the settings.
                 "sh" | "console" | "toml" | "json" | "text" | "yaml" | "nginx" | "caddy" | "haproxy" => continue,
                 other => panic!("{}: a block of {other:?}", page.display()),
             };
             shown += 1;
-            // A block may leave something out; each piece between stands in one file.
+            // A block may omit lines. Each part between them must be in one file.
             for piece in block.split("…\n") {
                 let found = compiled.iter().any(|file| file.contains(&lines(piece)));
                 assert!(found, "{}: in no file:\n{piece}", page.display());
@@ -174,7 +174,7 @@ fn golden_page_of_the_error_codes() {
     golden("codes.md", &page);
 }
 
-/// Returns the example of settings as its part before `[limits]`, the limits, and its part behind them.
+/// Returns the example settings in three parts: before `[limits]`, the limits, and after them.
 fn settings() -> (String, String, String) {
     let example = Program::new().says(&["config", "example"]);
     let begin = example.find("\n[limits]\n").unwrap() + 1;

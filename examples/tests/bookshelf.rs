@@ -1,7 +1,7 @@
-//! The crates outside of the workspace: they build from `convoke` alone, and their tests pass. The bookshelf's binary
-//! has every command, its generated files are unchanged, and the commands of the tutorial run.
+//! The crates outside the workspace build with only `convoke`, and their tests pass. The bookshelf's binary has every
+//! command, its generated files are unchanged, and the commands of the tutorial run.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -13,14 +13,14 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
 }
 
-/// Where this test was built: the crate is built there too, so that what both need is built once.
+/// Returns the build folder of this test. The crate is built there too, so that both share the compiled dependencies.
 fn target() -> PathBuf {
     Path::new(env!("CARGO_BIN_EXE_hello")).ancestors().nth(2).unwrap().to_owned()
 }
 
 fn cargo(name: &str, args: &[&str]) -> Output {
     let folder = root().join("examples").join(name);
-    // The versions of the workspace, which are at hand; those it does not need are dropped from the copy.
+    // The crate gets the versions of the workspace, which are downloaded already. Cargo removes unused ones from the copy.
     std::fs::copy(root().join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();
     let mut command = Command::new(env!("CARGO"));
     command.args(args).args(["--offline", "--quiet"]).current_dir(folder).env("CARGO_TARGET_DIR", target());
@@ -28,13 +28,13 @@ fn cargo(name: &str, args: &[&str]) -> Output {
 }
 
 fn succeeded(output: &Output) -> String {
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{}\n{said}", String::from_utf8_lossy(&output.stdout));
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{}\n{stderr}", String::from_utf8_lossy(&output.stdout));
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
 #[test]
-fn it_builds_alone_its_tests_pass_and_the_guides_commands_run() {
+fn it_builds_alone_and_runs_the_commands_of_the_guide() {
     succeeded(&cargo("bookshelf", &["test"]));
     succeeded(&cargo("bookshelf", &["build"]));
     let folder = TempDir::new().unwrap();
@@ -45,7 +45,7 @@ fn it_builds_alone_its_tests_pass_and_the_guides_commands_run() {
     };
     assert!(run(&["functions"]).contains("loans/borrowBook"));
     assert!(run(&["config", "example"]).contains("[shelf]"));
-    // Its own name, version and functions, wherever they stand.
+    // The output has the name, version and functions of the bookshelf.
     assert_eq!(run(&["--version"]), format!("bookshelf 0.3.0 (convoke {}; sqlite)\n", env!("CARGO_PKG_VERSION")));
     let help = run(&["help"]);
     assert!(help.contains("  bookshelf run books/list '{}' --as ada\n"), "{help}");
@@ -61,8 +61,7 @@ fn it_builds_alone_its_tests_pass_and_the_guides_commands_run() {
     generated(run);
 }
 
-/// What is made from functions, as files: a change of what is made shows in a review without the noise of an application
-/// that grows.
+/// Compares the generated files with golden files of a small program, so that a review shows changes of the generators only.
 fn generated(run: impl Fn(&[&str]) -> String) {
     let golden = root().join("examples/bookshelf/golden");
     for (file, command) in [
@@ -79,13 +78,13 @@ fn generated(run: impl Fn(&[&str]) -> String) {
         let reviewed = std::fs::read_to_string(&path).unwrap_or_default();
         let line = now.lines().zip(reviewed.lines()).position(|(now, reviewed)| now != reviewed);
         let line = line.map_or(1 + reviewed.lines().count(), |line| 1 + line);
-        assert!(now == reviewed, "{file} changed, first in line {line}; if it is meant, `.ci/renew` writes it anew");
+        assert!(now == reviewed, "{file} differs, first in line {line}; if the change is intended, run `.ci/renew`");
     }
 }
 
-/// Functions without a server: nothing that listens, reads a command line or calls other services is built.
+/// Checks that an embedded crate builds no listener, command line or HTTP client.
 #[test]
-fn an_embedded_crate_is_built_without_the_server() {
+fn embedded_crate_builds_without_the_server() {
     succeeded(&cargo("embedded", &["test"]));
     let tree = succeeded(&cargo("embedded", &["tree", "--edges=normal", "--prefix=none", "--format={p}"]));
     let names: Vec<&str> = tree.lines().filter_map(|line| line.split(' ').next()).collect();

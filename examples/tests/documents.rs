@@ -11,7 +11,7 @@ fn paths(text: &str) -> impl Iterator<Item = &str> {
 }
 
 #[test]
-fn every_path_that_a_document_names_exists() {
+fn every_path_in_a_document_exists() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let mut documents = vec![root.join("README.md"), root.join("CONTRIBUTING.md"), root.join("ARCHITECTURE.md")];
     let mut folders = vec![root.join("docs")];
@@ -37,7 +37,7 @@ fn every_path_that_a_document_names_exists() {
 }
 
 #[test]
-fn the_functions_of_the_readme_are_tested() {
+fn readme_functions_are_tested() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let readme = std::fs::read_to_string(root.join("README.md")).unwrap();
     let tested = std::fs::read_to_string(root.join("examples/tests/in_process.rs")).unwrap();

@@ -3,7 +3,7 @@
 use convoke::testing::TestApp;
 use serde_json::json;
 
-#[allow(unreachable_pub, reason = "it is written as in the crate of an author")]
+#[allow(unreachable_pub, reason = "the code matches the documentation")]
 mod guestbook {
     use convoke::prelude::*;
 

@@ -77,7 +77,7 @@ fn former_books() -> FormerTable {
 }
 
 #[test]
-fn rows_of_the_release_before_are_refused_until_their_migration_has_run() {
+fn rows_of_the_former_release_are_rejected_until_migrated() {
     let mut app = TestApp::after([former_books()]);
     let difference = app.difference().expect("rows do not fit");
     for part in ["field damage: row book_", "(got \"minor\")", "field place: row book_", "missing field `shelf`"] {
@@ -94,7 +94,7 @@ fn rows_of_the_release_before_are_refused_until_their_migration_has_run() {
 }
 
 #[test]
-fn a_database_whose_rows_fit_needs_no_migration() {
+fn matching_rows_need_no_migration() {
     let books = FormerTable::new("books", "book")
         .field::<String>("title")
         .field::<Option<String>>("damage")

@@ -5,7 +5,7 @@ use std::time::Duration;
 use convoke::testing::TestApp;
 use serde_json::json;
 
-#[allow(unreachable_pub, reason = "it is written as in the crate of an author")]
+#[allow(unreachable_pub, reason = "the code matches the documentation")]
 mod team {
     use std::time::Duration;
 

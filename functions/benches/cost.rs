@@ -51,7 +51,7 @@ fn main() {
     hour();
 }
 
-/// What it costs to read an hour's transcript, of one and of four hours: the time is to grow with the length.
+/// Cost of reading an hour's transcript and one of four hours; it should grow with the length.
 fn hour() {
     use functions::insights::generator::analysis::Analysis;
     use reading::material::{Chunk, Material, Person};

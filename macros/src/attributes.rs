@@ -1,4 +1,4 @@
-//! The parts of other attributes that ours read: docs, `cfg`, derives, and lists of options.
+//! Parts of attributes that the expansions read: docs, `cfg`, derives, and lists of options.
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens as _, quote};
@@ -41,7 +41,7 @@ pub(crate) fn docs(attributes: &[Attribute]) -> String {
     lines.join("\n").trim().to_owned()
 }
 
-/// Returns the `#[cfg]`s of an item. Code that is written beside the item has the same conditions.
+/// Returns the `#[cfg]`s of an item. The code that is generated for the item gets the same conditions.
 pub(crate) fn cfgs(attributes: &[Attribute]) -> Vec<&Attribute> {
     attributes.iter().filter(|attribute| attribute.path().is_ident("cfg")).collect()
 }
@@ -145,7 +145,8 @@ pub(crate) fn type_name(choice: &Choice, errors: &mut Errors) -> Option<LitStr> 
     if text.starts_with(|c: char| c.is_ascii_uppercase()) && text.chars().all(|c| c.is_ascii_alphanumeric()) {
         return Some(name);
     }
-    errors.at(&name, "the name of a type in clients is PascalCase: letters and digits, such as `name = \"Place\"`");
+    errors
+        .at(&name, "the name of a type in clients must be PascalCase: letters and digits, such as `name = \"Place\"`");
     None
 }
 
@@ -156,7 +157,7 @@ pub(crate) fn choices(tokens: TokenStream, errors: &mut Errors) -> Vec<Choice> {
     let list: Vec<Choice> = list.into_iter().collect();
     for (at, choice) in list.iter().enumerate() {
         if list[..at].iter().any(|earlier| earlier.name == choice.name) {
-            errors.at(&choice.name, format!("`{}` is given twice", choice.name));
+            errors.at(&choice.name, format!("`{}` is set twice", choice.name));
         }
     }
     list
@@ -166,10 +167,10 @@ pub(crate) fn choices(tokens: TokenStream, errors: &mut Errors) -> Vec<Choice> {
 pub(crate) fn unknown(choice: &Choice, known: &[&str], errors: &mut Errors) {
     let known: Vec<String> = known.iter().map(|name| format!("`{name}`")).collect();
     let known = match known.as_slice() {
-        [one] => format!("there is {one}"),
-        several => format!("there are {}", several.join(", ")),
+        [only] => format!("the only option is {only}"),
+        several => format!("the options are {}", several.join(", ")),
     };
-    errors.at(&choice.name, format!("no option is called `{}`; {known}", choice.name));
+    errors.at(&choice.name, format!("unknown option `{}`; {known}", choice.name));
 }
 
 /// Returns the tokens of an attribute's list; empty for `#[name]` alone.
@@ -182,7 +183,7 @@ pub(crate) fn list(attribute: &Attribute) -> TokenStream {
 }
 
 /// Returns the attribute that hides the runtime's own types in rustc's lists of "other types that implement the trait".
-/// It is for the runtime only: a crate without the implicit prelude does not know the attribute.
+/// Only the runtime gets it: a crate without the implicit prelude does not know the attribute.
 pub(crate) fn unlisted() -> Option<TokenStream> {
     let is_runtime = std::env::var_os("CARGO_CRATE_NAME").is_some_and(|name| name == "convoke");
     is_runtime.then(|| quote!(#[diagnostic::do_not_recommend]))

@@ -1,6 +1,6 @@
 //! `#[cron("…")]`: the schedule of a function.
 //!
-//! Below the kind's attribute, that attribute reads it. Above, it moves itself below.
+//! The attribute of the kind reads a schedule below it. A schedule above it moves itself below.
 
 use croner::Cron;
 use proc_macro2::TokenStream;
@@ -33,7 +33,7 @@ fn misplaced() -> syn::Error {
 
 /// Returns the expression of one attribute.
 pub(crate) fn expression(attribute: &Attribute) -> syn::Result<LitStr> {
-    let example = "write the schedule: `#[cron(\"*/5 * * * *\")]` is every five minutes";
+    let example = "write a schedule, such as `#[cron(\"*/5 * * * *\")]` for every five minutes";
     let text: LitStr =
         attribute.parse_args().map_err(|error| syn::Error::new(error.span(), format!("{example} ({error})")))?;
     match valid(&text.value()) {
@@ -49,7 +49,7 @@ fn valid(expression: &str) -> Result<(), String> {
         let reason = error.trim_end_matches('.');
         format!(
             "{reason}; a cron expression has five fields (minute, hour, day of the month, month, day of the week), or \
-             six with the second first"
+             six with the seconds first"
         )
     })
 }
@@ -64,8 +64,8 @@ mod tests {
             assert_eq!(valid(good), Ok(()), "{good}");
         }
         for bad in ["* * * *", "60 * * * *", "* 24 * * *", "* * 0 * *", "* * * foo *", "", "* * * * * * * *", "soon"] {
-            let said = valid(bad).unwrap_err();
-            assert!(said.contains("a cron expression has five fields"), "{bad}: {said}");
+            let message = valid(bad).unwrap_err();
+            assert!(message.contains("a cron expression has five fields"), "{bad}: {message}");
         }
     }
 }

@@ -15,7 +15,7 @@ impl Errors {
         self.add(syn::Error::new_spanned(tokens, message));
     }
 
-    /// Adds a mistake, or several.
+    /// Adds one or more mistakes.
     pub(crate) fn add(&mut self, error: syn::Error) {
         match &mut self.0 {
             Some(errors) => errors.combine(error),
@@ -44,8 +44,8 @@ pub(crate) fn beside(item: &impl ToTokens, made: syn::Result<TokenStream>) -> To
     quote!(#item #made)
 }
 
-/// Returns the code generated for a type, or every mistake, followed by the type. rustc reports errors in this order. A
-/// mistake about a field is more helpful than the error that nothing can be derived for the type.
+/// Returns the code generated for a type, or every mistake, followed by the type. rustc reports errors in this order,
+/// and a mistake about a field is more helpful than a failed derive of the type.
 pub(crate) fn before(item: &impl ToTokens, made: syn::Result<TokenStream>) -> TokenStream {
     let made = made.unwrap_or_else(syn::Error::into_compile_error);
     quote!(#made #item)

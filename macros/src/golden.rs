@@ -1,7 +1,7 @@
-//! The code that each attribute generates, as files: a change of an expansion is visible in the review.
+//! Golden files of the code that each attribute generates: a review shows each change of an expansion.
 //!
-//! `tests/golden/<name>.rs` has items with our attributes, and the file with `expanded` before its ending has their
-//! expansions. `CONVOKE_BLESS=1` renews the expansions, as `.ci/renew` does.
+//! `tests/golden/<name>.rs` has items with the attributes. The file with `expanded` before its ending has the expansions.
+//! `.ci/renew`, which sets `CONVOKE_BLESS=1`, renews the expansions.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use syn::{Attribute, Item};
 use crate::function::{self, Kind};
 use crate::{attributes, cron, object, table, value};
 
-/// One of our attributes: takes its options and the item below it, and returns the expansion.
+/// The expansion of an attribute: takes its options and the item below it, and returns the code.
 type Expand = fn(TokenStream, TokenStream) -> TokenStream;
 
 const ATTRIBUTES: [(&str, Expand); 7] = [
@@ -63,7 +63,7 @@ fn expand(source: &str) -> String {
     prettyplease::unparse(&file)
 }
 
-/// Expands the first of our attributes on an item, and then the next one, as rustc does.
+/// Expands the attributes of an item in their order, as rustc does.
 fn item(mut item: Item) -> TokenStream {
     let Some((expand, attribute)) = attributes_of(&mut item).and_then(take_first) else {
         return item.into_token_stream();

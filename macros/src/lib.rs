@@ -1,9 +1,9 @@
 //! The attributes of Convoke: `#[query]`, `#[mutation]`, `#[action]`, `#[cron]`, `#[args]`, `#[value]`, `#[table]`.
 //!
-//! They parse and check an item and write the code that the runtime registers. They know nothing of HTTP or SQL. Every
-//! attribute has three stages, one file each: `parse` reads tokens, `check` finds all mistakes in one pass, and
-//! `expand` writes code. The code names `::convoke::__private` only, so a crate with functions depends on `convoke`
-//! alone. The docs for authors are in the crate `convoke`, which re-exports the attributes.
+//! They parse and check an item, and generate the code that the runtime registers. They do not use HTTP or SQL. Each
+//! attribute has three stages in separate files: `parse` reads tokens, `check` finds all mistakes in one pass, and
+//! `expand` generates code. The code names only `::convoke::__private`, so a crate with functions depends only on
+//! `convoke`. The docs for authors are in the crate `convoke`, which re-exports the attributes.
 
 mod attributes;
 mod cron;

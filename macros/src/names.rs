@@ -1,4 +1,4 @@
-//! Conversion of Rust's names to names on the wire.
+//! Conversion of Rust names to names on the wire.
 
 use heck::{ToKebabCase as _, ToLowerCamelCase as _, ToShoutySnakeCase as _, ToSnakeCase as _};
 use syn::Ident;
@@ -53,12 +53,12 @@ impl Spelling {
     }
 }
 
-/// Returns the camelCase of a field: `meeting_id` is `meetingId`, `r#type` is `type`.
+/// Returns the camelCase name of a field: `meetingId` for `meeting_id`, `type` for `r#type`.
 pub(crate) fn camel(field: &Ident) -> String {
     field.unraw().to_string().to_lower_camel_case()
 }
 
-/// Returns true if one name may be a misspelling of the other: few letters differ.
+/// Returns true if `written` may be a misspelling of `name`: few letters differ.
 pub(crate) fn near(name: &str, written: &str) -> bool {
     strsim::osa_distance(&name.to_lowercase(), &written.to_lowercase()) <= (name.len() / 4).max(1)
 }

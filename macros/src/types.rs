@@ -1,14 +1,14 @@
-//! Properties of a type that its spelling shows.
+//! Properties of a type that are visible in its spelling.
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens as _, quote, quote_spanned};
 use syn::spanned::Spanned as _;
 use syn::{GenericArgument, PathArguments, Type};
 
-/// The types that the wire reads by its own rules: integers, doubles, texts.
+/// The types that the wire reads with its own rules: integers, doubles, texts.
 const PLAIN: [&str; 11] = ["i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "usize", "f64", "String"];
 
-/// True if a type of this name is a number of Rust.
+/// Returns true if `name` is a number type of Rust.
 pub(crate) fn is_number(name: &str) -> bool {
     name != "String" && PLAIN.contains(&name)
 }
@@ -42,7 +42,7 @@ pub(crate) fn read_as(ty: &Type) -> (TokenStream, bool) {
     }
 }
 
-/// Length of the longest tuple that the wire reads by its own rules.
+/// Length of the longest tuple that the wire reads with its own rules.
 const TUPLE_MAX: usize = 8;
 
 /// Returns the type with its plain parts wrapped, or `None` if it has no plain part.

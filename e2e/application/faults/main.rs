@@ -37,7 +37,7 @@ fn database(folder: &Path) -> std::path::PathBuf {
 }
 
 #[test]
-fn reads_that_the_disk_fails_are_unavailable_and_all_goes_on_once_it_works() {
+fn failed_reads_are_unavailable_until_the_disk_recovers() {
     let (folder, token, _) = installation();
     let faults = Faults::new();
     let mut command = convoke(folder.path());
@@ -65,7 +65,7 @@ fn reads_that_the_disk_fails_are_unavailable_and_all_goes_on_once_it_works() {
 }
 
 #[test]
-fn a_commit_that_the_disk_fails_is_unknown_and_writes_go_on_once_it_works() {
+fn failed_commit_is_unknown_and_writes_resume_after_recovery() {
     let (folder, token, _) = installation();
     let faults = Faults::new();
     let mut command = convoke(folder.path());
@@ -90,7 +90,7 @@ fn a_commit_that_the_disk_fails_is_unknown_and_writes_go_on_once_it_works() {
 }
 
 #[test]
-fn a_start_on_a_disk_that_fails_speaks_of_the_disk_and_of_no_damage() {
+fn start_on_a_failing_disk_reports_the_disk() {
     let (folder, _, _) = installation();
     let faults = Faults::new();
     faults.fail(Calls::Reads, EIO);
@@ -106,7 +106,7 @@ fn a_start_on_a_disk_that_fails_speaks_of_the_disk_and_of_no_damage() {
 }
 
 #[test]
-fn a_file_that_may_not_grow_is_a_full_disk_and_no_end_of_the_process() {
+fn file_size_limit_counts_as_a_full_disk() {
     let (folder, token, mut meeting) = installation();
     let bytes = std::fs::metadata(database(folder.path())).unwrap().len();
     let blocks = (bytes + 1024 * 1024) / 512;

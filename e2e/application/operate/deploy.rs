@@ -14,7 +14,7 @@ fn unit(key: &str) -> Vec<String> {
 }
 
 #[test]
-fn version_names_the_engines_and_an_unknown_command_the_nearest_one() {
+fn version_lists_engines_and_unknown_command_suggests_the_nearest() {
     let run = |word: &str| Command::new(env!("CARGO_BIN_EXE_convoke")).arg(word).output().unwrap();
     let version = String::from_utf8(run("--version").stdout).unwrap();
     assert!(version.starts_with(&format!("convoke {} (", env!("CARGO_PKG_VERSION"))), "{version}");
@@ -26,7 +26,7 @@ fn version_names_the_engines_and_an_unknown_command_the_nearest_one() {
 }
 
 #[test]
-fn the_unit_starts_the_server_with_flags_that_exist() {
+fn unit_uses_existing_flags() {
     let start = unit("ExecStart");
     let words: Vec<&str> = start[0].split(' ').collect();
     assert_eq!(words[..2], ["/usr/local/bin/convoke", "serve"]);
@@ -38,7 +38,7 @@ fn the_unit_starts_the_server_with_flags_that_exist() {
 }
 
 #[test]
-fn the_unit_waits_longer_than_a_drain_and_opens_more_files_than_connections() {
+fn unit_timeout_exceeds_the_drain_and_file_limit_exceeds_connections() {
     let limits = Limits::default();
     let seconds = unit("TimeoutStopSec")[0].trim_end_matches('s').parse().unwrap();
     // Calls can use the complete drain time, and then scheduled work can.
@@ -69,7 +69,7 @@ fn copy(from: &Path, to: &Path) {
 }
 
 #[test]
-fn what_the_container_is_made_of_is_a_whole_workspace() {
+fn container_context_is_a_complete_workspace() {
     let folder = tempfile::tempdir().unwrap();
     for name in context() {
         copy(&crate::root().join(&name), &folder.path().join(&name));
@@ -82,7 +82,7 @@ fn what_the_container_is_made_of_is_a_whole_workspace() {
 }
 
 #[test]
-fn the_container_runs_commands_that_exist_as_nobody_with_rights() {
+fn container_runs_existing_commands_without_privileges() {
     let text = crate::read("deploy/Dockerfile");
     for part in [
         "cargo build --release --locked --package functions --bin convoke",
@@ -109,7 +109,7 @@ fn is_read(variable: &str) -> bool {
 }
 
 #[test]
-fn the_nodes_of_the_compose_file_are_told_what_the_server_reads_and_outlive_a_drain() {
+fn compose_nodes_use_existing_settings_and_outlive_a_drain() {
     let text = crate::read("deploy/compose.yaml");
     let variables = text.lines().filter_map(|line| line.trim().split_once(": ")).map(|(name, _)| name);
     let variables: Vec<&str> = variables.filter(|name| name.starts_with("CONVOKE_")).collect();

@@ -198,7 +198,7 @@ fn every_command_of_the_guide_runs() {
 }
 
 #[test]
-fn every_block_says_what_it_is_and_few_are_not_run() {
+fn every_code_block_has_a_language_and_most_are_run() {
     let blocks = blocks();
     for (word, text) in &blocks {
         assert!(
@@ -210,7 +210,7 @@ fn every_block_says_what_it_is_and_few_are_not_run() {
 }
 
 #[test]
-fn the_settings_it_shows_are_settings() {
+fn settings_in_the_guide_are_valid() {
     let mut shown = 0;
     for (_, text) in blocks().iter().filter(|(word, _)| word == "toml") {
         convoke_server::config::Config::of_text(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
@@ -220,7 +220,7 @@ fn the_settings_it_shows_are_settings() {
 }
 
 #[test]
-fn every_file_it_names_exists() {
+fn every_file_in_the_guide_exists() {
     let guide = guide();
     let named: Vec<&str> = guide.split('`').filter(|word| word.starts_with("deploy/")).collect();
     assert!(named.len() >= 4);

@@ -21,7 +21,7 @@ fn the_example_has_every_setting_of_this_program() {
     if std::env::var_os(BLESS).is_some() {
         std::fs::write(crate::root().join(FILE), &now).unwrap();
     }
-    assert_eq!(crate::read(FILE), now, "settings have changed; if they are meant to, `.ci/renew` writes the file anew");
+    assert_eq!(crate::read(FILE), now, "the settings differ; if the change is intended, run `.ci/renew`");
     let printed =
         std::process::Command::new(env!("CARGO_BIN_EXE_convoke")).args(["config", "example"]).output().unwrap();
     assert_eq!(String::from_utf8(printed.stdout).unwrap(), now);
@@ -35,7 +35,7 @@ fn holds_its_defaults<S: Section + Debug>(config: &Config) {
 }
 
 #[test]
-fn uncommented_the_example_holds_the_defaults_of_every_section() {
+fn uncommented_example_has_the_defaults() {
     let file = crate::read(FILE);
     for text in [file.clone(), example::uncommented(&file)] {
         let config = Config::of_text(&text).unwrap_or_else(|error| panic!("{error}"));
@@ -55,7 +55,7 @@ fn uncommented_the_example_holds_the_defaults_of_every_section() {
 }
 
 #[test]
-fn the_examples_of_what_is_off_would_be_taken() {
+fn examples_of_disabled_settings_are_valid() {
     let config = Config::of_text(&example::with_examples(&crate::read(FILE))).unwrap();
     let livekit: LiveKit = config.sections[LiveKit::NAME].clone().try_into().unwrap();
     assert!(livekit.server().is_some());

@@ -57,14 +57,14 @@ where
 /// A huge page is returned to the system only when no connection needs a part of it.
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn memory_is_given_back_in_small_pages() {
+async fn memory_returns_to_the_system_in_small_pages() {
     let served = Served::start().await;
     assert_eq!(served.status("THP_enabled"), "0");
 }
 
 #[tokio::test]
 #[ignore = "half a minute of load; see the head of this file"]
-async fn answers_that_nobody_takes_over_http_2() {
+async fn unread_responses_over_http_2() {
     attacked("20 connections of HTTP/2 with 250 calls of a page each and shut windows", 20, async |served: Served| {
         loop {
             let mut frames = Frames::with(served.address, &[(INITIAL_WINDOW_SIZE, 0)]).await;
@@ -85,7 +85,7 @@ async fn answers_that_nobody_takes_over_http_2() {
 
 #[tokio::test]
 #[ignore = "half a minute of load; see the head of this file"]
-async fn answers_that_nobody_takes_over_http_1() {
+async fn unread_responses_over_http_1() {
     attacked("900 connections of HTTP/1.1 that do not read their page", 900, async |served: Served| {
         loop {
             let socket = TcpSocket::new_v4().unwrap();
@@ -107,7 +107,7 @@ async fn answers_that_nobody_takes_over_http_1() {
 
 #[tokio::test]
 #[ignore = "half a minute of load; see the head of this file"]
-async fn bodies_that_do_not_end() {
+async fn endless_bodies() {
     attacked("900 connections of HTTP/1.1 that send all but the end of 1 MiB", 900, async |served: Served| {
         loop {
             let Ok(mut stream) = TcpStream::connect(served.address).await else { continue };

@@ -1,19 +1,19 @@
-// Uses the console as a person would: logs in by link and by key, runs a function, sees the call arrive, changes a row, runs
-// a failed job again, makes and downloads a backup, revokes the key it is using; then looks at every page with axe-core, dark
-// and light, wide and narrow, and looks for markup that came out of somebody's text. Started by console.sh: BINARY FOLDER.
+// Tests the console in a browser: login by link and by key, function runs, recorded calls, row edits, jobs, backups and
+// keys. Then checks every page with axe-core in both themes and at two widths, and searches for injected markup.
+// console.sh starts it with the arguments BINARY FOLDER.
 "use strict";
 
 const assert = require("node:assert/strict");
 const fs = require("node:fs");
 const { browser, closed, furnished, inaccessible, NASTY, Server, succeeded, surplus, Watched } = require("./support.cjs");
 
-/** How long something may take on a busy machine. */
+/** Timeout of a step on a busy machine. */
 const PATIENCE = Number(process.env.CONSOLE_PATIENCE_MS ?? 60_000);
 
-/** Answers that pages ask for and that tests expect. */
+/** Error responses that the tests expect. */
 const REFUSED = /status of 4\d\d/;
 
-/** Tabs of somebody else than the one who is logged in. */
+/** Tabs of a user who is not logged in. */
 async function stranger(context, server) {
   const other = await context.browser().newContext();
   other.setDefaultTimeout(PATIENCE);
@@ -23,7 +23,7 @@ async function stranger(context, server) {
 const steps = [];
 const step = (name, does) => steps.push([name, does]);
 
-/** The page of this name, by the link that a person would follow. */
+/** Opens the page of this name by its link. */
 async function open(page, name) {
   await page.getByRole("navigation", { name: "Pages", exact: true }).getByRole("link", { name, exact: true }).click();
   await page.getByRole("heading", { level: 1, name, exact: true }).waitFor();
@@ -31,7 +31,7 @@ async function open(page, name) {
 
 const confirm = (page, name) => page.getByRole("dialog").getByRole("button", { name, exact: true }).click();
 
-step("a link logs in once, and its code is not left in the address", async ({ page, server }) => {
+step("login link works once and leaves no code in the address", async ({ page, server }) => {
   const link = server.link();
   await page.goto(link);
   await page.getByRole("heading", { level: 1, name: "Overview" }).waitFor();
@@ -44,15 +44,15 @@ step("a link logs in once, and its code is not left in the address", async ({ pa
   await other.close();
 });
 
-/** When the browser painted the page that is shown first, and when its heading was there; in milliseconds of its own. */
+/** Returns the times of the first paint and of the heading, in milliseconds of the browser's clock. */
 async function painted(page) {
   await page.getByRole("heading", { level: 1 }).waitFor();
-  // The browser tells of a paint after it.
+  // The browser reports a paint after it.
   await page.waitForFunction(() => performance.getEntriesByName("first-contentful-paint").length > 0);
   return Math.round(await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0].startTime));
 }
 
-step("a page is small, nothing of it is asked for twice, and its first paint is timed", async ({ page: own, context, server }) => {
+step("page is small and requests each resource once", async ({ page: own, context, server }) => {
   const cold = [];
   for (let time = 0; time < 5; time += 1) {
     const { other } = await stranger(context, server);
@@ -73,11 +73,11 @@ step("a page is small, nothing of it is asked for twice, and its first paint is 
     await own.reload();
     warm.push(await painted(own));
   }
-  // No bound: how long it takes says as much of what else the machine does.
+  // No limit, because the time also depends on the load of the machine.
   console.log(`first paint without a cache after ${cold.join(", ")} ms, logged in after ${warm.join(", ")} ms`);
 });
 
-step("a link in a new tab is logged in too", async ({ page, context, server }) => {
+step("link in a new tab is logged in", async ({ page, context, server }) => {
   const tab = await context.newPage();
   await tab.goto(`${server.base}/console/keys`);
   await tab.getByRole("heading", { level: 1, name: "Keys" }).waitFor();
@@ -85,7 +85,7 @@ step("a link in a new tab is logged in too", async ({ page, context, server }) =
   assert.ok(page);
 });
 
-step("a page that is opened behind others asks once it is looked at", async ({ context, server }) => {
+step("background tab loads when it becomes visible", async ({ context, server }) => {
   const behind = await context.newPage();
   await behind.addInitScript(() => Object.defineProperty(document, "hidden", { get: () => !globalThis.isLookedAt }));
   await behind.goto(`${server.base}/console/functions`);
@@ -100,7 +100,7 @@ step("a page that is opened behind others asks once it is looked at", async ({ c
   await behind.close();
 });
 
-step("a function is run by its form, as a user, and what does not fit is told at its field", async ({ page }) => {
+step("form runs a function as a user and shows errors at their fields", async ({ page }) => {
   await open(page, "Functions");
   await page.getByRole("searchbox", { name: "Find a function" }).fill("createMeeting");
   await page.getByRole("link", { name: "createMeeting", exact: true }).click();
@@ -116,7 +116,7 @@ step("a function is run by its form, as a user, and what does not fit is told at
   await page.locator(".field .wrong").waitFor();
 });
 
-step("a call copies as a command, and a query is watched as it changes", async ({ page, context, server, ada }) => {
+step("call copies as a command and query result updates live", async ({ page, context, server, ada }) => {
   await context.grantPermissions(["clipboard-read", "clipboard-write"], { origin: server.base });
   await page.goto(`${server.base}/console/functions/meetings/queries/listUserMeetings`);
   await page.getByRole("button", { name: "Copy as curl" }).click();
@@ -138,7 +138,7 @@ step("a call copies as a command, and a query is watched as it changes", async (
   await live.close();
 });
 
-step("a call arrives among the calls by itself, and is found by its filters", async ({ page, ada }) => {
+step("new call appears and is found by filters", async ({ page, ada }) => {
   await open(page, "Calls");
   await page.locator(".call").first().waitFor();
   await succeeded(ada("meetings/queries/listUserMeetings", {}));
@@ -156,7 +156,7 @@ step("a call arrives among the calls by itself, and is found by its filters", as
   await page.getByRole("button", { name: "Resume" }).click();
 });
 
-step("calls are found by text, caller, ending and time, each with its details, and older ones are added", async ({ page, server, ada }) => {
+step("calls are found by text, caller, outcome and time", async ({ page, server, ada }) => {
   for (let call = 0; call < 130; call += 1) await ada("meetings/queries/getMeeting", { meetingId: `nothing-${call}` });
   await succeeded(ada("meetings/lifecycle/createMeeting", { title: "Recorded with its title", description: "x ".repeat(300) }));
   const shown = (count) => page.waitForFunction((count) => document.querySelectorAll(".call").length === count, count);
@@ -181,7 +181,7 @@ step("calls are found by text, caller, ending and time, each with its details, a
   assert.ok(!secret);
 });
 
-step("the record of calls survives a restart, and the command line searches it", async ({ binary, folder }) => {
+step("recorded calls survive a restart and are searchable on the command line", async ({ binary, folder }) => {
   const { Server } = require("./support.cjs");
   const first = await Server.start(binary, `${folder}/restarted`, "");
   await succeeded(first.user("ada")("meetings/lifecycle/createMeeting", { title: "Before the restart" }));
@@ -196,7 +196,7 @@ step("the record of calls survives a restart, and the command line searches it",
   }
 });
 
-/** Adds a condition to those of the page, and applies it. */
+/** Adds a condition to the page and applies it. */
 async function where(page, field, sign, value) {
   await page.getByRole("button", { name: "Add a condition" }).click();
   const line = page.locator(".condition").last();
@@ -209,7 +209,7 @@ async function where(page, field, sign, value) {
   await page.waitForFunction((text) => new URLSearchParams(location.search).getAll("where").includes(text), `${field}${sign}${value}`);
 }
 
-step("a row is changed, refused where it does not fit, added and deleted", async ({ page }) => {
+step("row is changed, rejected if invalid, added and deleted", async ({ page }) => {
   await open(page, "Data");
   await page.getByRole("link", { name: "meetings", exact: true }).click();
   await page.getByRole("heading", { level: 1, name: "meetings" }).waitFor();
@@ -234,16 +234,16 @@ step("a row is changed, refused where it does not fit, added and deleted", async
   assert.equal(await page.locator("tbody").getByText("Changed in the console").count(), 0);
 });
 
-step("a table is exported", async ({ page, server }) => {
+step("table is exported", async ({ page, server }) => {
   await page.goto(`${server.base}/console/data/meetings`);
   const [csv] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Export as CSV" }).click()]);
   assert.equal(csv.suggestedFilename(), "meetings.csv");
   const text = fs.readFileSync(await csv.path(), "utf8");
   assert.match(text, /^_id,_creationTime,organizerId,title/);
-  assert.match(text, /"'=HYPERLINK/, "a formula is a text");
+  assert.match(text, /"'=HYPERLINK/, "a formula must be exported as text");
 });
 
-step("a table of many rows is paged through from either end, and no page looks at more rows than it shows", async ({ page, context, server }) => {
+step("large table is paged in both directions and each page reads only its rows", async ({ page, context, server }) => {
   const answers = [];
   const heard = (response) => {
     if (/\/admin\/tables\/auditEntries\?/.test(response.url())) answers.push(response.json());
@@ -251,7 +251,7 @@ step("a table of many rows is paged through from either end, and no page looks a
   page.on("response", heard);
   await open(page, "Data");
   const listed = page.locator("tr", { hasText: "auditEntries" });
-  assert.match(await listed.innerText(), /≈ 25,0\d\d/, "its rows are estimated");
+  assert.match(await listed.innerText(), /≈ 25,0\d\d/, "the number of rows must be an estimate");
   await listed.getByRole("link").click();
   await page.getByText(/^About 25,0\d\d rows/).waitFor();
   const shows = (first, last) => page.waitForFunction(
@@ -288,15 +288,15 @@ step("a table of many rows is paged through from either end, and no page looks a
   await where(page, "resourceId", "=", "row-07000");
   await page.locator("tbody").getByText("row-07000").waitFor();
   page.off("response", heard);
-  // A busy server refuses one, and is asked again.
+  // A busy server may reject a request, which is then retried.
   const pages = (await Promise.all(answers)).filter(({ value }) => value).map(({ value }) => value.lookedAt);
   const looked = pages.pop();
-  assert.ok(looked <= 20_001, "a condition that no index has looks at so many rows, and tells of it");
+  assert.ok(looked <= 20_001, "a condition without an index must report the number of rows that it read");
   await page.getByText("This page scanned").waitFor();
   assert.ok(pages.length >= 8 && pages.every((looked) => looked <= 51), `${pages}`);
 });
 
-step("conditions hold together, choices are offered, rows are counted and deleted together", async ({ page, server, ada }) => {
+step("conditions combine, and rows are counted and deleted together", async ({ page, server, ada }) => {
   for (const title of ["Batch one", "Batch two", "Batch three"]) await succeeded(ada("meetings/lifecycle/createMeeting", { title }));
   await page.goto(`${server.base}/console/data/meetings`);
   await where(page, "title", "~", "batch");
@@ -336,7 +336,7 @@ step("functions are listed by their calls, errors and latency", async ({ page, s
   assert.ok(errors[0] >= 130 && errors.every((own, place) => place === 0 || own <= errors[place - 1]), `${errors}`);
 });
 
-step("a secret is set, listed without its value, and removed", async ({ page, server }) => {
+step("secret is set, listed without its value and removed", async ({ page, server }) => {
   await open(page, "Secrets");
   await page.getByLabel("Name").fill("CONSOLE_KEY");
   await page.getByLabel("Value").fill("hush hush");
@@ -352,7 +352,7 @@ step("a secret is set, listed without its value, and removed", async ({ page, se
   await row.waitFor({ state: "detached" });
 });
 
-step("the palette finds pages, tables and functions by the keyboard alone", async ({ page, server }) => {
+step("palette finds pages, tables and functions by keyboard", async ({ page, server }) => {
   await page.goto(`${server.base}/console/overview`);
   await page.getByRole("heading", { level: 1, name: "Overview" }).waitFor();
   const palette = page.getByRole("dialog");
@@ -375,13 +375,13 @@ step("the palette finds pages, tables and functions by the keyboard alone", asyn
   await page.keyboard.press("ArrowDown");
   assert.notEqual(await palette.locator("[aria-selected=true]").innerText(), first);
   await page.keyboard.press("Tab");
-  assert.ok(await page.evaluate(() => document.activeElement === document.body || document.activeElement.closest("dialog")), "the keyboard stays in it");
+  assert.ok(await page.evaluate(() => document.activeElement === document.body || document.activeElement.closest("dialog")), "the focus must stay in the palette");
   await page.keyboard.press("Escape");
   await palette.waitFor({ state: "detached" });
   assert.match(page.url(), /meetingParticipants$/);
 });
 
-step("an internal function is run by the operator", async ({ page, server }) => {
+step("operator runs an internal function", async ({ page, server }) => {
   await page.goto(`${server.base}/console/functions`);
   await page.getByText("internal", { exact: true }).first().waitFor();
   const internal = page.locator(".functions li", { hasText: "internal" }).filter({ hasText: "query" }).or(page.locator(".functions li", { hasText: "internal" })).first();
@@ -389,13 +389,13 @@ step("an internal function is run by the operator", async ({ page, server }) => 
   await page.getByRole("button", { name: "Run", exact: true }).waitFor();
 });
 
-step("the back button goes where one was, and each address shows the same to somebody else", async ({ page, context, server }) => {
+step("back button restores each view and addresses are shareable", async ({ page, context, server }) => {
   const been = [];
   const is = (url, heading) => page.waitForFunction(
     ([url, heading]) => location.href === url && document.querySelector("h1")?.textContent === heading,
     [url, heading],
   );
-  // What the page says: the test's own idea of its address comes a moment later.
+  // Reads the address in the page, because `page.url()` may lag behind.
   const at = () => page.evaluate(() => location.href);
   const note = async (heading) => {
     await page.getByRole("heading", { level: 1, name: heading, exact: true }).waitFor();
@@ -418,7 +418,7 @@ step("the back button goes where one was, and each address shows the same to som
   await note("meetings");
   await page.getByLabel("First").selectOption("asc");
   await note("meetings");
-  // At once: the rows in the new order may come in between.
+  // Read in one step, because the reordered rows may arrive in between.
   const id = await page.locator("tbody th a").first().evaluate((row) => {
     row.click();
     return row.title;
@@ -431,9 +431,9 @@ step("the back button goes where one was, and each address shows the same to som
   await page.locator("summary", { hasText: "meetingParticipants" }).click();
   await page.waitForURL(/table=meetingParticipants/);
   await note("Schema");
-  // Jobs has an address of its own before a state is chosen; so has the way to it.
+  // The page Jobs has a separate address before a state is chosen.
   const distinct = new Set(been.map(([url]) => url));
-  assert.equal(distinct.size, been.length, "each has its own address");
+  assert.equal(distinct.size, been.length, "each view must have a separate address");
   const back = [...been].reverse();
   for (const [place, [url, heading]] of back.entries()) {
     for (let here = await at(); here !== url; here = await at()) {
@@ -460,13 +460,13 @@ step("the back button goes where one was, and each address shows the same to som
   await page.waitForFunction(() => scrollY > 300 && document.querySelectorAll("tbody tr").length === 50);
 });
 
-step("a failed job runs again, one in back-off runs now, and a pending one is canceled", async ({ page, server }) => {
+step("failed job runs again, job in back-off runs now, pending job is cancelled", async ({ page, server }) => {
   await page.goto(`${server.base}/console/jobs?state=failed`);
   const row = page.locator("tbody tr", { hasText: "mediaServer" }).first();
   await row.waitFor();
   await row.getByRole("button", { name: "Run again" }).click();
   await page.waitForFunction(() => document.querySelectorAll("tbody tr th a").length === 0 || !document.body.innerText.includes("failed (1)"));
-  // Its media server is unreachable, so it waits for its next try.
+  // Its media server is unreachable, so the job waits for its next attempt.
   await page.goto(`${server.base}/console/jobs?state=pending`);
   const tries = async () => Number(await row.locator("td.num").innerText());
   await row.getByRole("button", { name: "Run now" }).waitFor();
@@ -481,7 +481,7 @@ step("a failed job runs again, one in back-off runs now, and a pending one is ca
   await page.waitForFunction(() => ![...document.querySelectorAll("tbody tr")].some((row) => row.innerText.includes("mediaServer")));
 });
 
-step("a backup that is left while it is made is there when one comes back", async ({ page }) => {
+step("backup continues after its page is left", async ({ page }) => {
   await open(page, "Backups");
   await page.getByRole("button", { name: "Make a backup" }).click();
   await open(page, "Overview");
@@ -492,7 +492,7 @@ step("a backup that is left while it is made is there when one comes back", asyn
   await page.getByText("There is no backup in the folder yet.").waitFor();
 });
 
-step("a backup is made with its progress, downloaded and removed", async ({ page }) => {
+step("backup shows its progress, is downloaded and removed", async ({ page }) => {
   await open(page, "Backups");
   await page.getByRole("button", { name: "Make a backup" }).click();
   await page.getByText("Made:").waitFor();
@@ -510,14 +510,14 @@ step("a backup is made with its progress, downloaded and removed", async ({ page
   await page.getByText("There is no backup in the folder yet.").waitFor();
 });
 
-step("a migration is run to its end", async ({ page }) => {
+step("migration runs to its end", async ({ page }) => {
   await open(page, "Schema");
   await page.locator("article").first().getByRole("button", { name: "Run", exact: true }).click();
   await confirm(page, "Run it");
   await page.locator("article").first().getByText("finished", { exact: true }).waitFor();
 });
 
-step("the keyboard alone is enough", async ({ page, server }) => {
+step("console is usable with the keyboard only", async ({ page, server }) => {
   const until = async (is, what) => {
     for (let presses = 0; presses < 200; presses += 1) {
       if (await page.evaluate(is, what)) return;
@@ -577,7 +577,7 @@ step("the keyboard alone is enough", async ({ page, server }) => {
   await page.getByRole("dialog").waitFor();
   await page.keyboard.press("Escape");
   await page.getByRole("dialog").waitFor({ state: "detached" });
-  // One is back where one was.
+  // The focus returns to its former element.
   await page.waitForFunction(() => document.activeElement.textContent === "Make a key");
 
   await page.setViewportSize({ width: 390, height: 850 });
@@ -590,7 +590,7 @@ step("the keyboard alone is enough", async ({ page, server }) => {
   await page.setViewportSize({ width: 1280, height: 850 });
 });
 
-/** What a dialog of the browser asked, and its answer. */
+/** Answers the dialogs of the browser, and records them. */
 function answering(page, accept) {
   const asked = [];
   const answer = async (dialog) => {
@@ -601,7 +601,7 @@ function answering(page, accept) {
   return { asked, stop: () => page.off("dialog", answer) };
 }
 
-/** The field of this name: its label also has its help. */
+/** Returns the field of this name. Its label also contains its help text. */
 const fieldOf = (page, name) =>
   page.locator(".field").filter({ has: page.locator(".name", { hasText: new RegExp(`^${name}( \\*)?$`) }) }).locator("input, select, textarea");
 
@@ -610,7 +610,7 @@ const titled = async (server, title) => {
   return found === "" ? 0 : found.split("\n").length;
 };
 
-step("a function runs with exactly the values on the screen, or not at all", async ({ page, server }) => {
+step("function runs with exactly the shown values or not at all", async ({ page, server }) => {
   await page.goto(`${server.base}/console/functions/meetings/lifecycle/createMeeting`);
   const run = page.getByRole("button", { name: "Run", exact: true });
   const field = page.locator(".runner textarea.mono");
@@ -625,7 +625,7 @@ step("a function runs with exactly the values on the screen, or not at all", asy
     await field.press("Control+Enter");
     await page.locator(".field .wrong").waitFor();
   }
-  // Everything that was sent has arrived before the next call.
+  // All sent calls arrive before the next one.
   await field.fill('{"title": "BBB"}');
   await run.click();
   await page.locator(".reply .badge.good").waitFor();
@@ -635,7 +635,7 @@ step("a function runs with exactly the values on the screen, or not at all", asy
   await field.fill('{"title": "BBB", "unheardOf": 1, "maxParticipants": "many"}');
   await page.getByRole("button", { name: "Form", exact: true }).click();
   await fieldOf(page, "unheardOf").waitFor();
-  assert.equal(await fieldOf(page, "maxParticipants").inputValue(), '"many"', "a value that its field cannot show is JSON");
+  assert.equal(await fieldOf(page, "maxParticipants").inputValue(), '"many"', "a value that does not fit its field must be shown as JSON");
   await fieldOf(page, "unheardOf").fill("");
   await fieldOf(page, "maxParticipants").fill("");
   await page.getByRole("button", { name: "JSON", exact: true }).click();
@@ -645,14 +645,14 @@ step("a function runs with exactly the values on the screen, or not at all", asy
   await number.fill("5");
   await number.press("End");
   await number.pressSequentially("e");
-  assert.ok(await run.isDisabled(), "5e is no number");
+  assert.ok(await run.isDisabled(), "5e is not a number");
   await number.fill("9007199254740993");
-  assert.ok(await run.isDisabled(), "JavaScript rounds it");
+  assert.ok(await run.isDisabled(), "JavaScript would round the integer");
   await number.fill("5");
   assert.ok(await run.isEnabled());
 });
 
-step("a row is saved with exactly the values on the screen, or not at all", async ({ page, server, nasty }) => {
+step("row is saved with exactly the shown values or not at all", async ({ page, server, nasty }) => {
   await page.goto(`${server.base}/console/data/meetings/${nasty.meetingId}`);
   const save = page.getByRole("button", { name: "Save", exact: true });
   const number = fieldOf(page, "maxParticipants");
@@ -678,12 +678,12 @@ step("a row is saved with exactly the values on the screen, or not at all", asyn
   await json.fill('{"a": 1}');
   assert.ok(await save.isEnabled());
   await page.getByRole("button", { name: "Reset", exact: true }).click();
-  assert.equal(await json.inputValue(), text, "the text follows its value");
+  assert.equal(await json.inputValue(), text, "the text must match the value");
   assert.ok(await save.isDisabled());
   stop();
 });
 
-step("leaving unsaved changes needs a confirmation: by a link, by the back button, by closing the tab", async ({ page, server, nasty }) => {
+step("leaving unsaved changes by link, back button or closed tab needs confirmation", async ({ page, server, nasty }) => {
   await page.goto(`${server.base}/console/data`);
   await page.getByRole("link", { name: "meetings", exact: true }).click();
   await page.getByRole("heading", { level: 1, name: "meetings" }).waitFor();
@@ -719,11 +719,11 @@ step("leaving unsaved changes needs a confirmation: by a link, by the back butto
   assert.equal(await title.inputValue(), before);
   await page.getByRole("link", { name: "Jobs", exact: true }).click();
   await page.getByRole("heading", { level: 1, name: "Jobs" }).waitFor();
-  assert.equal(asked.length, 5, "a form without changes does not ask");
+  assert.equal(asked.length, 5, "a form without changes must not ask");
   stop();
 });
 
-step("the keyboard focus stays on Run and Export, and Escape closes the menu", async ({ page, server }) => {
+step("focus stays on Run and Export, and Escape closes the menu", async ({ page, server }) => {
   const isOn = (name) => page.waitForFunction((name) => document.activeElement.textContent.trim() === name && document.activeElement.getAttribute("aria-disabled") !== "true", name);
   await page.goto(`${server.base}/console/functions/meetings/queries/listUserMeetings`);
   await page.getByLabel("As the user").fill("ada");
@@ -745,7 +745,7 @@ step("the keyboard focus stays on Run and Export, and Escape closes the menu", a
   await page.setViewportSize({ width: 1280, height: 850 });
 });
 
-step("on an empty server the first user is created by a run, and a misspelled one is not", async ({ context, binary, folder }) => {
+step("run on an empty server creates the first user but no misspelled one", async ({ context, binary, folder }) => {
   const server = await Server.start(binary, `${folder}/empty`, "");
   try {
     const { other, watched } = await stranger(context, server);
@@ -779,7 +779,7 @@ step("on an empty server the first user is created by a run, and a misspelled on
   }
 });
 
-step("a session survives a restart, and an ended one says why", async ({ context, binary, folder }) => {
+step("session survives a restart and an ended one shows the reason", async ({ context, binary, folder }) => {
   let server = await Server.start(binary, `${folder}/restarted`, "");
   const listen = new URL(server.base).host;
   const { other } = await stranger(context, server);
@@ -810,7 +810,7 @@ step("a session survives a restart, and an ended one says why", async ({ context
   }
 });
 
-step("what a database holds is shown beside what the code has, and where they differ", async ({ context, binary, folder }) => {
+step("schema page compares the database with the code", async ({ context, binary, folder }) => {
   const server = await closed(binary, `${folder}/closed`);
   try {
     const { other, watched } = await stranger(context, server);
@@ -835,8 +835,8 @@ step("what a database holds is shown beside what the code has, and where they di
   }
 });
 
-step("somebody's text is text on every page", async ({ page, server, nasty }) => {
-  // No path has a slash within a part.
+step("user text is never markup on any page", async ({ page, server, nasty }) => {
+  // No path segment contains a slash.
   const part = encodeURIComponent(NASTY.replaceAll("/", "|"));
   const pages = [
     "calls",
@@ -869,7 +869,7 @@ step("somebody's text is text on every page", async ({ page, server, nasty }) =>
   await page.getByText("<script>window.broken=1").first().waitFor();
 });
 
-step("what a key may not do is no button, and the server refuses it", async ({ context, server }) => {
+step("actions outside the scopes of a key have no button and are rejected", async ({ context, server }) => {
   const key = server.key("looks", "data,logs");
   const { other: visitors, watched: guest } = await stranger(context, server);
   const page = await visitors.newPage();
@@ -893,7 +893,7 @@ step("what a key may not do is no button, and the server refuses it", async ({ c
   await visitors.close();
 });
 
-step("a key is made and rotated, each shown once, and opens the console by a link", async ({ page, context, server }) => {
+step("key is created and rotated, shown once, and opens the console by a link", async ({ page, context, server }) => {
   await open(page, "Keys");
   await page.getByRole("button", { name: "Make a key" }).click();
   const dialog = page.getByRole("dialog");
@@ -910,7 +910,7 @@ step("a key is made and rotated, each shown once, and opens the console by a lin
   assert.notEqual(first, second);
   await dialog.getByRole("button", { name: "Done" }).click();
   const linked = (key) => server.elsewhere(key, "console", "--print");
-  assert.throws(() => linked(first), "the former secret is refused");
+  assert.throws(() => linked(first), "the former secret must be rejected");
   const { other: visitors } = await stranger(context, server);
   const visit = await visitors.newPage();
   await visit.goto(linked(second));
@@ -918,7 +918,7 @@ step("a key is made and rotated, each shown once, and opens the console by a lin
   await visitors.close();
 });
 
-step("who revokes the key that they use is logged out", async ({ context, server }) => {
+step("revoking the key in use logs out", async ({ context, server }) => {
   const key = server.key("mine", "keys");
   const { other: visitors, watched: guest } = await stranger(context, server);
   const page = await visitors.newPage();
@@ -936,10 +936,10 @@ step("who revokes the key that they use is logged out", async ({ context, server
   await visitors.close();
 });
 
-/** Rules of axe-core that are not serious by its own rating and hold here all the same. */
+/** Rules that axe-core does not rate as serious, but that the console must follow. */
 const STRUCTURE = ["heading-order", "empty-table-header", "page-has-heading-one", "landmark-unique"];
 
-/** The fields whose border has less than 3 : 1 against what is around it (WCAG 1.4.11). */
+/** Returns the fields whose border has a contrast below 3 : 1 to its surroundings (WCAG 1.4.11). */
 const faint = (page) =>
   page.evaluate(() => {
     const channels = (color) => color.match(/[\d.]+/g).map(Number);
@@ -965,7 +965,7 @@ const faint = (page) =>
       .map(([field, border]) => `a border of ${border} on ${behind(field)}: ${field.outerHTML.slice(0, 80)}`);
   });
 
-step("axe-core finds nothing serious on any page, headings and tables are complete, and no page is wider than the screen", async ({ page, server, nasty }) => {
+step("every page is accessible and fits the screen", async ({ page, server, nasty }) => {
   const pages = [
     "overview",
     "functions",
@@ -1014,7 +1014,7 @@ step("axe-core finds nothing serious on any page, headings and tables are comple
   assert.deepEqual(found, []);
 });
 
-step("logging out ends it", async ({ page }) => {
+step("logout ends the session", async ({ page }) => {
   await page.getByRole("button", { name: "Log out" }).click();
   await page.getByRole("heading", { level: 1, name: "Log in" }).waitFor();
   await page.reload();

@@ -1,5 +1,5 @@
-// Takes a picture of each page of the console, with something on it, in light and, of some, in dark and on a narrow screen.
-// Started by console.sh --screenshots: BINARY FOLDER; they are kept in docs/console.
+// Takes screenshots of the console's pages with example data, in the light theme, and of some pages in the dark theme and
+// on a narrow screen. `console.sh --screenshots` starts it with the arguments BINARY FOLDER. Writes to docs/console.
 "use strict";
 
 const fs = require("node:fs");
@@ -9,7 +9,7 @@ const WIDE = { width: 1280, height: 800 };
 const INTO = "docs/console";
 const NARROW = { width: 390, height: 800 };
 
-/** People, and what they do for a while. */
+/** Simulates users for a while. */
 async function lively(server) {
   const [ada, grace, alan] = ["ada", "grace", "alan"].map((name) => server.user(name, name[0].toUpperCase() + name.slice(1)));
   const titles = ["Stand-up", "Roadmap for spring", "Interview: Mary", "Retrospective", "Budget, second reading", "Design review"];
@@ -19,7 +19,7 @@ async function lively(server) {
     const made = await succeeded(host("meetings/lifecycle/createMeeting", { title, description: `Agenda of “${title}”`, participantEmails: ["alan@example.com"] }));
     meetings.push(made.meetingId);
   }
-  // Its rooms cannot be closed: that is tried again for a while.
+  // Its rooms cannot be closed, so the job is retried for a while.
   const hall = await succeeded(ada("meetings/lifecycle/createMeeting", { title: "All hands", meetingType: "webinar" }));
   await succeeded(ada("meetings/lifecycle/endMeeting", { meetingId: hall.meetingId }));
   for (let round = 0; round < 40; round += 1) {

@@ -1,10 +1,10 @@
-// A server whose console is looked at, with something in it.
+// A server with example data for the tests of the console.
 "use strict";
 
 const { execFileSync } = require("node:child_process");
 const browsing = require("../support.cjs");
 
-/** What somebody may type into any field: markup, a way out of an attribute, codes of a terminal, a turn of direction. */
+/** Hostile input: markup, an attribute escape, terminal codes, a change of the text direction. */
 const NASTY = `<script>window.broken=1</script><img src=x onerror="window.broken=1">"'><b>\u001b[31mred\u001b[0m\u202eturned`;
 
 class Server extends browsing.Server {
@@ -12,12 +12,12 @@ class Server extends browsing.Server {
     return super.start(binary, folder, { settings, listen, flags: ["--console"] });
   }
 
-  /** The address that logs in once. */
+  /** Returns a login link, which works once. */
   link() {
     return this.command("console", "--print");
   }
 
-  /** The same from a machine that has only a key. */
+  /** Returns the login link of a deploy key. */
   elsewhere(key, ...words) {
     const env = { ...process.env, CONVOKE_URL: this.base, CONVOKE_DEPLOY_KEY: key };
     return execFileSync(this.binary, words, { cwd: "/", env, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] }).trim();
@@ -27,7 +27,7 @@ class Server extends browsing.Server {
     return this.command("deploy-key", "create", name, "--scope", scopes);
   }
 
-  /** A caller of functions as a user. */
+  /** Returns a function that calls functions as a user. */
   user(subject, name) {
     const token = this.token(subject, name);
     return async (path, args) => {
@@ -47,7 +47,7 @@ async function succeeded(reply) {
   return body.value;
 }
 
-/** What makes a job fail: a media server that nobody runs. */
+/** Settings that make a job fail: the media server is unreachable. */
 const SETTINGS = `
 [livekit]
 url = "ws://127.0.0.1:9"
@@ -55,7 +55,7 @@ api_key = "console"
 `;
 process.env.CONVOKE_SECRET_LIVEKIT_API_SECRET = "a secret of nobody's server, long enough";
 
-/** As if all tries of the jobs had failed, which takes an hour: done to the database of a server that is stopped. */
+/** Marks the jobs of a stopped server as failed, because the real attempts would take an hour. */
 const FAIL_ALL = `
 import sqlite3, sys, time
 database = sqlite3.connect(sys.argv[1])
@@ -68,9 +68,9 @@ database.commit()
 sys.exit(0 if changed else "there is no job to fail")
 `;
 
-/** How many rows a table with many of them has: more than are counted. */
+/** Number of rows of the large table. The console counts fewer rows. */
 const CROWD = 25_000;
-/** Rows that lie in the order of their names, by id and by an index. */
+/** Inserts rows whose names, ids and index keys have the same order. */
 const CROWD_IN = `
 import random, sqlite3, sys, time
 database = sqlite3.connect(sys.argv[1])
@@ -85,7 +85,7 @@ database.executemany(sql, (row(number) for number in range(count)))
 database.commit()
 `;
 
-/** A schema that the program cannot follow: as if a release before this one had held something else. */
+/** Changes the schema to one that the program cannot migrate, like an incompatible former release. */
 const CHANGE_SCHEMA = `
 import json, sqlite3, sys
 database = sqlite3.connect(sys.argv[1])
@@ -97,10 +97,10 @@ database.execute('UPDATE "_schema" SET "definition" = ? WHERE "version" = ?', (j
 database.commit()
 `;
 
-/** Has Python change the database of a server that is stopped. */
+/** Changes the database of a stopped server with Python. */
 const change = (folder, script, ...words) => execFileSync("python3", ["-c", script, `${folder}/data/convoke.db`, ...words.map(String)]);
 
-/** A server whose database does not fit the program. */
+/** Starts a server whose database does not match the program. */
 async function closed(binary, folder) {
   const before = await Server.start(binary, folder, "");
   try {
@@ -112,7 +112,7 @@ async function closed(binary, folder) {
   return Server.start(binary, folder, "");
 }
 
-/** A server with something in it: many rows in a table, rows of strange texts, calls that failed, a job that did. */
+/** Starts a server with a large table, rows with hostile text, failed calls and a failed job. */
 async function furnished(binary, folder) {
   const before = await Server.start(binary, folder, SETTINGS);
   try {

@@ -1,11 +1,11 @@
-// Opens /docs of a real run in a browser, calls a function with a token and without, and looks that nothing goes
-// elsewhere. Started by docs.sh: BINARY FOLDER.
+// Tests /docs of a real server in a browser: calls a function with and without a token, and checks that the page sends no
+// requests to other servers. docs.sh starts it with the arguments BINARY FOLDER.
 "use strict";
 
 const assert = require("node:assert/strict");
 const { browser, inaccessible, Server, surplus, Watched } = require("../support.cjs");
 
-// Opens an operation and sends what the page proposes; what came back, as the page shows it.
+// Opens an operation, sends the proposed request, and returns the response and its text on the page.
 async function call(page, path) {
   const operation = page.locator(`#operations-${path.tag}-${path.id}`);
   if (!(await operation.evaluate((element) => element.classList.contains("is-open")))) {
@@ -37,14 +37,14 @@ async function logout(page) {
   await page.locator(".btn-done").first().click();
 }
 
-/** What is wrong with the page in both themes on a wide and on a narrow screen: as a list, with an open operation, in a dialog. */
+/** Returns the accessibility problems of the list, an open operation and a dialog, in both themes and at two widths. */
 async function findings(chromium, base) {
   const found = [];
   for (const [width, colorScheme] of [[1280, "light"], [1280, "dark"], [390, "light"], [390, "dark"]]) {
     const context = await chromium.newContext({ viewport: { width, height: 850 }, colorScheme });
     const page = await context.newPage();
     const look = async (what) => {
-      // Axe reads colours, which change over a moment.
+      // axe-core reads colors, so the transition must end first.
       await page.waitForTimeout(500);
       const at = `${what} ${width} ${colorScheme}`;
       found.push(...(await inaccessible(page)).map((one) => `${at}: ${one}`));
@@ -58,7 +58,7 @@ async function findings(chromium, base) {
     await page.locator(".auth-wrapper .authorize").first().click();
     await look("the dialog");
     const background = await page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
-    // The light theme has no background of its own.
+    // The light theme sets no background.
     const [red, green, blue, alpha] = background.match(/[\d.]+/g).map(Number);
     const isDark = alpha !== 0 && Math.max(red, green, blue) < 80;
     if (isDark !== (colorScheme === "dark")) found.push(`${colorScheme}: the background is ${background}`);
@@ -99,11 +99,11 @@ async function main() {
     const meeting = await call(page, { tag: "Meetings", id: "meetings_queries_getMeeting" });
     assert.match(meeting.shown, /"code": "FORBIDDEN"/);
 
-    // A deploy key is pasted as it was shown, without the word before it; this one was never made.
+    // A deploy key is pasted without its keyword. This key does not exist.
     await logout(page);
     await authorize(page, "deployKey", "development:nobody|c2VjcmV0");
     watched.quiet();
-    // The browser itself notes every answer of 401.
+    // The browser itself logs every response with 401.
     watched.expected = /status of 401/;
     const rejected = await call(page, account);
     assert.equal(rejected.status, 401);

@@ -1,4 +1,5 @@
-// npm's `convex`, unchanged, against real servers: `PROBES` has functions made to fail, `APPLICATION` is the application.
+// The unchanged npm package `convex` against real servers: `PROBES` has functions that fail on purpose, `APPLICATION` is the
+// application.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -20,7 +21,7 @@ async function convexError(call) {
   return error;
 }
 
-test("a query, a mutation and an action", async () => {
+test("query, mutation and action return values", async () => {
   const there = client();
   assert.deepEqual(await there.query(values.echo, { text: "Zürich 🦀" }), { text: "Zürich 🦀", characters: 8, list: [] });
   const added = await there.mutation(ledger.add, { amount: 3, idempotencyKey: "convention-1" });
@@ -30,7 +31,7 @@ test("a query, a mutation and an action", async () => {
   assert.equal(await there.query(values.who, {}), null);
 });
 
-test("numbers, integers of 64 bits and bytes arrive as they were sent", async () => {
+test("numbers, 64-bit integers and bytes round-trip", async () => {
   const there = client();
   const max = 9223372036854775807n;
   const bytes = new Uint8Array([0, 255, 128, 7]).buffer;
@@ -38,19 +39,19 @@ test("numbers, integers of 64 bits and bytes arrive as they were sent", async ()
   assert.equal(echoed.wide, max);
   assert.deepEqual([...new Uint8Array(echoed.backwards)], [7, 128, 255, 0]);
   assert.ok(Object.is(echoed.number, -0));
-  // What a double holds exactly comes as one, also where it was sent as an integer.
+  // An integer that a double can represent arrives as a double.
   assert.deepEqual(echoed.list, [-max - 1n, 5, 7]);
   assert.equal((await there.query(values.echo, { number: 0.1 })).number, 0.1);
   const refused = await convexError(there.query(values.echo, { number: Infinity }));
   assert.deepEqual([refused.data.code, refused.data.field], ["INVALID_ARGUMENT", "number"]);
 });
 
-test("a large result arrives whole", async () => {
+test("large result arrives completely", async () => {
   const rows = await client().query(values.many, { rows: 30_000 });
   assert.deepEqual(rows.at(-1), { place: 29_999, text: "29999".padStart(60) });
 });
 
-test("a body beyond the limit is answered 413, however large it is", async () => {
+test("body above the limit gets 413", async () => {
   for (const megabytes of [2, 8, 16]) {
     const body = JSON.stringify({ path: "probes/values:echo", args: { text: "x".repeat(megabytes * 2 ** 20) } });
     for (let time = 0; time < 5; time += 1) {
@@ -72,7 +73,7 @@ test("setAuth names the caller until clearAuth", async () => {
   await assert.rejects(there.query(values.who), (error) => JSON.parse(error.message).code === "INVALID_CREDENTIALS");
 });
 
-test("an error of a function is a ConvexError with its data and its sentence", async () => {
+test("function error is a ConvexError with data and message", async () => {
   const failing = { code: "CONFLICT", message: "Taken already", detail: 7 };
   const there = client();
   for (const kind of ["query", "mutation", "action"]) {
@@ -84,7 +85,7 @@ test("an error of a function is a ConvexError with its data and its sentence", a
   assert.deepEqual([argument.data.code, argument.data.field, argument.data.message], ["INVALID_ARGUMENT", "color", argument.message]);
 });
 
-test("an error before or beside the function says its code and sentence", async () => {
+test("error outside the function has its code and message", async () => {
   const told = (code, status) => (error) => {
     const body = JSON.parse(error.message);
     assert.deepEqual([body.code, body.errorData.code, body.message], [code, code, body.errorMessage]);
@@ -99,7 +100,7 @@ test("an error before or beside the function says its code and sentence", async 
   await assert.rejects(there.mutation(failures.mutation, { code: "COMMIT_UNKNOWN", message: "Who knows" }), told("COMMIT_UNKNOWN"));
 });
 
-test("consistent queries see one state until what they read changes", async () => {
+test("consistent queries share a snapshot until their reads change", async () => {
   const there = client();
   await there.mutation(values.count, { name: "consistent" });
   assert.equal(await there.consistentQuery(values.counted, { name: "consistent" }), 1);
@@ -114,7 +115,7 @@ test("consistent queries see one state until what they read changes", async () =
   assert.equal(await client({ auth: PROBES_TOKEN }).consistentQuery(values.who), "ada");
 });
 
-test("a batch of queries is one snapshot", async () => {
+test("query batch is one snapshot", async () => {
   const queries = [
     { path: "probes/values:counted", format: "convex_encoded_json", args: [{ name: "none" }] },
     { path: "probes/failures:query", format: "convex_encoded_json", args: [{ code: "FORBIDDEN", message: "No" }] },
@@ -126,7 +127,7 @@ test("a batch of queries is one snapshot", async () => {
   assert.equal(results[1].errorData.code, "FORBIDDEN");
 });
 
-test("what cannot be served is refused in clear words", async () => {
+test("unsupported request is rejected with the reason", async () => {
   const there = client();
   await assert.rejects(there.function(values.who), /Use query\(\), mutation\(\) or action\(\)/);
 });
@@ -140,7 +141,7 @@ test("log lines are shown", async () => {
   assert.match(lines.join("\n"), /echo of seen[\s\S]*about to fail with CONFLICT/);
 });
 
-test("setAdminAuth takes a deploy key, also to act as a user", async () => {
+test("setAdminAuth accepts a deploy key and can act as a user", async () => {
   const there = client();
   there.setAdminAuth(PROBES_KEY);
   assert.equal(await there.query(values.secret), "for operators");
@@ -153,7 +154,7 @@ test("setAdminAuth takes a deploy key, also to act as a user", async () => {
   await assert.rejects(there.query(values.who), /INVALID_CREDENTIALS/);
 });
 
-test("a page of another origin may call", async () => {
+test("page of an allowed origin can call", async () => {
   const preflight = await fetch(`${PROBES}/api/query`, {
     method: "OPTIONS",
     headers: { Origin: "http://localhost:5173", "Access-Control-Request-Method": "POST", "Access-Control-Request-Headers": "authorization,content-type,convex-client" },
@@ -161,7 +162,7 @@ test("a page of another origin may call", async () => {
   assert.match(preflight.headers.get("access-control-allow-headers"), /convex-client/);
 });
 
-test("the application is called by the paths of its functions", async () => {
+test("application functions are callable by path", async () => {
   const api = anyApi;
   const there = new ConvexHttpClient(APPLICATION, { logger: false, auth: APPLICATION_TOKEN });
   assert.equal((await there.query(api.users.queries.getCurrentUser)).email, "ada@example.com");

@@ -1,4 +1,5 @@
-"""PyPI's `convex`, unchanged, against real servers: PROBES has functions made to fail, APPLICATION is the application."""
+"""The unchanged PyPI package `convex` against real servers: PROBES has functions that fail on purpose, APPLICATION is
+the application."""
 
 import contextlib
 import io
@@ -14,7 +15,7 @@ class Convention(unittest.TestCase):
     def setUp(self):
         self.client = ConvexHttpClient(os.environ["PROBES"])
 
-    def test_a_query_a_mutation_and_an_action(self):
+    def test_query_mutation_and_action(self):
         echoed = self.client.query("probes/values:echo", {"text": "Zürich 🦀"})
         self.assertEqual(echoed, {"text": "Zürich 🦀", "characters": 8.0, "list": []})
         entry = {"amount": 3, "idempotencyKey": "python-1"}
@@ -35,7 +36,7 @@ class Convention(unittest.TestCase):
             self.client.query("probes/values:echo", {"number": math.nan})
         self.assertEqual([caught.exception.data[key] for key in ("code", "field")], ["INVALID_ARGUMENT", "number"])
 
-    def test_a_large_result(self):
+    def test_large_result(self):
         rows = self.client.query("probes/values:many", {"rows": 30_000})
         self.assertEqual(rows[-1], {"place": 29_999, "text": "29999".rjust(60)})
 
@@ -48,14 +49,14 @@ class Convention(unittest.TestCase):
         with self.assertRaisesRegex(Exception, "^401 INVALID_CREDENTIALS: .+"):
             self.client.query("probes/values:who")
 
-    def test_an_error_of_a_function_has_its_data(self):
+    def test_function_error_has_its_data(self):
         failing = {"code": "CONFLICT", "message": "Taken already", "detail": 7}
         for call in (self.client.query, self.client.mutation, self.client.action):
             with self.assertRaises(ConvexError) as caught:
                 call(f"probes/failures:{call.__name__}", failing)
             self.assertEqual(caught.exception.data, {"code": "CONFLICT", "message": "Taken already", "detail": 7.0})
 
-    def test_an_error_before_or_beside_the_function_says_its_code_and_sentence(self):
+    def test_error_outside_the_function_has_its_code_and_message(self):
         with self.assertRaisesRegex(Exception, '^400 FUNCTION_NOT_FOUND: No function "probes/nowhere/atAll"'):
             self.client.query("probes/nowhere:atAll")
         with self.assertRaisesRegex(Exception, "^400 WRONG_FUNCTION_KIND: probes/ledger/add is a mutation"):
@@ -73,11 +74,11 @@ class Convention(unittest.TestCase):
             self.client.query("probes/values:echo", {"text": "seen"})
         self.assertEqual(printed.getvalue(), "[INFO] echo of seen\n")
 
-    def test_a_deploy_key(self):
+    def test_deploy_key(self):
         self.client.set_admin_auth(os.environ["PROBES_KEY"])
         self.assertEqual(self.client.query("probes/values:secret"), "for operators")
 
-    def test_the_application(self):
+    def test_application(self):
         there = ConvexHttpClient(os.environ["APPLICATION"])
         there.set_auth(os.environ["APPLICATION_TOKEN"])
         self.assertEqual(there.query("users/queries:getCurrentUser")["email"], "ada@example.com")

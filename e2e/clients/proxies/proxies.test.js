@@ -1,4 +1,4 @@
-// npm's `convex`, unchanged, through a proxy with TLS: `PROXY` is its origin.
+// The unchanged npm package `convex` through a proxy with TLS. `PROXY` is the origin of the proxy.
 
 import assert from "node:assert/strict";
 import { randomBytes, randomUUID } from "node:crypto";
@@ -12,11 +12,11 @@ import { anyApi } from "convex/server";
 const { PROXY, PROXY_NAME } = process.env;
 const { values } = anyApi.probes;
 
-// The name is this machine's.
+// Resolves the name to this machine.
 const lookup = dns.lookup;
 dns.lookup = (name, options, done) => lookup(name === "api.example.com" ? "127.0.0.1" : name, options, done);
 
-/** The status of a WebSocket handshake of a page, and the body where it is refused. */
+/** Returns the status of a WebSocket handshake from a page, and the body of a rejection. */
 function handshake(headers) {
   return new Promise((resolve, reject) => {
     const asked = request(`${PROXY}/api/1.48.0/sync`, {
@@ -83,7 +83,7 @@ test(`${PROXY_NAME}: server-sent events arrive one by one`, async () => {
   leaves.abort();
 });
 
-test(`${PROXY_NAME}: pages of the own origin connect, others do not`, async () => {
+test(`${PROXY_NAME}: only pages of the same origin connect`, async () => {
   const { host, hostname, port } = new URL(PROXY);
   const written = `${hostname}:${port || 443}`;
   for (const headers of [{ Origin: PROXY }, { Origin: PROXY, Host: written }, { Origin: `https://${written}`, Host: host }, {}]) {

@@ -1,4 +1,4 @@
-// npm's `convex/react` in a browser, unchanged, against a real server: hooks, an optimistic update, a token that ends, a
+// The unchanged `convex/react` of npm in a browser against a real server: hooks, an optimistic update, an expired token, a
 // second tab.
 
 import assert from "node:assert/strict";
@@ -10,12 +10,12 @@ import { chromium } from "playwright-core";
 
 import { Server, until } from "./server.js";
 
-// The flags that keep a browser from calling home.
+// Flags that stop the background traffic of the browser.
 const QUIET = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
 
 const server = await Server.start();
 const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: QUIET });
-// The page is of another origin on this machine, as with a development server of its own.
+// The page has a different origin on this machine, as with a separate development server.
 const html = `<!doctype html><div id="root"></div><script>${readFileSync("page.js", "utf8").replaceAll("</script", "<\\/script")}</script>`;
 const pages = createServer((_, response) => response.setHeader("Content-Type", "text/html; charset=utf-8").end(html));
 await new Promise((resolve) => pages.listen(0, "127.0.0.1", resolve));
@@ -33,7 +33,7 @@ async function tab() {
 
 const text = (page, id) => page.locator(`#${id}`).textContent();
 
-test("two tabs see what one of them writes, which sees it before it is done and then as it is", async () => {
+test("both tabs see a write, and the writing tab sees its optimistic update first", async () => {
   const [first, second] = [await tab(), await tab()];
   for (const page of [first, second]) await until("the first result", async () => (await text(page, "count")) === "0");
   await first.click("#add");
@@ -47,7 +47,7 @@ test("two tabs see what one of them writes, which sees it before it is done and 
   for (const page of [first, second]) await until("the count after a restart", async () => (await text(page, "count")) === "2");
 });
 
-test("pages stay side by side while rows come between them, also after a kill", async () => {
+test("pages stay adjacent during inserts and after a kill", async () => {
   const add = async (...amounts) => {
     for (const amount of amounts) await server.call("mutation", "probes/ledger:add", { amount });
   };
@@ -55,7 +55,7 @@ test("pages stay side by side while rows come between them, also after a kill", 
   const shows = (what, ...amounts) => until(what, async () => (await text(page, "amounts")) === amounts.join(" "));
   await until("an empty list", async () => (await text(page, "status")) === "Exhausted");
   await add(10, 20, 30, 40, 50, 60, 70);
-  // The first page was the whole list when it was read first: it grows, and is split.
+  // The first page was the whole list at first. It grows and is split.
   await shows("all that came", 10, 20, 30, 40, 50, 60, 70);
   await add(15, 75);
   await shows("the beginning and the end", 10, 15, 20, 30, 40, 50, 60, 70, 75);
@@ -78,7 +78,7 @@ test("pages stay side by side while rows come between them, also after a kill", 
   await until("the end", async () => (await text(later, "status")) === "Exhausted");
 });
 
-test("who signs in is known on the page, also when a token ends", async () => {
+test("page stays signed in after a token expires", async () => {
   const page = await tab();
   await until("nobody", async () => (await text(page, "who")) === "null");
   const [short, long] = [server.token("ada", "--ttl", "4s"), server.token("ada")];

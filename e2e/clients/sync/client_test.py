@@ -9,7 +9,7 @@ URL = os.environ["PROBES"]
 
 
 class Sync(unittest.TestCase):
-    def test_a_result_and_each_later_one(self):
+    def test_result_and_updates(self):
         client = ConvexClient(URL)
         counts = iter(client.subscribe("probes/values:counted", {"name": "python"}))
         self.assertEqual(next(counts), 0)
@@ -28,7 +28,7 @@ class Sync(unittest.TestCase):
         self.assertEqual(caught.exception.data["code"], "CONFLICT")
         self.assertEqual(client.mutation("probes/values:count", {"name": "python-after"}), 1)
 
-    def test_the_caller(self):
+    def test_caller(self):
         client = ConvexClient(URL)
         self.assertIsNone(client.query("probes/values:who"))
         client.set_auth(os.environ["PROBES_TOKEN"])

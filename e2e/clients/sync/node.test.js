@@ -1,4 +1,4 @@
-// npm's `convex` in Node.js, unchanged, against real servers: live results, calls, cut connections, killed servers.
+// The unchanged npm package `convex` in Node.js against real servers: live results, calls, cut connections, killed servers.
 
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
@@ -22,7 +22,7 @@ async function entries() {
   return items.map((entry) => entry.amount);
 }
 
-test("a result and each later one, values as they were sent, and errors with their data", async () => {
+test("live results, round-tripped values and errors with data", async () => {
   const client = connected();
   const seen = [];
   client.onUpdate(values.counted, { name: "a" }, (count) => seen.push(count));
@@ -49,7 +49,7 @@ test("a result and each later one, values as they were sent, and errors with the
   await client.close();
 });
 
-test("a key that this client cannot read fails the query that has it, and no other", async () => {
+test("unreadable member name fails only its query", async () => {
   const client = connected();
   const maps = [];
   const counts = [];
@@ -72,7 +72,7 @@ test("a key that this client cannot read fails the query that has it, and no oth
   await client.close();
 });
 
-test("a free-form object cannot stop its readers, and its numbers come back as numbers", async () => {
+test("free-form object cannot stop its readers and keeps its numbers", async () => {
   const client = connected();
   const seen = [];
   client.onUpdate(values.attached, { name: "object" }, (data) => seen.push(data));
@@ -97,7 +97,7 @@ test("a free-form object cannot stop its readers, and its numbers come back as n
   await client.close();
 });
 
-test("a long result arrives whole, in parts", async () => {
+test("long result arrives completely in parts", async () => {
   const client = connected();
   const rows = await client.query(values.many, { rows: 70_000 });
   assert.equal(rows.length, 70_000);
@@ -105,7 +105,7 @@ test("a long result arrives whole, in parts", async () => {
   await client.close();
 });
 
-test("mutations over a wire that is cut again and again are done once each", async () => {
+test("mutations over repeatedly cut connections run once each", async () => {
   const wire = await Wire.to(server.url);
   const client = connected(wire.url);
   const sent = [];
@@ -116,7 +116,7 @@ test("mutations over a wire that is cut again and again are done once each", asy
       wire.hold();
       await new Promise((resolve) => setTimeout(resolve, Math.random() * 40));
       wire.cut();
-      // Clients wait longer after each failure in a row, and not after one that got them somewhere.
+      // Clients wait longer after each successive failure. Progress resets the delay.
       await new Promise((resolve) => setTimeout(resolve, 1_500));
     }
   })();
@@ -133,7 +133,7 @@ test("mutations over a wire that is cut again and again are done once each", asy
   wire.close();
 });
 
-test("a server that is killed between the commit and the answer has done it, once", async () => {
+test("mutation runs once if the server is killed before its response", async () => {
   const wire = await Wire.to(server.url);
   const client = connected(wire.url);
   const seen = [];
@@ -154,11 +154,11 @@ test("a server that is killed between the commit and the answer has done it, onc
   wire.close();
 });
 
-test("a token that ends is renewed, and whoever called calls on", async () => {
+test("expired token is renewed and the caller continues", async () => {
   const client = connected(server.url, { authRefreshTokenLeewaySeconds: 0 });
   const asked = [];
   const short = server.token("ada", "--ttl", "4s");
-  // The client may only learn from the server that the first one has ended.
+  // Only the server may report that the first token has expired.
   client.setAuth(async ({ forceRefreshToken }) => {
     asked.push(forceRefreshToken);
     return asked.length <= 2 ? short : server.token("ada");
@@ -172,7 +172,7 @@ test("a token that ends is renewed, and whoever called calls on", async () => {
   await client.close();
 });
 
-test("a token that is refused is told to whoever set it, and nothing runs as nobody", async () => {
+test("rejected token is reported and nothing runs anonymously", async () => {
   const client = connected();
   const changes = [];
   client.setAuth(async () => "nonsense", (isAuthenticated) => changes.push(isAuthenticated));

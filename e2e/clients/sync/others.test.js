@@ -1,5 +1,5 @@
-// PyPI's client and the crate, unchanged, in processes of their own: their wire is cut, and their server is killed
-// between a commit and its answer.
+// The unchanged clients of PyPI and crates.io in separate processes. The test cuts their connection, and kills their server
+// between a commit and its response.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -14,7 +14,7 @@ const CLIENTS = {
 };
 
 for (const [name, commands] of Object.entries(CLIENTS)) {
-  test(`the client in ${name} goes on after cut wires and killed servers`, async () => {
+  test(`the client in ${name} survives cut connections and killed servers`, async () => {
     const server = await Server.start();
     const wire = await Wire.to(server.url);
     const said = { seen: [], done: [] };
@@ -47,7 +47,7 @@ for (const [name, commands] of Object.entries(CLIENTS)) {
         await until("the answer", () => said.done.length === kill);
         await until("what it wrote", isShown);
       }
-      // These clients begin a new session on each connection, so that a mutation may be done twice; never is one lost.
+      // These clients begin a new session on each connection, so a mutation may run twice. None is lost.
       const total = await counted();
       assert.ok(total >= 6 && total <= 9, `${total}`);
       assert.ok(said.done.every((count, place) => count > (said.done[place - 1] ?? 3)), `${said.done}`);

@@ -1,4 +1,4 @@
-// A page as somebody would write it, with npm's `convex/react`. The test reads it by its ids.
+// A typical page with npm's `convex/react`. The test finds its elements by id.
 
 import { ConvexProvider, ConvexReactClient, useMutation, usePaginatedQuery, useQuery } from "convex/react";
 import { anyApi } from "convex/server";
@@ -8,7 +8,7 @@ const { ledger, values } = anyApi.probes;
 const server = new URLSearchParams(location.search).get("server");
 const client = new ConvexReactClient(server, { skipConvexDeploymentUrlCheck: true, authRefreshTokenLeewaySeconds: 0 });
 
-// Whoever tests says which tokens there are, and how often one was asked for.
+// The test sets the tokens and reads the number of token requests.
 window.asked = 0;
 window.signIn = (tokens) => {
   client.setAuth(async () => tokens[Math.min(window.asked++, tokens.length - 1)]);
@@ -32,7 +32,7 @@ function Page() {
   );
 }
 
-/** Amounts, in pages of three. */
+/** A list of amounts with pages of three. */
 function Amounts() {
   const { results, status, loadMore } = usePaginatedQuery(ledger.pages, {}, { initialNumItems: 3 });
   return (

@@ -1,4 +1,4 @@
-// A server that can be killed and started again on its data, and a wire to it that can be held and cut.
+// A server that can be killed and restarted on its data, and a proxy to it that can be paused and cut.
 
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
@@ -61,7 +61,7 @@ export class Server {
   }
 }
 
-/** Between a client and a server. */
+/** A proxy between a client and a server. */
 export class Wire {
   static async to(url) {
     const wire = new Wire();
@@ -90,12 +90,12 @@ export class Wire {
     return wire;
   }
 
-  /** How many connections are open on which the server has answered: on the others nothing could be said while it is held. */
+  /** Number of open connections on which the server has responded. */
   get connected() {
     return [...this.pairs].filter((pair) => pair.isAnswered).length;
   }
 
-  /** Nothing of the server arrives any more. */
+  /** Stops all bytes from the server. */
   hold() {
     this.holds = true;
   }

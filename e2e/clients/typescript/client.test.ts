@@ -1,4 +1,4 @@
-// The generated clients against real servers: `PROBES` has functions made to fail, `APPLICATION` is the application.
+// The generated clients against real servers: `PROBES` has functions that fail on purpose, `APPLICATION` is the application.
 
 import assert from "node:assert/strict";
 import { createServer, type Server as HttpServer } from "node:http";
@@ -18,7 +18,7 @@ const url = setting("PROBES");
 const token = setting("PROBES_TOKEN");
 const client = probes.createClient({ url, token });
 
-/** Names that no other test uses. */
+/** Returns unique names. */
 let names = 0;
 function name(): string {
   names += 1;
@@ -31,7 +31,7 @@ async function failure(of: Promise<probes.Result<unknown>>): Promise<probes.Conv
   return result.error;
 }
 
-/** A server of the test's own, for as long as the work takes. */
+/** Runs `work` with a separate server. */
 async function serving<S extends Server | HttpServer>(server: S, work: (url: string) => Promise<void>): Promise<void> {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   try {
@@ -41,7 +41,7 @@ async function serving<S extends Server | HttpServer>(server: S, work: (url: str
   }
 }
 
-test("values arrive as they were sent", async () => {
+test("values round-trip", async () => {
   const text = "Zürich 東京 🦀 \u2028 \"quoted\" \\ é\u0301\u{1F469}\u200D\u{1F680}";
   const echoed = await client.probes.values.echo({ text, number: 0.1, color: "deep-blue", wide: Number.MIN_SAFE_INTEGER, bytes: "AQID", list: [1, 2] });
   assert.deepEqual(echoed, {
@@ -53,12 +53,12 @@ test("values arrive as they were sent", async () => {
     color: "deep-blue",
     list: [1, 2],
   });
-  // What is absent stays absent: no undefined, no null.
+  // Absent members stay absent: neither undefined nor null.
   assert.deepEqual(Object.keys(await client.probes.values.echo({ text: null, number: undefined })), ["characters", "list"]);
   assert.equal(await client.probes.values.nothing(), null);
 });
 
-test("variants and tuples arrive as they were sent", async () => {
+test("variants and tuples round-trip", async () => {
   const report = client.probes.events.report;
   const reported = await report({
     event: { type: "moved", to: "Turin" },
@@ -70,25 +70,25 @@ test("variants and tuples arrive as they were sent", async () => {
     place: [45.07, 7.69],
     earlier: [{ type: "signed", signature: "AQI=" }, { type: "closed" }],
   });
-  // The tag tells TypeScript which members there are.
+  // The tag narrows the type.
   assert.ok(reported.event.type === "moved");
   assert.equal(reported.event.hours + reported.place[0], 46.07);
   const refused = await failure(report.safe({ event: { type: "moved", to: "Rome", hours: 256 }, place: [1, 2] }));
   assert.ok(refused.code === "INVALID_ARGUMENT");
   assert.equal(refused.data.field, "event.hours");
-  // @ts-expect-error a variant has its own members only
+  // @ts-expect-error a member of another variant
   await failure(report.safe({ event: { type: "closed", to: "Rome" }, place: [1, 2] }));
-  // @ts-expect-error a pair has two parts
+  // @ts-expect-error a pair has two elements
   await failure(report.safe({ event: { type: "closed" }, place: [1] }));
 });
 
-test("a large result arrives whole", async () => {
+test("large result arrives completely", async () => {
   const rows = await client.probes.values.many({ rows: 50_000 });
   assert.equal(rows.length, 50_000);
   assert.deepEqual(rows[49_999], { place: 49_999, text: "49999".padStart(60) });
 });
 
-test("whoever the token names calls, from a text or a function, for the client or for one call", async () => {
+test("token comes from a text or a function, per client or per call", async () => {
   const who = client.probes.values.who;
   assert.equal(await who(), "ada");
   assert.equal(await who({}, { token: null }), null);
@@ -97,7 +97,7 @@ test("whoever the token names calls, from a text or a function, for the client o
   assert.equal(await probes.createClient({ url: `${url}//`, token: () => token }).probes.values.who(), "ada");
 });
 
-test("a rejected token is asked for anew, once", async () => {
+test("rejected token is renewed once", async () => {
   const asked: (string | undefined)[] = [];
   const renewing = probes.createClient({ url, token: ({ rejected }) => (asked.push(rejected), rejected === undefined ? "stale" : token) });
   assert.equal(await renewing.probes.values.who(), "ada");
@@ -111,7 +111,7 @@ test("a rejected token is asked for anew, once", async () => {
   assert.match(none.message, /the wallet is locked/);
 });
 
-test("every code of the server comes as itself, with its status, sentence, data and log lines", async () => {
+test("every error code has its status, message, data and log lines", async () => {
   const codes = [
     ["UNAUTHENTICATED", 200], ["FORBIDDEN", 200], ["NOT_FOUND", 200], ["INVALID_ARGUMENT", 200], ["CONFLICT", 200],
     ["IDEMPOTENCY_KEY_REUSED", 200], ["FAILED_PRECONDITION", 200], ["RATE_LIMITED", 200], ["PROVIDER_ERROR", 200],
@@ -134,7 +134,7 @@ test("every code of the server comes as itself, with its status, sentence, data 
   }
 });
 
-test("a failure rejects with the same error that .safe returns", async () => {
+test("failed call rejects with the error that .safe returns", async () => {
   const made = client.probes.failures.mutation({ code: "CONFLICT", message: "Taken" });
   await assert.rejects(made, (caught) => {
     assert.ok(probes.isConvokeError(caught) && caught instanceof Error);
@@ -145,7 +145,7 @@ test("a failure rejects with the same error that .safe returns", async () => {
   assert.ok(!probes.isConvokeError(new Error("another")));
 });
 
-test("the server's own refusals are told apart", async () => {
+test("rejections of the server have distinct codes", async () => {
   const argument = await failure(client.probes.values.echo.safe({ wide: 0.5 }));
   assert.ok(argument.code === "INVALID_ARGUMENT");
   assert.equal(argument.data.field, "wide");
@@ -160,7 +160,7 @@ test("the server's own refusals are told apart", async () => {
   assert.deepEqual([panicked.code, panicked.status, panicked.mayHaveRun, panicked.attempts], ["INTERNAL", 500, false, 1]);
 });
 
-test("a request id is made up, or is the caller's", async () => {
+test("request id is generated or set by the caller", async () => {
   const own = await client.probes.values.who.safe({}, { requestId: "my.request-1" });
   assert.ok(own.ok);
   assert.equal(own.requestId, "my.request-1");
@@ -171,7 +171,7 @@ test("a request id is made up, or is the caller's", async () => {
   assert.equal(error.requestId, "my.request-2");
 });
 
-test("log lines reach whoever asked for them", async () => {
+test("log lines reach their callback", async () => {
   const heard: string[] = [];
   const listening = probes.createClient({ url, onLogLines: (lines, call) => heard.push(call.path, ...lines) });
   const echoed = await listening.probes.values.echo.safe({ text: "x" });
@@ -180,7 +180,7 @@ test("log lines reach whoever asked for them", async () => {
   assert.deepEqual(heard, ["probes/values/echo", "[INFO] echo of x"]);
 });
 
-test("what is safe to repeat is repeated, as the server sees", async () => {
+test("safe requests are retried", async () => {
   const { attempts } = client.probes;
   const passing = ["UNAVAILABLE", "OVERLOADED", "TOO_MANY_REQUESTS", "TIMEOUT", "COMMIT_UNKNOWN"].map(async (code) => {
     const flaky = { name: name(), failures: 2, code };
@@ -195,7 +195,7 @@ test("what is safe to repeat is repeated, as the server sees", async () => {
   await Promise.all([...passing, ...notRun]);
 });
 
-test("what is not safe to repeat is sent once, as the server sees", async () => {
+test("unsafe requests are sent once", async () => {
   const { attempts } = client.probes;
   const seen = async (call: (flaky: probes.ProbesAttemptsFlaky) => Promise<probes.Result<unknown>>, code: string, mayHaveRun: boolean): Promise<void> => {
     const flaky = { name: name(), failures: 9, code };
@@ -203,32 +203,32 @@ test("what is not safe to repeat is sent once, as the server sees", async () => 
     assert.deepEqual([error.code, error.attempts, error.mayHaveRun], [code, 1, mayHaveRun]);
     assert.equal(await attempts.seen({ name: flaky.name }), 1, code);
   };
-  // An action may be half done.
+  // An action may have run partly.
   await seen((flaky) => attempts.action.safe(flaky), "UNAVAILABLE", true);
   await seen((flaky) => attempts.action.safe(flaky), "PROVIDER_ERROR", true);
-  // Repeating does not help.
+  // A retry does not help.
   await seen((flaky) => attempts.mutation.safe({ ...flaky, idempotencyKey: "k" }), "CONFLICT", false);
   await seen((flaky) => attempts.query.safe(flaky), "INTERNAL", false);
 });
 
-test("an action that meets an overload on its way is not told as if it had not begun", async () => {
+test("overloaded action may have run", async () => {
   const flaky = { name: name(), failures: 9, code: "OVERLOADED" };
   const error = await failure(client.probes.attempts.action.safe(flaky));
   assert.deepEqual([error.code, error.attempts, error.mayHaveRun], ["UNAVAILABLE", 1, true]);
 });
 
-test("repeating ends after so many times, and is waited for as the server asks", async () => {
+test("retries are bounded and follow the retry time of the server", async () => {
   const flaky = { name: name(), failures: 99, code: "OVERLOADED" };
   const began = Date.now();
   const error = await failure(client.probes.attempts.query.safe(flaky, { retries: 1 }));
   assert.deepEqual([error.code, error.attempts], ["OVERLOADED", 2]);
   assert.ok(Date.now() - began >= 1000, "Retry-After: 1");
-  // There is no time to wait that long: the failure is told at once.
+  // The retry time exceeds the timeout, so the call fails immediately.
   const hurried = await failure(client.probes.attempts.query.safe({ ...flaky, name: name() }, { timeoutMs: 500 }));
   assert.deepEqual([hurried.code, hurried.attempts], ["OVERLOADED", 1]);
 });
 
-test("a key makes a mutation's answer the first one, and its total right", async () => {
+test("mutation with a key runs once and replays its result", async () => {
   const idempotencyKey = name();
   const first = await client.probes.ledger.add({ amount: 5, idempotencyKey });
   assert.deepEqual(await client.probes.ledger.add({ amount: 5, idempotencyKey }), first);
@@ -236,7 +236,7 @@ test("a key makes a mutation's answer the first one, and its total right", async
   assert.equal(reused.code, "IDEMPOTENCY_KEY_REUSED");
 });
 
-test("pages are followed to their end", async () => {
+test("pages are read to the end", async () => {
   const added = [];
   for (let amount = 0; amount < 12; amount += 1) added.push((await client.probes.ledger.add({ amount })).entryId);
   const ids: probes.EntryId[] = [];
@@ -249,7 +249,7 @@ test("pages are followed to their end", async () => {
   assert.ok(added.every((id) => ids.includes(id)));
 });
 
-test("a call that takes too long is given up, and may have run", async () => {
+test("timed-out call may have run", async () => {
   const slow = { name: name(), ms: 3_000 };
   const began = Date.now();
   const error = await failure(client.probes.attempts.slow.safe(slow, { timeoutMs: 300 }));
@@ -258,7 +258,7 @@ test("a call that takes too long is given up, and may have run", async () => {
   assert.equal(await client.probes.attempts.seen({ name: slow.name }), 1);
 });
 
-test("a call is aborted while it runs, while it waits, and before it is sent", async () => {
+test("call can be aborted before, during and between attempts", async () => {
   const controller = new AbortController();
   const slow = { name: name(), ms: 3_000 };
   setTimeout(() => { controller.abort(new Error("gone")); }, 200);
@@ -276,7 +276,7 @@ test("a call is aborted while it runs, while it waits, and before it is sent", a
   assert.deepEqual([stuck.code, stuck.mayHaveRun], ["CLIENT_TIMEOUT", false]);
 });
 
-test("a server that is not there was not reached, by anything", async () => {
+test("unreachable server is a connection failure", async () => {
   const server = createSocketServer();
   let dead = "";
   await serving(server, (url) => {
@@ -288,7 +288,7 @@ test("a server that is not there was not reached, by anything", async () => {
   assert.match(error.message, /ECONNREFUSED/);
 });
 
-test("a connection that breaks leaves open what happened", async () => {
+test("call on a broken connection may have run", async () => {
   let requests = 0;
   const server = createSocketServer((socket) => {
     socket.once("data", () => {
@@ -307,8 +307,8 @@ test("a connection that breaks leaves open what happened", async () => {
   });
 });
 
-test("a mutation whose answer is lost is done once", async () => {
-  // What is sent reaches the server; the first answers do not come back.
+test("mutation with a lost response runs once", async () => {
+  // Requests reach the server, but the first responses are lost.
   let lost = 0;
   const forgetful: typeof fetch = async (input, init) => {
     const answer = await fetch(input, init);
@@ -324,7 +324,7 @@ test("a mutation whose answer is lost is done once", async () => {
   const added = await there.probes.ledger.add({ amount });
   assert.equal(lost, 2);
   assert.equal(added.total, before.total + amount);
-  // A key of one's own holds beyond the call.
+  // An explicit key is valid across calls.
   const keyed = { idempotencyKey: name() };
   const first = await client.probes.ledger.add({ amount }, keyed);
   assert.deepEqual(await client.probes.ledger.add({ amount }, keyed), first);
@@ -332,7 +332,7 @@ test("a mutation whose answer is lost is done once", async () => {
   assert.equal(reused.code, "IDEMPOTENCY_KEY_REUSED");
 });
 
-test("what is no server of this kind, or a newer one, is told as such", async () => {
+test("foreign or newer server is reported", async () => {
   const answers: [number, string][] = [
     [502, "<h1>Bad gateway</h1>"],
     [200, "[]"],
@@ -362,7 +362,7 @@ test("what is no server of this kind, or a newer one, is told as such", async ()
   });
 });
 
-test("the application is called by its client", async () => {
+test("application is callable by its client", async () => {
   const there = application.createClient({ url: setting("APPLICATION"), token: setting("APPLICATION_TOKEN") });
   const account = await there.users.queries.getCurrentUser();
   assert.deepEqual([account.email, account.emailVerified, account.onboardingComplete], ["ada@example.com", true, false]);

@@ -1,4 +1,4 @@
-// Values of npm's `convex`, against a real server: they are what the types of the references say.
+// Checks against a real server that values of npm's `convex` match the types of the references.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -10,7 +10,7 @@ import { api, refusalOf } from "./probes-api.js";
 const { failures, values } = api.probes;
 const client = new ConvexHttpClient(process.env["PROBES"] ?? "", { skipConvexDeploymentUrlCheck: true, logger: false });
 
-test("values are what their types say", async () => {
+test("values match their types", async () => {
   const wide = (1n << 62n) + 1n;
   const echoed = await client.query(values.echo, { wide, list: [7, wide], bytes: new Uint8Array([1, 2, 3]).buffer, number: 0.5, color: "red" });
   assert.equal(echoed.wide, wide);
@@ -21,7 +21,7 @@ test("values are what their types say", async () => {
   assert.equal((await client.query(values.echo, { wide: 7 })).wide, 7);
 });
 
-test("what a function refuses is told from other errors", async () => {
+test("function errors differ from other errors", async () => {
   const caught: unknown = await client.query(failures.query, { code: "INVALID_ARGUMENT", message: "So it is", detail: 7 }).catch((error: unknown) => error);
   const refusal = refusalOf(caught);
   assert.deepEqual([refusal?.code, refusal?.field, refusal?.["detail"]], ["INVALID_ARGUMENT", "list[2].color", 7]);

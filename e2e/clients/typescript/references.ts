@@ -1,4 +1,4 @@
-// References with the hooks of npm's `convex/react`: what compiles, what must not, and what comes back.
+// Compile tests of references with the hooks of npm's `convex/react`.
 
 import { useAction, useMutation, usePaginatedQuery, useQuery } from "convex/react";
 import type { FunctionArgs, FunctionReturnType } from "convex/server";
@@ -19,11 +19,11 @@ export async function Page(meetingId: MeetingId, user: UserId): Promise<void> {
   useQuery(application.users.queries.getCurrentUser);
   // @ts-expect-error arguments are required
   useQuery(application.meetings.queries.getMeeting);
-  // @ts-expect-error the id of a row of another table
+  // @ts-expect-error an id of another table
   useQuery(application.meetings.queries.getMeeting, { meetingId: user });
-  // @ts-expect-error there is no such argument
+  // @ts-expect-error unknown argument
   useQuery(application.meetings.queries.getMeeting, { meetingId, colour: "red" });
-  // @ts-expect-error a mutation is no query
+  // @ts-expect-error a mutation is not a query
   useQuery(application.meetings.lifecycle.createMeeting, { title: "a" });
   // @ts-expect-error internal functions are in no client
   useQuery(application.insights.inputs.gather, {});
@@ -39,14 +39,14 @@ export async function Page(meetingId: MeetingId, user: UserId): Promise<void> {
   const token = await useAction(application.meetings.webrtc.rooms.generateParticipantAccessToken)({ meetingId });
   same<Equal<typeof token.token, string>>(true);
 
-  // Lists in pages.
+  // Paginated lists.
   const { results, loadMore } = usePaginatedQuery(probes.probes.ledger.pages, {}, { initialNumItems: 10 });
   same<Equal<typeof results, EntriesRow[]>>(true);
   loadMore(10);
-  // @ts-expect-error that list has no such pages
+  // @ts-expect-error this list has no pages of this kind
   usePaginatedQuery(probes.probes.ledger.list, {}, { initialNumItems: 10 });
 
-  // Values are others than in JSON.
+  // Value types differ from those of JSON.
   const echo = probes.probes.values.echo;
   same<Equal<FunctionReturnType<typeof echo>, ProbesValuesEchoed>>(true);
   same<Equal<FunctionReturnType<typeof echo>["wide"], number | bigint | undefined>>(true);
@@ -57,10 +57,10 @@ export async function Page(meetingId: MeetingId, user: UserId): Promise<void> {
   useQuery(echo, { wide: 1n, list: [1, 2n], bytes: new ArrayBuffer(2), number: 0.5 });
   const report = probes.probes.events.report;
   useQuery(report, { event: { type: "signed", signature: new ArrayBuffer(2) }, place: [1, 2] });
-  // @ts-expect-error a variant has its own members only
+  // @ts-expect-error a member of another variant
   useQuery(report, { event: { type: "closed", to: "Rome" }, place: [1, 2] });
-  // @ts-expect-error bytes are no text here
+  // @ts-expect-error bytes are not a text
   useQuery(echo, { bytes: "AQID" });
-  // @ts-expect-error a double is no bigint
+  // @ts-expect-error a double is not a bigint
   useQuery(echo, { number: 1n });
 }

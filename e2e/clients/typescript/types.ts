@@ -1,4 +1,4 @@
-// What must not compile: each line that TypeScript accepts after all is an error of its own.
+// Compile tests: TypeScript must reject each line with `@ts-expect-error`.
 
 import type {
   Client,
@@ -24,24 +24,24 @@ export async function misuse(client: Client, user: UserId, onboarding: UsersMuta
   await client.meetings.lifecycle.createMeeting({});
   // @ts-expect-error arguments are required
   await client.meetings.lifecycle.createMeeting();
-  // @ts-expect-error there is no such argument
+  // @ts-expect-error unknown argument
   await client.meetings.lifecycle.createMeeting({ title: "a", colour: "red" });
-  // @ts-expect-error a number is no text
+  // @ts-expect-error a number is not a text
   await client.meetings.lifecycle.createMeeting({ title: 7 });
-  // @ts-expect-error not one of the words
+  // @ts-expect-error not a value of the enum
   await client.users.mutations.saveOnboarding({ ...onboarding, gender: "robot" });
-  // @ts-expect-error nothing is taken
+  // @ts-expect-error the function takes no arguments
   await client.users.queries.getCurrentUser({ userId: user });
-  // @ts-expect-error the id of a row of another table
+  // @ts-expect-error an id of another table
   await client.meetings.queries.getMeeting({ meetingId: user });
-  // @ts-expect-error there is no such function
+  // @ts-expect-error unknown function
   await client.meetings.lifecycle.makeMeeting({ title: "a" });
   // @ts-expect-error internal functions are in no client
   await client.notes.drain();
-  // @ts-expect-error there is no such option
+  // @ts-expect-error unknown option
   await client.users.queries.getCurrentUser({}, { patience: 7 });
 
-  // What does: a plain string is an id, optional arguments may be absent, null, or undefined.
+  // Valid: a plain string is an id, and optional arguments may be absent, null or undefined.
   await client.meetings.queries.getMeeting({ meetingId: "meeting_01h455vb4pex5vsknk084sn02q" });
   await client.users.mutations.saveOnboarding({ ...onboarding, linkedinUrl: null, idempotencyKey: undefined });
   await client.users.queries.getCurrentUser();
@@ -53,38 +53,38 @@ export async function misuse(client: Client, user: UserId, onboarding: UsersMuta
   same<Equal<typeof created.meetingId, MeetingId>>(true);
   const account = await client.users.queries.getCurrentUser();
   same<Equal<typeof account, UsersQueriesOwnAccount>>(true);
-  // What may be absent is undefined when it is read, and never null.
+  // An absent member is undefined, never null.
   same<Equal<typeof account.email, string | undefined>>(true);
   const profile = await client.profiles.queries.getCurrentUserProfile();
-  // @ts-expect-error there may be none
+  // @ts-expect-error the member may be absent
   void profile.bio;
-  // @ts-expect-error results have no other members
+  // @ts-expect-error unknown member of a result
   void created.title;
   same<Equal<Gender, "male" | "female" | "non-binary" | "prefer-not-to-say">>(true);
 
-  // Watches, of queries alone.
+  // Only queries can be watched.
   const stop = client.meetings.queries.getMeeting.watch({ meetingId: created.meetingId }, (meeting) => {
     same<Equal<typeof meeting, MeetingsQueriesOwnMeeting>>(true);
   }, { onError: (error, ended) => { same<Equal<[typeof error, typeof ended], [ConvokeError, boolean]>>(true); } });
   same<Equal<typeof stop, () => void>>(true);
   client.users.queries.getCurrentUser.watch({}, () => undefined);
-  // @ts-expect-error the id of a row of another table
+  // @ts-expect-error an id of another table
   client.meetings.queries.getMeeting.watch({ meetingId: user }, () => undefined);
-  // @ts-expect-error somebody has to listen
+  // @ts-expect-error the callback is required
   client.users.queries.getCurrentUser.watch({});
-  // @ts-expect-error a mutation has no result that changes
+  // @ts-expect-error a mutation cannot be watched
   client.meetings.lifecycle.createMeeting.watch({ title: "a" }, () => undefined);
 
   // Results that do not reject.
   const looked = await client.users.queries.getCurrentUser.safe();
   same<Equal<typeof looked, Result<UsersQueriesOwnAccount>>>(true);
-  // @ts-expect-error a failure has no value
+  // @ts-expect-error an error has no value
   void looked.value;
   if (looked.ok) same<Equal<typeof looked.value, UsersQueriesOwnAccount>>(true);
   else same<Equal<typeof looked.error, ConvokeError>>(true);
 }
 
-// Errors: the code decides what the data is; every code can be told apart, and no other is there.
+// Errors: the code determines the type of the data, and the codes are exhaustive.
 export function told(error: ConvokeError): string {
   switch (error.code) {
     case "INVALID_ARGUMENT":
@@ -93,13 +93,13 @@ export function told(error: ConvokeError): string {
     case "FUNCTION_NOT_FOUND":
       return error.data.nearest ?? "";
     case "NOT_FOUND":
-      // @ts-expect-error only an argument has a field that is surely a text
+      // @ts-expect-error only an invalid argument always has a field
       return error.data.field satisfies string;
-    // @ts-expect-error there is no such code
+    // @ts-expect-error unknown code
     case "NOT_THERE":
       return "";
     default:
-      // @ts-expect-error the codes above are out by now
+      // @ts-expect-error the codes above are excluded here
       void (error.code === "INVALID_ARGUMENT");
       return error.message;
   }

@@ -1,4 +1,4 @@
-// Watches of the generated clients: against real servers that are killed, drained and cut off, and against made-up ones.
+// Watches of the generated clients against real servers that are killed, drained and disconnected, and against fake ones.
 
 import assert from "node:assert/strict";
 import { createServer as createHttpServer } from "node:http";
@@ -13,11 +13,11 @@ const server = await Server.start();
 after(() => server.stop());
 const client = probes.createClient({ url: server.url });
 
-/** Of every watch, so that none outlives a test that fails. */
+/** Aborts all watches, so that no watch outlives a failed test. */
 const stops = [];
 after(() => stops.forEach((stop) => stop()));
 
-/** What a watch tells, kept. */
+/** Records the events of a watch. */
 function heard(query, args, options = {}) {
   const seen = { results: [], errors: [], connection: [] };
   seen.stop = query.watch(args, (value) => seen.results.push(value), {
@@ -29,7 +29,7 @@ function heard(query, args, options = {}) {
   return seen;
 }
 
-/** A listener on a free port for as long as the work takes. */
+/** Runs `work` with a listener on a free port. */
 async function serving(listener, work) {
   await new Promise((resolve) => listener.listen(0, "127.0.0.1", resolve));
   try {
@@ -40,7 +40,7 @@ async function serving(listener, work) {
   }
 }
 
-/** A server whose every next answer is the next of these. */
+/** A server that sends these responses in order. */
 function scripted(answers) {
   const asked = [];
   const open = new Set();
@@ -62,7 +62,7 @@ const events = (...texts) => async (response) => {
 const result = (value, id = "7-d") => `id: ${id}\nevent: results\ndata: {"results":[{"query":0,"status":"success","value":${value}}]}\n\n`;
 const end = (code) => `event: end\ndata: {"status":"error","errorMessage":"So it is","errorData":{"code":"${code}"},"logLines":[]}\n\n`;
 
-test("a result arrives, and each later one, until nobody wants more", async () => {
+test("results arrive until the watch is stopped", async () => {
   const stopped = heard(client.probes.values.counted, { name: "a" });
   const controller = new AbortController();
   const aborted = heard(client.probes.values.counted, { name: "a" }, { signal: controller.signal });
@@ -87,14 +87,14 @@ test("a result arrives, and each later one, until nobody wants more", async () =
   assert.deepEqual([text.results[0].text, never.results], ["Zürich 東京 🦀 \u2028", []]);
 });
 
-test("a large result arrives whole", async () => {
+test("large result arrives completely", async () => {
   const seen = heard(client.probes.values.many, { rows: 50_000 });
   await until("the rows", () => seen.results.length === 1);
   seen.stop();
   assert.deepEqual(seen.results[0][49_999], { place: 49_999, text: "49999".padStart(60) });
 });
 
-test("a server that is killed or drained and started again is found again, and says nothing twice", async () => {
+test("watch reconnects to a restarted server without duplicates", async () => {
   const seen = heard(client.probes.values.counted, { name: "killed" });
   await until("the first result", () => seen.results.length === 1);
   await server.kill();
@@ -113,8 +113,8 @@ test("a server that is killed or drained and started again is found again, and s
   assert.deepEqual([seen.results, seen.errors], [[0, 1, 2], []]);
 });
 
-test("a wire that is cut in the middle of an event loses none and repeats none", async () => {
-  // How much of the server's answer passes, a connection.
+test("connection cut inside an event neither loses nor repeats events", async () => {
+  // Number of bytes of the response that pass, per connection.
   const passing = [0, 60, 230, 300, 350];
   const sent = [];
   const open = new Set();
@@ -148,7 +148,7 @@ test("a wire that is cut in the middle of an event loses none and repeats none",
   });
 });
 
-test("events are read however they are written and cut", async () => {
+test("events are parsed for any line endings and splits", async () => {
   const text = '\uFEFF: a comment\r\nretry: 10\rid: 9-ü\nevent:results\ndata\ndata: {"results":\r\ndata:[{"query":0,\rdata: "status":"success","value":"ü🦀"}]}\r\n\r\n'
     + `event: unknown\ndata: 1\n\n${result(2, "bad\0id")}event: results\ndata: {"results":[]}\n\nid: 11-d\n\n${result(3, "")}event: results\ndata: {"results":[{"que`;
   const bytes = new TextEncoder().encode(text);
@@ -163,14 +163,14 @@ test("events are read however they are written and cut", async () => {
   }
 });
 
-test("a fetch that has no streams is told so", async () => {
+test("fetch without streams is an error", async () => {
   const answer = { status: 200, headers: new Headers({ "Content-Type": "text/event-stream" }), text: () => new Promise(() => undefined) };
   const seen = heard(probes.createClient({ url: "http://localhost", fetch: async () => answer }).probes.values.who, {});
   await until("the refusal", () => seen.errors.length === 1);
   assert.deepEqual(seen.errors, [["INVALID_RESPONSE", true]]);
 });
 
-test("what the server says at the end decides what follows", async () => {
+test("end event decides about the reconnect", async () => {
   for (const code of ["OVERLOADED", "INTERNAL", "INVALID_CREDENTIALS", "FROM_THE_FUTURE"]) {
     const { asked, listener } = scripted([events(result(1), end(code))]);
     await serving(listener, async (url) => {
@@ -207,7 +207,7 @@ test("what the server says at the end decides what follows", async () => {
   });
 });
 
-test("a silent connection is cut and made again", async (context) => {
+test("silent connection is closed and reopened", async (context) => {
   const real = globalThis.setTimeout;
   context.mock.method(globalThis, "setTimeout", (work, ms, ...args) => real(work, ms === 45_000 ? 200 : ms, ...args));
   const { listener } = scripted([events(result(1)), async () => undefined, events(result(2))]);
@@ -219,7 +219,7 @@ test("a silent connection is cut and made again", async (context) => {
   });
 });
 
-test("a refusal of the function is told, and one that may pass is asked again", async () => {
+test("function error is reported and temporary error is retried", async () => {
   const seen = heard(client.probes.failures.query, { code: "FORBIDDEN", message: "No" });
   await until("the refusal", () => seen.errors.length === 1);
   seen.stop();
@@ -240,7 +240,7 @@ test("a refusal of the function is told, and one that may pass is asked again", 
   });
 });
 
-test("a token that ends is asked for anew; one that is no function's is told", async () => {
+test("expired token is renewed and a fixed one is an error", async () => {
   const [short, long] = [server.token("ada", "--ttl", "4s"), server.token("ada")];
   const asked = [];
   const renewing = probes.createClient({ url: server.url, token: ({ rejected }) => (asked.push(rejected), asked.length === 1 ? short : long) });
@@ -264,7 +264,7 @@ test("a token that ends is asked for anew; one that is no function's is told", a
   assert.deepEqual([unsure.results, unsure.connection], [["ada"], ["TOKEN_UNAVAILABLE", "TOKEN_UNAVAILABLE", undefined]]);
 });
 
-test("who is removed from a meeting is told so, and who is let in again sees it", async () => {
+test("removed participant gets an error and readmitted one gets results", async () => {
   const as = (name) => application.createClient({ url: process.env.APPLICATION, token: process.env[name] });
   const [host, guest] = [as("APPLICATION_TOKEN"), as("APPLICATION_GUEST")];
   const { _id: userId } = await guest.users.queries.getCurrentUser();

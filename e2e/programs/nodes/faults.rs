@@ -31,7 +31,7 @@ fn post(client: usize, nodes: &RwLock<Vec<String>>, acknowledged: &AtomicUsize, 
     while !ended.load(SeqCst) {
         let mark = format!("{client}-{}", marks.len());
         // Each retry has the same key and returns the stored result.
-        let key = format!("a-key-that-nobody-guesses-{mark}");
+        let key = format!("an-unguessable-key-of-{mark}");
         loop {
             let url = { nodes.read()[turn % 3].clone() };
             let reply = call(&url, "ledger/post", &json!({ "mark": mark }), &[("idempotency-key", &key)]);
@@ -72,7 +72,7 @@ fn cut_all() {
 }
 
 #[test]
-fn nothing_acknowledged_is_lost_or_doubled_while_nodes_connections_and_the_server_fail() {
+fn acknowledged_calls_survive_failures_of_nodes_connections_and_the_server_once() {
     let _alone = SERVER.write();
     let cluster = Cluster::new();
     let mut running: Vec<Node> = (0..3).map(|_| cluster.node()).collect();
@@ -132,7 +132,7 @@ fn nothing_acknowledged_is_lost_or_doubled_while_nodes_connections_and_the_serve
         assert_eq!(entries.get(mark), Some(&1), "entries of {mark}");
         assert_eq!(stamps.get(&format!("mutation {mark}")), Some(&1), "stamps of {mark}");
     }
-    assert_eq!(entries.len(), marks.len(), "nothing is there that nobody posted");
+    assert_eq!(entries.len(), marks.len(), "every entry must have a posting");
     assert_eq!(books["total"], json!(marks.len()), "no update was lost");
     let deliveries = stamps.iter().filter(|(stamp, _)| stamp.contains("delivery"));
     let twice: Vec<_> = deliveries.filter(|(_, count)| **count > 1).collect();
@@ -141,7 +141,7 @@ fn nothing_acknowledged_is_lost_or_doubled_while_nodes_connections_and_the_serve
 }
 
 #[test]
-fn an_action_whose_node_was_taken_for_dead_writes_no_more() {
+fn action_of_an_expired_node_cannot_write() {
     let _shared = SERVER.read();
     let cluster = Cluster::new();
     let node = cluster.node();

@@ -14,7 +14,7 @@ fn is_accepted(node: &Node, key: &str) -> bool {
 }
 
 #[test]
-fn a_deploy_key_that_one_node_makes_rotates_and_revokes_is_known_to_the_other_soon() {
+fn deploy_key_changes_reach_other_nodes() {
     let _shared = SERVER.read();
     let cluster = Cluster::new();
     let (one, other) = (cluster.node(), cluster.node());

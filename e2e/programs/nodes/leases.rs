@@ -13,7 +13,7 @@ fn visitors(node: &Node) -> Value {
 }
 
 #[test]
-fn a_lease_of_one_node_is_renewed_at_the_others_and_all_tell_the_same() {
+fn lease_is_renewable_and_visible_at_every_node() {
     let _shared = SERVER.read();
     let cluster = Cluster::new();
     let nodes = [cluster.node(), cluster.node(), cluster.node()];

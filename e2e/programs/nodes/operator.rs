@@ -47,7 +47,7 @@ fn doctor_and_metrics_name_the_engine_and_its_nodes() {
 }
 
 #[test]
-fn a_database_that_does_not_answer_is_told_as_that() {
+fn unresponsive_database_is_reported() {
     let cluster = Cluster::new();
     let folder = tempfile::tempdir().unwrap();
     let mut command = cluster.command(&folder);
@@ -61,7 +61,7 @@ fn a_database_that_does_not_answer_is_told_as_that() {
 }
 
 #[test]
-fn backup_and_restore_say_what_to_use_instead() {
+fn backup_and_restore_name_the_alternative() {
     let _shared = SERVER.read();
     let cluster = Cluster::new();
     let node = cluster.node();
@@ -105,7 +105,7 @@ fn read_to(lines: &mut impl std::io::BufRead, wanted: &str) {
 }
 
 #[test]
-fn what_a_node_shows_says_whose_it_is_and_a_live_connection_is_ended_from_any_node() {
+fn output_names_its_node_and_any_node_ends_a_live_connection() {
     let _shared = SERVER.read();
     let cluster = Cluster::new();
     let (one, other) = (cluster.node(), cluster.node());

@@ -17,7 +17,7 @@ fn call(node: &Node, path: &str, args: &Value, user: &str) -> Value {
 }
 
 #[test]
-fn calls_at_three_nodes_are_counted_together() {
+fn call_rate_is_shared_by_three_nodes() {
     const LIMIT: u32 = 40;
     let _shared = SERVER.read();
     let cluster = Cluster::configured(&format!("[rates]\nread = {LIMIT}\n"));
@@ -50,7 +50,7 @@ fn calls_at_three_nodes_are_counted_together() {
 }
 
 #[test]
-fn bytes_written_at_three_nodes_are_counted_together() {
+fn byte_quota_is_shared_by_three_nodes() {
     let _shared = SERVER.read();
     let limits = "[limits]\nuser_bytes_written_burst = 40000\nuser_bytes_written_per_hour = 40000\n";
     let cluster = Cluster::configured(limits);
@@ -74,7 +74,7 @@ fn bytes_written_at_three_nodes_are_counted_together() {
                 return posted;
             }
         }
-        panic!("{posted} postings, and nobody is refused");
+        panic!("{posted} postings without a rejection");
     };
     let one = posted("ada", &[&nodes[0]]);
     let three = posted("bob", &[&nodes[0], &nodes[1], &nodes[2]]);

@@ -26,7 +26,7 @@ fn receipts(node: &Node, mark: &str) -> i64 {
 }
 
 #[test]
-fn an_older_release_serves_beside_a_newer_one_and_leaves_its_tables_jobs_and_crons_to_it() {
+fn older_release_ignores_tables_jobs_and_crons_of_a_newer_one() {
     let _shared = SERVER.read();
     let cluster = Cluster::new();
     let older = cluster.node();
@@ -63,7 +63,7 @@ fn an_older_release_serves_beside_a_newer_one_and_leaves_its_tables_jobs_and_cro
     let alone = format!("SELECT count(*) FROM {name}._nodes WHERE seen_at > clock_timestamp() - interval '10 seconds'");
     until("the newer one is not heard of", || number(&sql(&alone)) == 2);
     drop((older, second));
-    until("nobody is heard of", || number(&sql(&alone)) == 0);
+    until("no node has a fresh heartbeat", || number(&sql(&alone)) == 0);
     let last = cluster.node();
     last.value("ledger/post", &marked("alone"));
     assert_eq!(schema(&cluster), all, "nothing was dropped or added");
@@ -82,7 +82,7 @@ fn an_older_release_serves_beside_a_newer_one_and_leaves_its_tables_jobs_and_cro
 }
 
 #[test]
-fn an_older_release_that_could_not_read_or_write_what_the_newer_one_needs_does_not_serve_and_says_why() {
+fn incompatible_older_release_does_not_serve() {
     let _shared = SERVER.read();
     let cluster = Cluster::new();
     let (older, newer) = (env!("CARGO_BIN_EXE_library_v1"), env!("CARGO_BIN_EXE_library_v2"));

@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::node::{Cluster, SERVER, said};
 
 #[test]
-fn what_is_made_with_the_key_of_one_node_holds_at_the_other() {
+fn token_of_one_node_is_valid_at_another() {
     let _shared = SERVER.read();
     let cluster = Cluster::new();
     let (one, other) = (cluster.node(), cluster.node());
@@ -26,7 +26,7 @@ fn what_is_made_with_the_key_of_one_node_holds_at_the_other() {
 }
 
 #[test]
-fn a_node_without_the_key_or_with_another_one_does_not_start_and_says_why() {
+fn node_with_a_missing_or_different_key_does_not_start() {
     let _shared = SERVER.read();
     let cluster = Cluster::new();
     let without = cluster.node_with(|command| command.env_remove("CONVOKE_SECRET_STORE_KEY")).err().unwrap();

@@ -56,7 +56,7 @@ fn exported(command: &mut Command) -> Archive {
 }
 
 #[test]
-fn a_hundred_thousand_rows_go_to_postgresql_and_back_and_their_archives_are_the_same_to_the_byte() {
+fn hundred_thousand_rows_round_trip_through_postgresql() {
     let _shared = SERVER.read();
     let cluster = Cluster::new();
     let alone = cluster.node_with(|command| command.env_remove("CONVOKE_STORE")).unwrap();
@@ -102,7 +102,7 @@ fn post(node: &Node, name: &str, posted: &AtomicUsize, ended: &AtomicBool) {
 }
 
 #[test]
-fn an_export_while_nodes_write_shows_one_moment() {
+fn export_during_writes_is_one_snapshot() {
     let _shared = SERVER.read();
     let cluster = Cluster::new();
     let (one, other) = (cluster.node(), cluster.node());

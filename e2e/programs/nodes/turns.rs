@@ -29,7 +29,7 @@ fn post(node: &Node, mark: &str) {
 }
 
 #[test]
-fn three_nodes_that_are_asked_at_once_do_it_once() {
+fn concurrent_turns_at_three_nodes_run_once() {
     let _shared = SERVER.read();
     let cluster = Cluster::new();
     let nodes = [cluster.node(), cluster.node(), cluster.node()];
@@ -46,11 +46,11 @@ fn three_nodes_that_are_asked_at_once_do_it_once() {
     });
     assert_eq!(worked, [true, false, false]);
     assert_eq!((count(&nodes[0], "audit a"), count(&nodes[0], "audited a")), (1, 1));
-    assert_eq!(audit(&nodes[2], None)["value"], true, "who does not wait begins anew");
+    assert_eq!(audit(&nodes[2], None)["value"], true, "a caller that does not wait must start a new run");
 }
 
 #[test]
-fn what_a_killed_node_was_at_another_one_takes_over() {
+fn another_node_takes_over_the_turn_of_a_killed_node() {
     let _shared = SERVER.read();
     let cluster = Cluster::new();
     let (first, second) = (cluster.node(), cluster.node());
@@ -65,7 +65,7 @@ fn what_a_killed_node_was_at_another_one_takes_over() {
 }
 
 #[test]
-fn a_node_that_stood_still_writes_no_more_of_what_another_one_has_taken_over() {
+fn stopped_node_cannot_write_under_a_lost_turn() {
     let _shared = SERVER.read();
     let cluster = Cluster::new();
     let (first, second) = (cluster.node(), cluster.node());

@@ -829,24 +829,24 @@ pub struct Batch {
     pub limit: Option<i64>,
 }
 
-/// What `add` takes.
+/// Arguments of `add`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BooksAdd {
-    /// A book's title, as it stands on the cover. 1 … 200 characters.
+    /// The title of a book. 1 … 200 characters.
     pub title: String,
 }
 
-/// What `list` takes.
+/// Arguments of `list`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BooksList {
-    /// Where the last page ended; absent for the first.
+    /// Cursor of the previous page; absent for the first page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cursor: Option<Cursor>,
 }
 
-/// One book.
+/// A book.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BooksRow {
@@ -858,40 +858,40 @@ pub struct BooksRow {
     pub id: BookId,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub isbn: Option<String>,
-    /// What stands on its back. Books from before this field existed have none until they are migrated.
+    /// Mark on its spine. Older books have none until the migration.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mark: Option<String>,
-    /// Books from before this field existed read 0.
+    /// Books that are older than this field have 0.
     pub times_borrowed: i64,
-    /// A book's title, as it stands on the cover. 1 … 200 characters.
+    /// The title of a book. 1 … 200 characters.
     pub title: String,
 }
 
-/// What `shelf` takes.
+/// Arguments of `shelf`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BooksShelf {
     pub pagination_opts: PaginationOptsInput,
 }
 
-/// What `addByIsbn` takes.
+/// Arguments of `addByIsbn`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CatalogAddByIsbn {
-    /// The number on the back of a book.
+    /// An ISBN-13.
     pub isbn: String,
 }
 
 /// The position at which a page ended. It is opaque to clients and belongs to one query.
 pub type Cursor = String;
 
-/// What `borrowBook` takes.
+/// Arguments of `borrowBook`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LoansBorrowBook {
     /// Id of a row of `books`.
     pub book: BookId,
-    /// The same key, sent again because no answer came, borrows once and is answered the same.
+    /// A retry with the same key borrows once and gets the same response.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idempotency_key: Option<String>,
 }
@@ -906,7 +906,7 @@ impl LoansBorrowBook {
     }
 }
 
-/// What `giveBack` takes.
+/// Arguments of `giveBack`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LoansGiveBack {
@@ -1048,20 +1048,20 @@ pub mod modules {
     pub struct Books<'c>(pub(super) &'c Client);
 
     impl<'c> Books<'c> {
-        /// Puts a book on the shelf.
+        /// Adds a book.
         ///
         /// # Errors
-        /// - `UNAUTHENTICATED`: nobody is signed in.
+        /// - `UNAUTHENTICATED`: there is no caller.
         pub fn add(&self, args: &BooksAdd) -> Call<'c, BookId> {
             self.0.call("books/add", Kind::Mutation, args)
         }
 
-        /// The books by title, twenty a page. Everybody may look.
+        /// Returns the books by title, twenty per page. Needs no identity.
         pub fn list(&self, args: &BooksList) -> Call<'c, PageOfBooksRow> {
             self.0.call("books/list", Kind::Query, args)
         }
 
-        /// The books by title, in parts that stay side by side.
+        /// Returns the books by title, in live pages without gaps.
         pub fn shelf(&self, args: &BooksShelf) -> Call<'c, PaginationResultOfBooksRow> {
             self.0.call("books/shelf", Kind::Query, args)
         }
@@ -1073,11 +1073,11 @@ pub mod modules {
     pub struct Catalog<'c>(pub(super) &'c Client);
 
     impl<'c> Catalog<'c> {
-        /// Looks a book up and puts it on the shelf.
+        /// Looks up a book in the catalog and adds it.
         ///
         /// # Errors
-        /// - `NOT_FOUND`: the catalog does not know it.
-        /// - `PROVIDER_ERROR`, `TIMEOUT`: the catalog does not answer.
+        /// - `NOT_FOUND`: the catalog does not have it.
+        /// - `PROVIDER_ERROR`, `TIMEOUT`: the catalog does not respond.
         pub fn add_by_isbn(&self, args: &CatalogAddByIsbn) -> Call<'c, BookId> {
             self.0.call("catalog/addByIsbn", Kind::Action, args)
         }
@@ -1089,20 +1089,20 @@ pub mod modules {
     pub struct Loans<'c>(pub(super) &'c Client);
 
     impl<'c> Loans<'c> {
-        /// Borrows a book, and has its end remembered.
+        /// Borrows a book and schedules a reminder.
         ///
         /// # Errors
         /// - `NOT_FOUND`: there is no such book.
-        /// - `CONFLICT`: somebody has it.
-        /// - `FAILED_PRECONDITION`: the person has as many as they may.
+        /// - `CONFLICT`: another person has it.
+        /// - `FAILED_PRECONDITION`: the person has reached the limit of loans.
         pub fn borrow_book(&self, args: &LoansBorrowBook) -> Call<'c, LoanId> {
             self.0.call("loans/borrowBook", Kind::Mutation, args)
         }
 
-        /// Gives a book back.
+        /// Returns a book.
         ///
         /// # Errors
-        /// - `NOT_FOUND`: there is no such loan, or it is somebody else's.
+        /// - `NOT_FOUND`: there is no such loan, or it is another person's.
         pub fn give_back(&self, args: &LoansGiveBack) -> Call<'c, ()> {
             self.0.call("loans/giveBack", Kind::Mutation, args)
         }
@@ -1114,7 +1114,7 @@ pub mod modules {
     pub struct Migrations<'c>(pub(super) &'c Client);
 
     impl<'c> Migrations<'c> {
-        /// Gives every book of the time before there were marks one.
+        /// Adds the mark to every book without one.
         ///
         /// Requires a deploy key or an identity with the role `admin`.
         pub fn mark_books(&self, args: &Batch) -> Call<'c, Migrated> {
@@ -1128,7 +1128,7 @@ pub mod modules {
     pub struct Upkeep<'c>(pub(super) &'c Client);
 
     impl<'c> Upkeep<'c> {
-        /// How many books are out. For a deploy key, or `convoke run` beside the data folder.
+        /// Returns the number of borrowed books. For a deploy key, or `convoke run` beside the data folder.
         ///
         /// Requires a deploy key or an identity with the role `admin`.
         pub fn books_out(&self) -> Call<'c, i64> {

@@ -19,48 +19,48 @@
 export interface Client {
   readonly books: {
     /**
-     * Puts a book on the shelf.
+     * Adds a book.
      *
      * **Errors**
-     * - `UNAUTHENTICATED`: nobody is signed in.
+     * - `UNAUTHENTICATED`: there is no caller.
      */
     readonly add: ServerFunction<"mutation", BooksAdd, BookId>;
-    /** The books by title, twenty a page. Everybody may look. */
+    /** Returns the books by title, twenty per page. Needs no identity. */
     readonly list: EasyServerQuery<BooksList, PageOfBooksRow>;
-    /** The books by title, in parts that stay side by side. */
+    /** Returns the books by title, in live pages without gaps. */
     readonly shelf: ServerQuery<BooksShelf, PaginationResultOfBooksRow>;
   };
   readonly catalog: {
     /**
-     * Looks a book up and puts it on the shelf.
+     * Looks up a book in the catalog and adds it.
      *
      * **Errors**
-     * - `NOT_FOUND`: the catalog does not know it.
-     * - `PROVIDER_ERROR`, `TIMEOUT`: the catalog does not answer.
+     * - `NOT_FOUND`: the catalog does not have it.
+     * - `PROVIDER_ERROR`, `TIMEOUT`: the catalog does not respond.
      */
     readonly addByIsbn: ServerFunction<"action", CatalogAddByIsbn, BookId>;
   };
   readonly loans: {
     /**
-     * Borrows a book, and has its end remembered.
+     * Borrows a book and schedules a reminder.
      *
      * **Errors**
      * - `NOT_FOUND`: there is no such book.
-     * - `CONFLICT`: somebody has it.
-     * - `FAILED_PRECONDITION`: the person has as many as they may.
+     * - `CONFLICT`: another person has it.
+     * - `FAILED_PRECONDITION`: the person has reached the limit of loans.
      */
     readonly borrowBook: ServerFunction<"mutation", LoansBorrowBook, LoanId>;
     /**
-     * Gives a book back.
+     * Returns a book.
      *
      * **Errors**
-     * - `NOT_FOUND`: there is no such loan, or it is somebody else's.
+     * - `NOT_FOUND`: there is no such loan, or it is another person's.
      */
     readonly giveBack: ServerFunction<"mutation", LoansGiveBack, null>;
   };
   readonly migrations: {
     /**
-     * Gives every book of the time before there were marks one.
+     * Adds the mark to every book without one.
      *
      * Requires a deploy key or an identity with the role `admin`.
      */
@@ -68,7 +68,7 @@ export interface Client {
   };
   readonly upkeep: {
     /**
-     * How many books are out. For a deploy key, or `convoke run` beside the data folder.
+     * Returns the number of borrowed books. For a deploy key, or `convoke run` beside the data folder.
      *
      * Requires a deploy key or an identity with the role `admin`.
      */
@@ -118,56 +118,56 @@ export interface Batch {
   limit?: number | null | undefined;
 }
 
-/** What `add` takes. */
+/** Arguments of `add`. */
 export interface BooksAdd {
-  /** A book's title, as it stands on the cover. 1 … 200 characters. */
+  /** The title of a book. 1 … 200 characters. */
   title: string;
 }
 
-/** What `list` takes. */
+/** Arguments of `list`. */
 export interface BooksList {
-  /** Where the last page ended; absent for the first. */
+  /** Cursor of the previous page; absent for the first page. */
   cursor?: Cursor | null | undefined;
 }
 
-/** One book. */
+/** A book. */
 export interface BooksRow {
   /** Milliseconds since the epoch. */
   _creationTime: number;
   /** Id of a row of `books`. */
   _id: BookId;
   isbn?: string;
-  /** What stands on its back. Books from before this field existed have none until they are migrated. */
+  /** Mark on its spine. Older books have none until the migration. */
   mark?: string;
-  /** Books from before this field existed read 0. */
+  /** Books that are older than this field have 0. */
   timesBorrowed: number;
-  /** A book's title, as it stands on the cover. 1 … 200 characters. */
+  /** The title of a book. 1 … 200 characters. */
   title: string;
 }
 
-/** What `shelf` takes. */
+/** Arguments of `shelf`. */
 export interface BooksShelf {
   paginationOpts: PaginationOptsInput;
 }
 
-/** What `addByIsbn` takes. */
+/** Arguments of `addByIsbn`. */
 export interface CatalogAddByIsbn {
-  /** The number on the back of a book. */
+  /** An ISBN-13. */
   isbn: string;
 }
 
 /** The position at which a page ended. It is opaque to clients and belongs to one query. */
 export type Cursor = string;
 
-/** What `borrowBook` takes. */
+/** Arguments of `borrowBook`. */
 export interface LoansBorrowBook {
   /** Id of a row of `books`. */
   book: BookId;
-  /** The same key, sent again because no answer came, borrows once and is answered the same. */
+  /** A retry with the same key borrows once and gets the same response. */
   idempotencyKey?: string | null | undefined;
 }
 
-/** What `giveBack` takes. */
+/** Arguments of `giveBack`. */
 export interface LoansGiveBack {
   /** Id of a row of `loans`. */
   loan: LoanId;

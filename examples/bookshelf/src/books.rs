@@ -3,34 +3,34 @@
 use convoke::prelude::*;
 use convoke::store::Cursor;
 
-/// A book's title, as it stands on the cover.
+/// The title of a book.
 #[value(text, trim, min = 1, max = 200, too_short = "A book has a title")]
 pub struct Title(String);
 
-/// One book.
+/// A book.
 #[table(name = "books", prefix = "book")]
 #[index(by_title(title))]
 #[index(by_isbn(isbn), unique, when(isbn is not null))]
 pub struct Book {
     pub title: Title,
     pub isbn: Option<String>,
-    /// What stands on its back. Books from before this field existed have none until they are migrated.
+    /// Mark on its spine. Older books have none until the migration.
     pub mark: Option<String>,
-    /// Books from before this field existed read 0.
+    /// Books that are older than this field have 0.
     #[default(0)]
     pub times_borrowed: i64,
 }
 
-/// What [`add`] takes.
+/// Arguments of [`add`].
 #[args]
 pub struct Add {
     pub title: Title,
 }
 
-/// Puts a book on the shelf.
+/// Adds a book.
 ///
 /// # Errors
-/// - `UNAUTHENTICATED`: nobody is signed in.
+/// - `UNAUTHENTICATED`: there is no caller.
 #[mutation(rights = signed_in)]
 pub fn add(ctx: &mut MutationCtx, _: String, args: Add) -> Result<Id<Book>> {
     let mark = Some(mark(&args.title));
@@ -39,37 +39,37 @@ pub fn add(ctx: &mut MutationCtx, _: String, args: Add) -> Result<Id<Book>> {
     Ok(id)
 }
 
-/// What [`list`] takes.
+/// Arguments of [`list`].
 #[args]
 pub struct List {
-    /// Where the last page ended; absent for the first.
+    /// Cursor of the previous page; absent for the first page.
     pub cursor: Option<Cursor>,
 }
 
-/// The books by title, twenty a page. Everybody may look.
+/// Returns the books by title, twenty per page. Needs no identity.
 #[query]
 pub fn list(ctx: &QueryCtx, args: List) -> Result<Page<Doc<Book>>> {
     Ok(ctx.db().query(Book::by_title).page(args.cursor.as_ref(), 20)?)
 }
 
-/// What [`shelf`] takes.
+/// Arguments of [`shelf`].
 #[args]
 pub struct Shelf {
     pub pagination_opts: PaginationOpts,
 }
 
-/// The books by title, in parts that stay side by side.
+/// Returns the books by title, in live pages without gaps.
 #[query]
 pub fn shelf(ctx: &QueryCtx, args: Shelf) -> Result<PaginationResult<Doc<Book>>> {
     Ok(ctx.db().query(Book::by_title).paginate(&args.pagination_opts)?)
 }
 
-/// The mark of a book: the first three letters of its title.
+/// Returns the mark of a book: the first three letters of its title.
 pub fn mark(title: &str) -> String {
     title.chars().filter(|c| c.is_alphanumeric()).take(3).flat_map(char::to_uppercase).collect()
 }
 
-/// The name of the signed-in caller.
+/// Returns the name of the authenticated caller.
 pub fn signed_in(ctx: &impl Read) -> Result<String> {
     let identity = ctx.identity().ok_or_else(|| Error::unauthenticated("Sign in first"))?;
     ctx.charge_call()?;

@@ -1,4 +1,4 @@
-//! Books that a catalog on another machine knows.
+//! Books from an external catalog.
 
 use convoke::prelude::*;
 use convoke::serde_json::Value;
@@ -6,33 +6,33 @@ use convoke::serde_json::Value;
 use crate::books::{Book, Title, mark, signed_in};
 
 convoke::section! {
-    /// The catalog that books are looked up in; its key is the secret CATALOG_KEY.
+    /// The external catalog; its API key is the secret CATALOG_KEY.
     pub struct Catalog in "catalog" {
-        /// Where it is: `/books/<ISBN>` is added.
+        /// Base URL, to which `/books/<ISBN>` is added.
         pub url: String = "https://catalog.example.com".to_owned(),
     }
 }
 
 convoke::rate_class!(
-    /// Every look-up costs.
+    /// Each lookup costs money.
     "lookups", 10, per 60 s
 );
 
-/// The number on the back of a book.
+/// An ISBN-13.
 #[value(text, trim, pattern = "^[0-9]{13}$", expected = "thirteen digits, such as 9780131103627")]
 pub struct Isbn(String);
 
-/// What [`add_by_isbn`] takes.
+/// Arguments of [`add_by_isbn`].
 #[args]
 pub struct AddByIsbn {
     pub isbn: Isbn,
 }
 
-/// Looks a book up and puts it on the shelf.
+/// Looks up a book in the catalog and adds it.
 ///
 /// # Errors
-/// - `NOT_FOUND`: the catalog does not know it.
-/// - `PROVIDER_ERROR`, `TIMEOUT`: the catalog does not answer.
+/// - `NOT_FOUND`: the catalog does not have it.
+/// - `PROVIDER_ERROR`, `TIMEOUT`: the catalog does not respond.
 #[action(rate = "lookups", rights = signed_in)]
 pub async fn add_by_isbn(ctx: &ActionCtx, _: String, args: AddByIsbn) -> Result<Id<Book>> {
     let url = format!("{}/books/{}", ctx.settings::<Catalog>().url, args.isbn.as_str());
@@ -44,18 +44,18 @@ pub async fn add_by_isbn(ctx: &ActionCtx, _: String, args: AddByIsbn) -> Result<
     let title = found["title"].as_str().unwrap_or_default();
     let title =
         Title::new(title).map_err(|error| Error::provider("The catalog's title cannot be read").caused_by(error))?;
-    // What was found is stored by a mutation: an action has no transaction of its own.
+    // A mutation stores the book, because an action has no transaction.
     ctx.run::<keep>(Keep { title, isbn: args.isbn }).await
 }
 
-/// What [`keep`] takes.
+/// Arguments of [`keep`].
 #[args]
 pub struct Keep {
     pub title: Title,
     pub isbn: Isbn,
 }
 
-/// Stores a book that was found; a second time it is the same book.
+/// Stores a book from the catalog, once per ISBN.
 #[mutation(internal)]
 pub fn keep(ctx: &mut MutationCtx, args: Keep) -> Result<Id<Book>> {
     let mark = Some(mark(&args.title));

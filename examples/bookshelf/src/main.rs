@@ -1,4 +1,4 @@
-//! A shelf of books that people borrow from: the crate of the tutorial in `docs/tutorial/`.
+//! A library of books: the crate of the tutorial in `docs/tutorial/`.
 
 mod books;
 mod catalog;

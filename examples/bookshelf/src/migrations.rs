@@ -1,15 +1,15 @@
-//! What brings rows from before to their new form.
+//! Migrations of older rows.
 
 use convoke::prelude::*;
 use convoke::{Batch, Migrated};
 
 use crate::books::{Book, mark};
 
-/// Gives every book of the time before there were marks one.
+/// Adds the mark to every book without one.
 #[mutation(admin)]
 pub fn mark_books(ctx: &mut MutationCtx, args: Batch) -> Result<Migrated> {
     ctx.migrate::<Book>(&args, |book| {
-        // A row is read as it is stored: it may not fit its struct yet.
+        // A row is read in its stored form, because it may not fit its struct yet.
         if book.get::<Option<String>>("mark")?.is_none() {
             let title: String = book.get("title")?;
             book.set("mark", &mark(&title))?;

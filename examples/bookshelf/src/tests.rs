@@ -1,4 +1,4 @@
-//! The shelf, called as its clients call it.
+//! Tests of the functions, called like by clients.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
@@ -17,7 +17,7 @@ fn add(app: &TestApp, title: &str) -> Value {
 }
 
 #[test]
-fn a_book_is_added_by_a_signed_in_user_and_seen_by_everybody() {
+fn added_book_is_visible_without_identity() {
     let app = TestApp::new();
     let refused = app.nobody().call("books/add", json!({ "title": "SICP" }));
     assert_eq!((refused.code(), refused.message()), ("UNAUTHENTICATED", "Sign in first"));
@@ -30,7 +30,7 @@ fn a_book_is_added_by_a_signed_in_user_and_seen_by_everybody() {
 }
 
 #[test]
-fn an_argument_that_does_not_fit_is_named() {
+fn invalid_argument_is_named() {
     let app = TestApp::new();
     let reply = app.user("ada").call("books/add", json!({ "title": " " }));
     assert_eq!((reply.code(), reply.field()), ("INVALID_ARGUMENT", Some("title")));
@@ -38,7 +38,7 @@ fn an_argument_that_does_not_fit_is_named() {
 }
 
 #[test]
-fn a_book_is_borrowed_once_however_often_the_same_call_arrives() {
+fn repeated_call_borrows_once() {
     let app = TestApp::new();
     let book = add(&app, "SICP");
     let ada = app.user("ada");
@@ -54,13 +54,13 @@ fn a_book_is_borrowed_once_however_often_the_same_call_arrives() {
 }
 
 #[test]
-fn who_does_not_bring_a_book_back_is_reminded_and_then_given_up() {
+fn overdue_loan_is_reminded_then_given_up() {
     let app = TestApp::new();
     let book = add(&app, "SICP");
     app.user("ada").call("loans/borrowBook", json!({ "book": book })).value();
     assert_eq!(app.pending_jobs().len(), 1);
 
-    // The clock stands still until the test moves it; what becomes due runs.
+    // Only the test moves the clock; due jobs run then.
     app.advance(14 * DAY);
     assert_eq!((app.pending_jobs().len(), app.count::<Loan>()), (0, 1));
 
@@ -73,7 +73,7 @@ mod before {
 
     use crate::books::{Book, Title};
 
-    /// Adds a book as it was done before there were marks.
+    /// Adds a book in the form of the former release.
     #[mutation(internal)]
     pub fn add_old(ctx: &mut MutationCtx) -> Result<Id<Book>> {
         let title = Title::new("Gödel, Escher, Bach").map_err(Error::internal)?;
@@ -82,7 +82,7 @@ mod before {
 }
 
 #[test]
-fn old_books_get_a_mark() {
+fn migration_adds_marks() {
     let app = TestApp::new();
     app.nobody().run::<before::add_old>(NoArgs {}).unwrap();
     let migrated = app.deploy_key(&["*"]).call("migrations/markBooks", json!({}));
@@ -91,7 +91,7 @@ fn old_books_get_a_mark() {
 }
 
 #[test]
-fn settings_are_the_installations() {
+fn settings_apply() {
     let app = TestApp::configured("[shelf]\nloans_per_person = 1");
     let (first, second) = (add(&app, "SICP"), add(&app, "TAOCP"));
     let ada = app.user("ada");
@@ -101,7 +101,7 @@ fn settings_are_the_installations() {
 }
 
 #[test]
-fn a_book_is_looked_up_with_the_key_of_the_catalog() {
+fn lookup_sends_the_key_of_the_catalog() {
     let (url, asked) = catalog("HTTP/1.1 200 OK", r#"{"title": "The C Programming Language"}"#);
     let app = TestApp::configured(&format!("[catalog]\nurl = '{url}'"));
     app.set_secret("CATALOG_KEY", "hush");
@@ -116,7 +116,7 @@ fn a_book_is_looked_up_with_the_key_of_the_catalog() {
     assert_eq!(wrong.field(), Some("isbn"));
 }
 
-/// A catalog that answers one request, and says what it was asked.
+/// A catalog that responds to one request and returns it.
 fn catalog(status: &'static str, body: &'static str) -> (String, std::thread::JoinHandle<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());

@@ -1,4 +1,4 @@
-//! What the shelf does by itself, and what its keeper does.
+//! Scheduled work, and functions for the operator.
 
 use std::time::Duration;
 
@@ -6,10 +6,10 @@ use convoke::prelude::*;
 
 use crate::loans::Loan;
 
-/// How long after its end a loan is given up.
+/// Time after the end of a loan when it is given up.
 const GIVEN_UP: Duration = Duration::from_secs(90 * 24 * 60 * 60);
 
-/// Every night at three: forgets loans whose book will not come back.
+/// Deletes lost loans every night at three.
 #[mutation(internal)]
 #[cron("0 3 * * *")]
 pub fn give_up(ctx: &mut MutationCtx) -> Result<()> {
@@ -21,7 +21,7 @@ pub fn give_up(ctx: &mut MutationCtx) -> Result<()> {
     Ok(())
 }
 
-/// How many books are out. For a deploy key, or `convoke run` beside the data folder.
+/// Returns the number of borrowed books. For a deploy key, or `convoke run` beside the data folder.
 #[query(admin)]
 pub fn books_out(ctx: &QueryCtx) -> Result<u64> {
     Ok(ctx.db().scan::<Loan>().count()?)

@@ -15,7 +15,7 @@ mod convoke;
 use convoke::{Client, Code, MeetingsLifecycleCreateMeeting, Gender, UsersMutationsSaveOnboarding, InterestsResolveSentInterestInput};
 
 #[tokio::main]
-#[allow(clippy::print_stdout, reason = "this program's output is what it is for")]
+#[allow(clippy::print_stdout, reason = "a command line program prints its output")]
 async fn main() -> anyhow::Result<()> {
     let mut args = std::env::args().skip(1);
     let (Some(url), Some(token)) = (args.next(), args.next()) else {
@@ -23,7 +23,7 @@ async fn main() -> anyhow::Result<()> {
     };
     let client = Client::new(url).token(token.trim()).timeout(Duration::from_secs(10));
 
-    // With a key, a call can be repeated safely, also if it is unknown whether the first one arrived.
+    // With a key, a retry is safe even if the first call has run.
     let saved = client
         .users()
         .mutations()
@@ -51,13 +51,13 @@ async fn main() -> anyhow::Result<()> {
         ..MeetingsLifecycleCreateMeeting::new("Notes on the engine")
     };
     let created = client.meetings().lifecycle().create_meeting(&meeting).request_id("client-example-2").await?;
-    println!("made {} for {:?}", created.meeting_id, created.video_provider);
+    println!("created {} for {:?}", created.meeting_id, created.video_provider);
 
     let Err(error) = client.meetings().lifecycle().create_meeting(&MeetingsLifecycleCreateMeeting::new(" ")).await else {
-        anyhow::bail!("a meeting without a title was made");
+        anyhow::bail!("the server accepted a meeting without a title");
     };
     match error.code() {
-        Code::InvalidArgument => println!("refused {}: {}", error.field().unwrap_or("everything"), error.message()),
+        Code::InvalidArgument => println!("rejected {}: {}", error.field().unwrap_or("everything"), error.message()),
         _ => return Err(error.into()),
     }
     Ok(())

@@ -1,6 +1,6 @@
 //! The generated Rust client over real HTTP: with the real server, and with failing servers.
 
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 use std::io::{BufRead as _, BufReader};
 use std::net::TcpListener;
@@ -17,7 +17,7 @@ mod convoke;
 
 use convoke::{Client, Code, MeetingsLifecycleCreateMeeting, Error, Gender, MeetingsQueriesListUserMeetings, MeetingType, MeetingsLifecycleOneMeeting, UsersMutationsSaveOnboarding};
 
-/// `convoke dev` in an empty folder, until it is dropped.
+/// A running `convoke dev` in an empty folder. Stops when dropped.
 struct Server {
     process: Child,
     url: String,
@@ -38,7 +38,7 @@ impl Server {
         let mut lines = BufReader::new(process.stderr.take().unwrap()).lines();
         let url =
             lines.find_map(|line| line.unwrap().strip_prefix("convoke: listening on ").map(str::to_owned)).unwrap();
-        // The server's log must not meet a closed pipe.
+        // Keep the pipe open for the log of the server.
         std::thread::spawn(move || lines.for_each(drop));
         Self { process, url, folder }
     }
@@ -68,7 +68,7 @@ async fn answering(answers: Vec<String>) -> (String, Arc<AtomicU32>) {
         loop {
             let (mut socket, _) = listener.accept().await.unwrap();
             let mut request = Vec::new();
-            // Bodies are small: they arrive with the head, or right behind it.
+            // Bodies are small: they arrive with the head or directly after it.
             while !request.windows(2).any(|bytes| bytes == b"}}") {
                 let mut part = [0; 4096];
                 match socket.read(&mut part).await {
@@ -103,7 +103,7 @@ fn success(value: &str) -> String {
     http(200, &format!(r#"{{"status":"success","value":{value},"errorMessage":"","errorData":{{}}}}"#))
 }
 
-fn told(error: &Error) -> (Code, bool, u32) {
+fn summary(error: &Error) -> (Code, bool, u32) {
     (error.code(), error.may_have_run(), error.attempts())
 }
 
@@ -124,7 +124,7 @@ fn onboarding(key: Option<&str>) -> UsersMutationsSaveOnboarding {
 const SAVED: &str = r#"{"userId":"user_1","profileId":"profile_1","interestsCount":0,"onboardingCompleted":true}"#;
 
 #[tokio::test]
-async fn the_application_is_called_by_its_types() {
+async fn typed_calls_reach_the_application() {
     let server = Server::start();
     let token = server.token("ada");
     let client = Client::new(format!("{}/", server.url)).token(&token);
@@ -133,7 +133,7 @@ async fn the_application_is_called_by_its_types() {
     assert_eq!(first, again);
     let other = UsersMutationsSaveOnboarding { age: 37, ..onboarding(Some("k")) };
     let reused = client.users().mutations().save_onboarding(&other).await.unwrap_err();
-    assert_eq!(told(&reused), (Code::IdempotencyKeyReused, false, 1));
+    assert_eq!(summary(&reused), (Code::IdempotencyKeyReused, false, 1));
 
     let account = client.users().queries().get_current_user().await.unwrap();
     assert_eq!((account.id, account.email.as_deref()), (first.user_id, Some("ada@example.com")));
@@ -149,11 +149,11 @@ async fn the_application_is_called_by_its_types() {
     assert_eq!((listed.items.len(), listed.cursor), (1, None));
     client.users().mutations().update_last_seen().await.unwrap();
 
-    let refused = client.meetings().lifecycle().create_meeting(&MeetingsLifecycleCreateMeeting::new(" ")).await.unwrap_err();
-    assert_eq!((refused.code(), refused.field(), refused.status()), (Code::InvalidArgument, Some("title"), Some(200)));
-    assert_eq!(refused.to_string(), "meetings/lifecycle/createMeeting: Meeting title cannot be empty");
-    let nobody = Client::new(&server.url).users().queries().get_current_user().await.unwrap_err();
-    assert_eq!(nobody.code(), Code::Unauthenticated);
+    let rejected = client.meetings().lifecycle().create_meeting(&MeetingsLifecycleCreateMeeting::new(" ")).await.unwrap_err();
+    assert_eq!((rejected.code(), rejected.field(), rejected.status()), (Code::InvalidArgument, Some("title"), Some(200)));
+    assert_eq!(rejected.to_string(), "meetings/lifecycle/createMeeting: Meeting title cannot be empty");
+    let anonymous = Client::new(&server.url).users().queries().get_current_user().await.unwrap_err();
+    assert_eq!(anonymous.code(), Code::Unauthenticated);
     let forged = Client::new(&server.url).token("x").users().queries().get_current_user().await.unwrap_err();
     assert_eq!((forged.code(), forged.status()), (Code::InvalidCredentials, Some(401)));
     // A rejected token is renewed once.
@@ -165,7 +165,7 @@ async fn the_application_is_called_by_its_types() {
 }
 
 #[tokio::test]
-async fn what_is_safe_to_repeat_is_repeated() {
+async fn safe_requests_are_retried() {
     let later = || refusal(200, "UNAVAILABLE");
     let (url, requests) = answering(vec![later(), String::new(), refusal(500, "COMMIT_UNKNOWN"), success(SAVED)]).await;
     let saved = Client::new(url).users().mutations().save_onboarding(&onboarding(None)).await.unwrap();
@@ -176,12 +176,12 @@ async fn what_is_safe_to_repeat_is_repeated() {
     assert_eq!(requests.load(SeqCst), 3);
     let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let client = Client::new(format!("http://{closed}")).retries(1);
-    let refused = client.users().mutations().save_onboarding(&onboarding(None)).await.unwrap_err();
-    assert_eq!(told(&refused), (Code::ConnectionFailed, false, 2));
+    let rejected = client.users().mutations().save_onboarding(&onboarding(None)).await.unwrap_err();
+    assert_eq!(summary(&rejected), (Code::ConnectionFailed, false, 2));
 }
 
 #[tokio::test]
-async fn what_is_not_safe_to_repeat_is_sent_once() {
+async fn unsafe_requests_are_sent_once() {
     for (answer, code, may_have_run) in [
         (String::new(), Code::ConnectionFailed, true),
         (http(502, "<h1>Bad gateway</h1>"), Code::InvalidResponse, true),
@@ -190,7 +190,7 @@ async fn what_is_not_safe_to_repeat_is_sent_once() {
         let (url, requests) = answering(vec![answer]).await;
         let meeting = MeetingsLifecycleOneMeeting { meeting_id: "meeting_1".into() };
         let action = Client::new(url).meetings().lifecycle().get_meeting_connection_info(&meeting).await;
-        assert_eq!((told(&action.unwrap_err()), requests.load(SeqCst)), ((code, may_have_run, 1), 1));
+        assert_eq!((summary(&action.unwrap_err()), requests.load(SeqCst)), ((code, may_have_run, 1), 1));
     }
     for (answer, code, may_have_run) in [
         (success("7"), Code::InvalidResponse, true),
@@ -199,23 +199,23 @@ async fn what_is_not_safe_to_repeat_is_sent_once() {
     ] {
         let (url, requests) = answering(vec![answer]).await;
         let error = Client::new(url).users().mutations().save_onboarding(&onboarding(None)).await.unwrap_err();
-        assert_eq!(told(&error), (code, may_have_run, 1), "{error:?}");
+        assert_eq!(summary(&error), (code, may_have_run, 1), "{error:?}");
         assert_eq!(requests.load(SeqCst), 1);
     }
 }
 
 #[tokio::test]
-async fn a_call_that_takes_too_long_is_given_up() {
+async fn slow_call_times_out() {
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let client = Client::new(format!("http://{}", silent.local_addr().unwrap())).timeout(Duration::from_millis(100));
     let mutation = client.users().mutations().save_onboarding(&onboarding(None)).await.unwrap_err();
-    assert_eq!(told(&mutation), (Code::ClientTimeout, true, 1));
+    assert_eq!(summary(&mutation), (Code::ClientTimeout, true, 1));
     let query = client.users().queries().get_current_user().await.unwrap_err();
-    assert_eq!(told(&query), (Code::ClientTimeout, false, 1));
+    assert_eq!(summary(&query), (Code::ClientTimeout, false, 1));
 }
 
 #[tokio::test]
-async fn what_a_newer_server_adds_is_passed_over() {
+async fn unknown_members_and_codes_of_a_newer_server_are_accepted() {
     let newer = SAVED.replace("{\"userId", "{\"new\":[1],\"userId");
     let (url, _) = answering(vec![success(&newer)]).await;
     assert!(Client::new(url).users().mutations().save_onboarding(&onboarding(None)).await.is_ok());

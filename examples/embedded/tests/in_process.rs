@@ -5,7 +5,7 @@ use convoke::testing::TestApp;
 use embedded as _;
 
 #[test]
-fn a_counter_counts() {
+fn counter_counts() {
     let app = TestApp::new();
     let ada = app.user("ada");
     assert_eq!(ada.call("counters/add", json!({"name": "visits"})).value(), &json!(1));

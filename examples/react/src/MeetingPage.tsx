@@ -1,5 +1,5 @@
-// One meeting: who is in it and who is there, and its notes. What `useQuery` returns is always the newest; nothing here
-// asks again.
+// The page of a meeting: its participants, their presence, and the notes. `useQuery` always returns the latest result, so
+// nothing here polls.
 
 import { useMutation, useQuery } from "convex/react";
 import { useEffect, useState, type FormEvent, type JSX } from "react";
@@ -8,7 +8,7 @@ import { api, type MeetingId } from "./api";
 import { Notes } from "./notes/Notes";
 import { sentenceFor } from "./Problem";
 
-/** Between two renewals of the lease of 60 s. */
+/** Interval between renewals of the presence lease, which expires after 60 s. */
 const RENEWAL_MS = 20_000;
 
 export function MeetingPage({ meetingId }: { meetingId: MeetingId }): JSX.Element {
@@ -16,18 +16,18 @@ export function MeetingPage({ meetingId }: { meetingId: MeetingId }): JSX.Elemen
   const [problem, setProblem] = useState("");
   const updatePresence = useMutation(api.realtime.batchedOperations.batchUpdatePresence);
 
-  // A user is there while the page is open. A page that is closed says so; where it cannot (a crash, a lost network), the
-  // server ends the lease a minute after the last renewal.
+  // A user is present while the page is open. A closed page reports it. After a crash or without a network, the lease
+  // expires a minute after the last renewal.
   useEffect(() => {
     const stay = (): void => {
       updatePresence({ meetingId, presence: "joined", lease: true }).catch((caught: unknown) => { setProblem(sentenceFor(caught)); });
     };
-    // The connection may be closed by then.
+    // The connection may already be closed.
     const leave = (): void => { updatePresence({ meetingId, presence: "left" }).catch(() => undefined); };
     stay();
     const renewal = setInterval(stay, RENEWAL_MS);
     addEventListener("pagehide", leave);
-    // A page that the browser has kept is shown again.
+    // The browser shows a cached page again.
     addEventListener("pageshow", stay);
     return () => {
       clearInterval(renewal);

@@ -1,4 +1,4 @@
-// All meetings of whoever is signed in, and a new one.
+// The list of the user's meetings, and a form that creates a meeting.
 
 import { useMutation, useQuery } from "convex/react";
 import { useState, type FormEvent, type JSX } from "react";

@@ -1,27 +1,27 @@
-// What the page says when something fails.
+// Error messages of the page.
 
 import { Component, type JSX, type ReactNode } from "react";
 
 import { refusalOf } from "./api";
 
-/** A sentence for whoever looks at the page. */
+/** Returns a sentence for the user. */
 export function sentenceFor(caught: unknown): string {
   const refusal = refusalOf(caught);
   if (refusal === undefined) return "Something went wrong.";
   switch (refusal.code) {
     case "FORBIDDEN":
-      return "You have no place in this meeting.";
+      return "You are not a participant of this meeting.";
     case "NOT_FOUND":
     case "INVALID_ARGUMENT":
-      return refusal.field === undefined ? "There is no such thing." : `That cannot be: ${refusal.field}.`;
+      return refusal.field === undefined ? "This does not exist." : `Invalid value: ${refusal.field}.`;
     case "RATE_LIMITED":
-      return "That was too much at once. Try again in a moment.";
+      return "Too many requests. Try again in a moment.";
     default:
       return refusal.message;
   }
 }
 
-/** `useQuery` throws what a query refuses: this shows it instead of the page's part that asked. */
+/** `useQuery` throws the error of a query. This component catches it and shows its message instead of the children. */
 export class Problem extends Component<{ children: ReactNode }, { sentence: string }> {
   override state = { sentence: "" };
 
@@ -38,7 +38,7 @@ export class Problem extends Component<{ children: ReactNode }, { sentence: stri
 function Shown({ sentence, onAgain }: { sentence: string; onAgain: () => void }): JSX.Element {
   return (
     <main>
-      <h1>Not here</h1>
+      <h1>Error</h1>
       <p role="alert">{sentence}</p>
       <p><button type="button" onClick={onAgain}>Try again</button> <a href="#">All meetings</a></p>
     </main>

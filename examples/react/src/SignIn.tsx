@@ -1,5 +1,5 @@
-// Signing in with a token that is pasted: `convoke token --subject ada --email ada@example.com` makes one for a
-// development server. A real page gets its tokens from an identity provider.
+// Sign-in with a pasted token: `convoke token --subject ada --email ada@example.com` creates a token for a development
+// server. A real page gets its tokens from an identity provider.
 
 import type { FormEvent, JSX } from "react";
 
@@ -17,7 +17,7 @@ export function SignIn({ hasEnded, onSignIn }: { hasEnded: boolean; onSignIn: (s
   return (
     <main>
       <h1>Sign in</h1>
-      {hasEnded && <p role="alert">The server does not accept the token, or no longer. Sign in with a new one.</p>}
+      {hasEnded && <p role="alert">The server does not accept the token, or it has expired. Sign in with a new token.</p>}
       <form onSubmit={submit}>
         <label>Server <input name="server" type="url" required defaultValue="http://127.0.0.1:3210" /></label>
         <label>Token <input name="token" required autoComplete="off" /></label>

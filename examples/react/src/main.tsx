@@ -1,4 +1,4 @@
-// The page: who is signed in, and which meeting is open. The meeting stands in the address, so that a link leads to it.
+// The page: the session of the user, and the open meeting. The URL contains the meeting, so that links can point to it.
 
 import { ConvexProvider, ConvexReactClient, useConvexConnectionState } from "convex/react";
 import { StrictMode, useEffect, useState, useSyncExternalStore, type JSX } from "react";
@@ -22,20 +22,20 @@ function App(): JSX.Element {
 function SignedIn({ session, onEnd }: { session: Session; onEnd: (byServer: boolean) => void }): JSX.Element {
   const [client, setClient] = useState<ConvexReactClient>();
   useEffect(() => {
-    // A server of one's own is at any address; the check is for addresses of a hosted service.
+    // The check accepts only addresses of a hosted service, and a self-hosted server can have any address.
     const made = new ConvexReactClient(session.server, { skipConvexDeploymentUrlCheck: true });
     let isOver = false;
-    // A page with real sessions asks its identity provider for a new token here. This one has the token it was given.
+    // A page with an identity provider would fetch a new token here. This page has only the pasted token.
     made.setAuth(() => Promise.resolve(session.token), (isAuthenticated) => {
       if (!isAuthenticated && !isOver) onEnd(true);
     });
     setClient(made);
     return () => {
       isOver = true;
-      // Parts of the page that go at the same time may still have something to say.
+      // Components that unmount at the same time may still send calls.
       setTimeout(() => void made.close());
     };
-    // One connection a session, whatever else changes.
+    // One connection per session.
   }, [session]);
   const meetingId = useSyncExternalStore(onHashChange, () => location.hash.slice(1)) as MeetingId;
   if (client === undefined) return <></>;
@@ -55,7 +55,7 @@ function onHashChange(changed: () => void): () => void {
   return () => { removeEventListener("hashchange", changed); };
 }
 
-/** Says that what is shown may be old. */
+/** Shows if the page is connected. Without a connection, its data may be out of date. */
 function Connection(): JSX.Element {
   const { isWebSocketConnected } = useConvexConnectionState();
   return <p role="status">{isWebSocketConnected ? "Connected" : "Connecting…"}</p>;

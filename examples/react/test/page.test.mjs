@@ -1,4 +1,4 @@
-// The page in a real browser, opened by two people, against the real application.
+// Tests the page in a real browser with two users, against the real application.
 
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
@@ -14,9 +14,9 @@ import { after, test } from "node:test";
 import { chromium } from "playwright-core";
 
 const binary = process.env.CONVOKE_BINARY;
-assert.ok(binary, "CONVOKE_BINARY is set");
+assert.ok(binary, "CONVOKE_BINARY must name the program");
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-// The flags that keep a browser from calling home.
+// Flags that stop the background traffic of the browser.
 const QUIET = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
 const WAIT_MS = 60_000;
 
@@ -57,12 +57,12 @@ async function until(what, holds) {
   const end = Date.now() + WAIT_MS;
   for (;;) {
     if (await holds()) return;
-    assert.ok(Date.now() < end, `in a minute: ${what}`);
+    assert.ok(Date.now() < end, `not reached within a minute: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }
 
-// ---- The wire between the pages and the server, which can be held ----
+// ---- A proxy between the pages and the server, which can pause ----
 
 const ends = new Set();
 let isHeld = false;
@@ -71,7 +71,7 @@ const wire = createWire((near) => {
   for (const [from, to] of [[near, far], [far, near]]) {
     ends.add(from);
     from.on("data", (data) => to.write(data));
-    // What was written before still arrives.
+    // Bytes that were written before still arrive.
     from.on("end", () => to.end());
     from.on("error", () => to.destroy());
     from.on("close", () => ends.delete(from));
@@ -79,8 +79,8 @@ const wire = createWire((near) => {
   }
 });
 
-/** Lets nobody know what the other does meanwhile: what both do is done at once, however slow the machine is. */
-async function unknownToEachOther(both) {
+/** Pauses the proxy while both users act, so that their edits are concurrent on any machine. */
+async function concurrently(both) {
   isHeld = true;
   for (const end of ends) end.pause();
   await both();
@@ -94,7 +94,7 @@ await start("127.0.0.1:0");
 await new Promise((resolve) => wire.listen(0, "127.0.0.1", resolve));
 const wireUrl = `http://127.0.0.1:${wire.address().port}`;
 const types = { html: "text/html; charset=utf-8", js: "text/javascript; charset=utf-8" };
-// Of another origin than the server, as with a development server of one's own.
+// The pages have a different origin than the server, as with a separate development server.
 const files = createServer((request, response) => {
   const file = { "/": "index.html", "/main.js": "main.js" }[new URL(request.url, "http://localhost").pathname];
   if (file === undefined) response.writeHead(404).end();
@@ -112,7 +112,7 @@ after(async () => {
 
 const errors = [];
 
-/** A page of somebody's own, signed in. */
+/** Opens a page in a separate browser context and signs in. */
 async function signedIn(name) {
   const page = await (await browser.newContext()).newPage();
   page.setDefaultTimeout(WAIT_MS);
@@ -127,7 +127,7 @@ async function signedIn(name) {
 
 const textOf = (page) => page.getByRole("textbox", { name: "Notes" }).inputValue();
 
-/** Does to the notes on a page what somebody at its keyboard would: puts the caret somewhere, and types or deletes. */
+/** Edits the notes on a page like a user: selects the range, and types or deletes. */
 async function edit(page, from, to, text) {
   await page.getByRole("textbox", { name: "Notes" }).evaluate((area, [from, to]) => {
     area.focus();
@@ -158,7 +158,7 @@ async function agree(what) {
   return texts[0];
 }
 
-test("a meeting is made, somebody is invited, and each sees the other come and go", async () => {
+test("users create a meeting, invite others and see their presence", async () => {
   await ada.getByLabel("Title").fill("Planning");
   await ada.getByRole("button", { name: "Create" }).click();
   await ada.getByRole("heading", { name: "Planning" }).waitFor();
@@ -179,7 +179,7 @@ test("a meeting is made, somebody is invited, and each sees the other come and g
   assert.equal(await people(ada).count(), 2);
 });
 
-test("a tab that is closed says so, and one that crashes is gone after its lease", async () => {
+test("closed tab reports its absence and crashed tab loses its lease", async () => {
   await ada.getByLabel("Invite by e-mail").fill("cleo@example.com");
   await ada.getByRole("button", { name: "Invite" }).click();
   const cleoIs = (presence, timeout) => ada.getByRole("listitem").filter({ hasText: `cleo (${presence})` }).waitFor({ timeout });
@@ -190,7 +190,7 @@ test("a tab that is closed says so, and one that crashes is gone after its lease
     return cleo;
   };
   await (await open()).close({ runBeforeUnload: true });
-  // Before the lease could end.
+  // Before the lease can expire.
   await cleoIs("not here", 30_000);
   const crashing = await open();
   const session = await crashing.context().newCDPSession(crashing);
@@ -199,16 +199,16 @@ test("a tab that is closed says so, and one that crashes is gone after its lease
   await crashing.context().close();
 });
 
-test("who has no place in a meeting is told so", async () => {
+test("user outside the meeting sees an error", async () => {
   const eve = await signedIn("eve");
   await eve.evaluate((id) => { location.hash = id; }, meetingId);
-  await eve.getByRole("alert").filter({ hasText: "You have no place in this meeting." }).waitFor();
+  await eve.getByRole("alert").filter({ hasText: "You are not a participant of this meeting." }).waitFor();
   await eve.getByRole("link", { name: "All meetings" }).click();
   await eve.getByRole("heading", { name: "Meetings" }).waitFor();
   await eve.context().close();
 });
 
-test("a token that is not accepted leads back to signing in", async () => {
+test("rejected token leads back to the sign-in page", async () => {
   const page = await (await browser.newContext()).newPage();
   await page.goto(`http://127.0.0.1:${files.address().port}/`);
   await page.getByLabel("Server").fill(wireUrl);
@@ -218,11 +218,11 @@ test("a token that is not accepted leads back to signing in", async () => {
   await page.context().close();
 });
 
-test("both type at once, and both have what the server has", async () => {
+test("concurrent edits converge to the text of the server", async () => {
   await ada.getByRole("textbox", { name: "Notes" }).waitFor();
   await edit(ada, 0, 0, "start middle end");
   await agree("the first text");
-  // Each keystroke a call: what one types meets what the other types on its way.
+  // Each keystroke is a call, so the edits of both users cross.
   await Promise.all([
     (async () => {
       await edit(ada, 0, 0, "");
@@ -234,14 +234,14 @@ test("both type at once, and both have what the server has", async () => {
     })(),
   ]);
   assert.equal(await agree("both ends"), "ADA start middle end BOB");
-  // One deletes a word in which the other writes, whose text survives.
-  await unknownToEachOther(() => Promise.all([edit(ada, 10, 17, ""), edit(bob, 13, 13, "🦀")]));
+  // One user deletes a word in which the other inserts text. The inserted text survives.
+  await concurrently(() => Promise.all([edit(ada, 10, 17, ""), edit(bob, 13, 13, "🦀")]));
   assert.equal(await agree("the middle"), "ADA start 🦀end BOB");
-  await unknownToEachOther(() => Promise.all([edit(ada, 0, 4, ""), edit(bob, 0, 4, "")]));
+  await concurrently(() => Promise.all([edit(ada, 0, 4, ""), edit(bob, 0, 4, "")]));
   assert.equal(await agree("a deletion by both"), "start 🦀end BOB");
 });
 
-test("the caret stays where it is while others write", async () => {
+test("caret stays in place while other users write", async () => {
   await edit(ada, 0, 1_000, "one two");
   await agree("the text");
   await edit(ada, 4, 4, "");
@@ -251,7 +251,7 @@ test("the caret stays where it is while others write", async () => {
   assert.equal(await agree("what was typed at the caret"), "zero one and two");
 });
 
-/** A number below `end`, the same in every run. */
+/** Returns a pseudorandom number below `end`. Every run gets the same numbers. */
 let seed = 7;
 function random(end) {
   seed = (seed * 1_103_515_245 + 12_345) % 2 ** 31;
@@ -268,7 +268,7 @@ async function typeAnything(page, name, rounds) {
   }
 }
 
-test("whatever both type, at the beginning, in the middle, at the end, and delete, they converge", async () => {
+test("random edits of both users converge", async () => {
   await edit(ada, 0, 10_000, "");
   await agree("an empty text");
   await Promise.all([typeAnything(ada, "a", 60), typeAnything(bob, "b", 60)]);
@@ -276,7 +276,7 @@ test("whatever both type, at the beginning, in the middle, at the end, and delet
   assert.ok(text.length > 100, text);
 });
 
-test("a server that is killed and started again while both type loses nothing", async () => {
+test("server restart during concurrent edits loses nothing", async () => {
   await edit(ada, 0, 10_000, "");
   await agree("an empty text");
   const [mine, theirs] = [[], []];
@@ -293,11 +293,11 @@ test("a server that is killed and started again while both type loses nothing", 
     await both;
   }
   const text = await agree("one text after the restarts");
-  for (const mark of [...mine, ...theirs]) assert.equal(text.split(mark).length, 2, `${mark} is there once in ${text}`);
-  assert.equal(text.length, [...mine, ...theirs].join("").length, "and nothing else");
+  for (const mark of [...mine, ...theirs]) assert.equal(text.split(mark).length, 2, `${mark} must occur once in ${text}`);
+  assert.equal(text.length, [...mine, ...theirs].join("").length, "the text must contain nothing else");
 });
 
-test("the page says its parts to those who cannot see it", async () => {
+test("page is accessible", async () => {
   for (const page of [ada, bob]) {
     await page.evaluate(axe);
     const { violations } = await page.evaluate(() => globalThis.axe.run());
@@ -305,7 +305,7 @@ test("the page says its parts to those who cannot see it", async () => {
   }
 });
 
-test("who signs out is seen to go, and a page asks before it loses what is not saved", async () => {
+test("sign-out ends the presence, and closing a page with unsaved edits needs confirmation", async () => {
   await bob.getByRole("button", { name: "Sign out" }).click();
   await bob.getByRole("heading", { name: "Sign in" }).waitFor();
   await ada.getByRole("listitem").filter({ hasText: "bob (not here)" }).waitFor();
@@ -320,6 +320,6 @@ test("who signs out is seen to go, and a page asks before it loses what is not s
   await dialog.accept();
 });
 
-test("nothing failed on the pages", () => {
+test("pages log no errors", () => {
   assert.deepEqual(errors, []);
 });

@@ -1,4 +1,4 @@
-//! The runtime inside another program: no command line, no port, functions called by type and by path.
+//! The runtime inside another program, without a command line or a port. The program calls functions by type and by path.
 //!
 //! ```sh
 //! cargo run -p examples --bin embed
@@ -35,7 +35,7 @@ mod visits {
 }
 
 #[tokio::main]
-#[allow(clippy::print_stdout, reason = "this program's output is what it is for")]
+#[allow(clippy::print_stdout, reason = "a command line program prints its output")]
 async fn main() -> anyhow::Result<()> {
     let folder = std::env::temp_dir().join("convoke-embed");
     let runtime = Runtime::start(RuntimeOptions::in_folder(&folder, convoke::embed::default_engine()))?;

@@ -111,7 +111,7 @@ mod ledger {
         Ok(())
     }
 
-    /// Stamps at its start, and again at its end seconds later. It is started once.
+    /// Records a stamp at its start and a second one at its end, seconds later. It starts at most once.
     #[action(internal)]
     pub(crate) async fn deliver(ctx: &ActionCtx, args: Mark) -> Result<()> {
         ctx.run::<delivered>(Delivered { mark: args.mark.clone(), by: "begun".to_owned() }).await?;
@@ -173,12 +173,12 @@ mod ledger {
     pub(crate) struct Audit {
         /// Name of the audit.
         pub mark: String,
-        /// Entry to wait for; none = no wait.
+        /// Entry to wait for; `None` does not wait.
         pub awaits: Option<String>,
     }
 
-    /// Runs an audit on one node at a time. A caller that waited for a completed audit does nothing. Returns true if it
-    /// has worked.
+    /// Runs an audit on one node at a time. A caller that waited for a completed audit does nothing. Returns true if this
+    /// call ran the audit.
     #[action]
     pub(crate) async fn audit(ctx: &ActionCtx, args: Audit) -> Result<bool> {
         let Audit { mark, awaits } = args;
@@ -201,7 +201,7 @@ mod ledger {
         Ok(true)
     }
 
-    /// Number of reads of the books by one reader: a lease, as long as the reader continues.
+    /// Number of reads of one reader. Each read renews the lease of the reader.
     #[derive(Clone, Default, serde::Serialize, serde::Deserialize)]
     struct Visits(u64);
 
@@ -250,13 +250,13 @@ mod ledger {
     pub(crate) fn visitors(ctx: &QueryCtx, _args: NoArgs) -> Result<Vec<String>> {
         let readers = ctx.memory::<Readers>();
         let leases = readers.leases(ctx);
-        let lately = leases.renewed_within(Duration::from_secs(60), ctx.now())?;
+        let recent = leases.renewed_within(Duration::from_secs(60), ctx.now())?;
         let all = leases.all(ctx.now())?;
         let one = |lease: Lease<String, Visits>| format!("{} {} {}", lease.owner, lease.id, lease.value.0);
-        Ok(all.into_iter().map(one).chain([lately.to_string()]).collect())
+        Ok(all.into_iter().map(one).chain([recent.to_string()]).collect())
     }
 
-    /// Takes one call from the caller's rate bucket.
+    /// Takes one token from the caller's rate bucket.
     #[query(cache = false)]
     pub(crate) fn look(ctx: &QueryCtx, _args: NoArgs) -> Result<()> {
         ctx.charge_call()

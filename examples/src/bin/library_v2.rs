@@ -65,7 +65,7 @@ mod migrations {
 
     use crate::library::{Book, Shelf};
 
-    /// Gives every book of the time before there were shelves one, by its title.
+    /// Assigns a shelf to every book without one, by its title.
     #[mutation(admin)]
     pub(crate) fn fill_shelves(ctx: &mut MutationCtx, args: Batch) -> Result<Migrated> {
         ctx.migrate::<Book>(&args, |book| {

@@ -40,6 +40,22 @@ pub struct Chunk {
     pub language: Option<String>,
 }
 
+#[cfg(test)]
+impl Chunk {
+    /// Returns the chunks of a talk: 4 s for each speaker and text, and 1 s of silence in between.
+    pub(crate) fn of_talk(lines: &[(&str, &str)], language: Option<&str>) -> Vec<Chunk> {
+        let chunk = |(at, (speaker, text)): (i64, &(&str, &str))| Chunk {
+            speaker_id: speaker.to_lowercase(),
+            speaker_name: (*speaker).to_owned(),
+            start_ms: at * 5_000,
+            end_ms: at * 5_000 + 4_000,
+            text: (*text).to_owned(),
+            language: language.map(str::to_owned),
+        };
+        (0..).zip(lines).map(chunk).collect()
+    }
+}
+
 /// A participant, as far as visible to the others.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Person {

@@ -38,7 +38,7 @@ pub struct InsightsGenerated {
 /// stay. Without transcript and notes, and before the meeting starts, none are generated.
 ///
 /// # Errors
-/// - `FORBIDDEN`: the caller has no place in the meeting.
+/// - `FORBIDDEN`: the caller is not in the meeting.
 /// - `FAILED_PRECONDITION`: the meeting was cancelled.
 /// - `UNAVAILABLE`: others, of this meeting or of as many as generate at once, have been at it for 25 s.
 /// - `PROVIDER_ERROR`, `TIMEOUT`: a provider is configured without fallback, and failed.

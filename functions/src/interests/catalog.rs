@@ -4,6 +4,7 @@
 //! their use counts and their creators.
 
 use aws_lc_rs::digest::{SHA256, digest};
+use schema::InterestKey;
 use unicode_normalization::UnicodeNormalization as _;
 
 /// An interest of the built-in catalog.
@@ -23,8 +24,8 @@ impl Entry {
     }
 }
 
-/// Longest slug: with the prefix `custom:`, a key has at most 64 characters.
-pub const SLUG_CHARS_MAX: usize = 57;
+/// Longest slug: a key is at most `custom:` and a slug.
+pub const SLUG_CHARS_MAX: usize = InterestKey::CHARS_MAX - "custom:".len();
 
 const INDUSTRY: &[&str] = &[
     "software-engineering",

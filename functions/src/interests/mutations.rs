@@ -61,7 +61,7 @@ pub struct RemoveCatalogEntry {
 /// Deletes an interest that no user has.
 ///
 /// # Errors
-/// `FORBIDDEN`: not called with a deploy key. `NOT_FOUND`: there is none. `FAILED_PRECONDITION`: users have it;
+/// `FORBIDDEN`: the caller is not a deploy key. `NOT_FOUND`: there is no such interest. `FAILED_PRECONDITION`: users have it;
 /// `usageCount` says how many.
 #[mutation(admin, rights = access::deploy_key)]
 pub fn remove_catalog_entry(ctx: &mut MutationCtx, actor: Actor, args: RemoveCatalogEntry) -> Result<()> {

@@ -77,7 +77,7 @@ pub fn keys(ctx: &mut MutationCtx, maker: Id<User>, sent: &[SentInterest]) -> Re
 /// Returns the key of a user's own interest with this name.
 pub fn key_of_name(name: &str) -> InterestKey {
     let key = format!("custom:{}", slug(name));
-    InterestKey::new(key).expect("a slug of at most 57 characters behind `custom:` is a key")
+    InterestKey::new(key).expect("a slug behind `custom:` is a key")
 }
 
 /// Returns the key of the row with this label. A row without a creator precedes others in the index.

@@ -48,8 +48,8 @@ fn meeting_of(ctx: &impl Read, row: &Match) -> Result<NewMeeting> {
     let people = names::people(ctx, &[row.user_a, row.user_b])?;
     let name = |id| people.get(&id).map(|person| person.display_name.as_str()).unwrap_or_default();
     let title = format!("{} and {}", name(row.user_a), name(row.user_b));
-    // Two names of a hundred characters exceed the length of a title.
-    let title: String = title.chars().take(200).collect();
+    // Two names of the greatest length exceed the length of a title.
+    let title: String = title.chars().take(MeetingTitle::CHARS_MAX).collect();
     let free_ms = row.window_to.get() - row.window_from.max(ctx.now()).get();
     Ok(NewMeeting {
         title: MeetingTitle::new(title).map_err(|error| Error::internal(error.to_string()))?,

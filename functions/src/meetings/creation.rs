@@ -16,9 +16,9 @@ use crate::{access, audit};
 /// A meeting to create.
 #[derive(Clone, Debug)]
 pub struct NewMeeting {
-    /// What it is called.
+    /// Title.
     pub title: MeetingTitle,
-    /// What it is about.
+    /// Description.
     pub description: Option<MeetingDescription>,
     /// Start time; none: immediately.
     pub scheduled_at: Option<Millis>,

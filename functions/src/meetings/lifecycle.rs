@@ -168,7 +168,7 @@ pub struct MeetingJoined {
 /// Joins an active meeting; a host who joins a scheduled meeting starts it.
 ///
 /// # Errors
-/// - `FORBIDDEN`: the caller has no place in it.
+/// - `FORBIDDEN`: the caller is not in it.
 /// - `FAILED_PRECONDITION`: "Meeting is not currently active", "Meeting is full".
 #[mutation(rights = access::participant(args.meeting_id))]
 pub fn join_meeting(ctx: &mut MutationCtx, membership: Membership, _: OneMeeting) -> Result<MeetingJoined> {
@@ -196,7 +196,7 @@ pub fn leave_meeting(ctx: &mut MutationCtx, membership: Membership, _: OneMeetin
 /// that are valid for an hour.
 ///
 /// # Errors
-/// - `FORBIDDEN`: the caller has no place in it.
+/// - `FORBIDDEN`: the caller is not in it.
 /// - `PROVIDER_ERROR`: its media server is not configured any more.
 #[action(rate = "tokens", rights = access::participant(args.meeting_id))]
 pub async fn get_meeting_connection_info(

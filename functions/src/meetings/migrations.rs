@@ -18,7 +18,7 @@ pub fn normalize_invitations(ctx: &mut MutationCtx, _: Actor, args: Batch) -> Re
     ctx.migrate_with::<Invitation>(&args, |ctx, row| {
         let (meeting, stored): (Id<Meeting>, EmailAddress) = (row.get("meetingId")?, row.get("email")?);
         let Ok(email) = EmailAddress::new(stored.as_str()) else {
-            warn!("{}: its address is none by the rules of today, and stays", row.id());
+            warn!("{}: its address is invalid by the current rules and is not changed", row.id());
             return Ok(());
         };
         if email == stored {

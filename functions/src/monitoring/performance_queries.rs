@@ -84,7 +84,7 @@ pub struct TrendLabels {
 ///
 /// # Errors
 /// - `INVALID_ARGUMENT`: "Too many buckets (max 2000)".
-/// - `UNAUTHENTICATED`: nobody calls.
+/// - `UNAUTHENTICATED`: there is no caller.
 #[query(form = fits_a_chart(&args), rights = access::user_or_key)]
 pub fn get_performance_trends(
     ctx: &QueryCtx,
@@ -213,7 +213,7 @@ const QUERY_P99_MS: f64 = 250.0;
 /// Returns the number, latency and error rate of each function's calls.
 ///
 /// # Errors
-/// `UNAUTHENTICATED`: nobody calls.
+/// `UNAUTHENTICATED`: there is no caller.
 #[query(rights = access::user_or_key)]
 pub fn get_function_breakdown(
     ctx: &QueryCtx,
@@ -344,7 +344,7 @@ const VALIDATIONS_PER_SECOND: f64 = 10.0;
 /// Returns statistics of the caller's subscriptions. An admin sees those of the own organization, a deploy key all.
 ///
 /// # Errors
-/// `UNAUTHENTICATED`: nobody calls.
+/// `UNAUTHENTICATED`: there is no caller.
 #[query(rights = access::user_or_key)]
 pub fn get_subscription_metrics(
     ctx: &QueryCtx,

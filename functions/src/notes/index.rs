@@ -176,7 +176,7 @@ pub struct NoteOperationsApplied {
 /// Applies edits that were made one after the other: all of them as one version, or none.
 ///
 /// # Errors
-/// - `FORBIDDEN`: the caller has no place in the meeting.
+/// - `FORBIDDEN`: the caller is not in the meeting.
 /// - `INVALID_ARGUMENT`: an edit does not fit the text it was made on; `field` begins with `operations[i]`.
 /// - `CONFLICT`: the version is ahead; the base lies too far behind for so many operations; an id is known from
 ///   elsewhere than the same batch.

@@ -111,7 +111,7 @@ pub struct OfflineOperationsQueued {
 /// # Errors
 /// - `INVALID_ARGUMENT`: "Too many operations (max 500)", "Invalid operation: …" (its id).
 /// - `CONFLICT`: an id came with other content before; the base is ahead of the notes, or too far behind.
-/// - `FORBIDDEN`: the caller has no place in the meeting.
+/// - `FORBIDDEN`: the caller is not in the meeting.
 /// - `FAILED_PRECONDITION`: "Meeting is cancelled".
 /// - `RATE_LIMITED`: too many calls by this caller, or too many of this client's operations are pending.
 #[mutation(

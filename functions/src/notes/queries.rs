@@ -100,7 +100,7 @@ pub struct LoggedOperation {
 ///
 /// # Errors
 /// - `CONFLICT`: the start lies before the first entry that has its text; `firstSequence` says which that is.
-/// - `FORBIDDEN`: the caller has no place in the meeting.
+/// - `FORBIDDEN`: the caller is not in the meeting.
 #[query(rights = access::participant(args.meeting_id))]
 pub fn list_note_operations(
     ctx: &QueryCtx,

@@ -26,7 +26,7 @@ pub struct GeneratePrompts {
 /// dismissed ones, best first.
 ///
 /// # Errors
-/// - `FORBIDDEN`: the caller has no place in the meeting.
+/// - `FORBIDDEN`: the caller is not in the meeting.
 /// - `FAILED_PRECONDITION`: "Meeting is not currently active" (it is over or called off; or in-call prompts are wanted
 ///   and it has not begun).
 /// - `UNAVAILABLE`: others, of this meeting or of as many as generate at once, have been at it for 25 s.

@@ -45,7 +45,7 @@ pub struct PresenceQueued {
 /// any other participant waits in it. With `lease`, a client that disappears becomes `left` after 60 s.
 ///
 /// # Errors
-/// - `FORBIDDEN`: the caller has no place in the meeting.
+/// - `FORBIDDEN`: the caller is not in the meeting.
 /// - `FAILED_PRECONDITION`: "Meeting is not currently active" (joining one that is over or called off), "Meeting is
 ///   full".
 #[mutation(rights = access::participant(args.meeting_id))]

@@ -61,7 +61,7 @@ pub struct ChunkIngested {
 ///
 /// # Errors
 /// - `INVALID_ARGUMENT`: it ends before it begins; a deploy key that names no speaker.
-/// - `FORBIDDEN`: the caller has no place in the meeting, or names another speaker without hosting it.
+/// - `FORBIDDEN`: the caller is not in the meeting, or names another speaker without hosting it.
 /// - `NOT_FOUND`: "Participant not found in meeting" for such a speaker; "Meeting not found" for a deploy key.
 /// - `IDEMPOTENCY_KEY_REUSED`: the key came before with other arguments.
 /// - `FAILED_PRECONDITION`: "Meeting is not currently active", "Transcription is disabled for this meeting".
@@ -145,7 +145,7 @@ pub struct ChunksIngested {
 /// Adds several chunks to the transcript of an active meeting: all of them or none.
 ///
 /// # Errors
-/// - `FORBIDDEN`: the caller has no place in the meeting, or names another speaker without hosting it.
+/// - `FORBIDDEN`: the caller is not in the meeting, or names another speaker without hosting it.
 /// - `NOT_FOUND`: "Participant not found in meeting" for such a speaker; "Meeting not found" for a deploy key.
 /// - `INVALID_ARGUMENT`: a chunk ends before it begins; a deploy key that names no speaker. `field` names the chunk.
 /// - `IDEMPOTENCY_KEY_REUSED`: the key came before with other arguments.

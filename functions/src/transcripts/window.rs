@@ -3,12 +3,12 @@
 //! A transcript may have any length; the part that is read, and held while a generator runs, is limited.
 
 use convoke::prelude::*;
-use schema::{Meeting, TranscriptChunk};
+use schema::{ChunkText, Meeting, TranscriptChunk};
 
 /// Cost of a chunk besides its text.
 const CHUNK_BYTES: usize = 64;
-/// Longest chunk: 10,000 characters.
-const CHUNK_BYTES_MAX: usize = 40_000;
+/// Longest text of a chunk, in UTF-8.
+const CHUNK_BYTES_MAX: usize = 4 * ChunkText::CHARS_MAX;
 /// Chunks per statement.
 const ROWS_MAX: usize = 1_000;
 

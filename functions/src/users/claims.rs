@@ -82,13 +82,10 @@ fn update(user: &mut User, identity: &Identity) {
     user.roles = identity.roles.clone();
 }
 
-/// Longest id of an organization, in characters: an index finds users by it, and index keys have a limit.
-const ORG_ID_CHARS_MAX: usize = 255;
-
 /// Returns true if a row can store it. The runtime accepts no other id, but an identity from elsewhere must not lock
 /// out its user.
 fn is_organization(org: &str) -> bool {
-    !org.contains('\0') && (1..=ORG_ID_CHARS_MAX).contains(&org.chars().count())
+    !org.contains('\0') && (1..=Identity::KEY_CHARS_MAX).contains(&org.chars().count())
 }
 
 /// Returns a usable display name. Some providers send the e-mail address, which other users must not see.

@@ -18,7 +18,7 @@ pub fn normalize_emails(ctx: &mut MutationCtx, _: Actor, args: Batch) -> Result<
     ctx.migrate_with::<User>(&args, |ctx, row| {
         let Some(stored) = row.get::<Option<EmailAddress>>("email")? else { return Ok(()) };
         let Ok(email) = EmailAddress::new(stored.as_str()) else {
-            warn!("{}: its address is none by the rules of today, and stays", row.id());
+            warn!("{}: its address is invalid by the current rules and is not changed", row.id());
             return Ok(());
         };
         if email == stored {

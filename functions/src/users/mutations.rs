@@ -210,7 +210,7 @@ pub struct NamedUser {
     pub user_id: UserRef,
 }
 
-/// Deactivates an account: further calls of the user are rejected, open sessions and subscriptions end, and the user's
+/// Deactivates an account. Further calls of the user are rejected, open sessions and subscriptions end, and the user's
 /// content stays.
 ///
 /// # Errors

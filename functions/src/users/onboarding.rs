@@ -37,8 +37,6 @@ pub fn complete(ctx: &mut MutationCtx, user: Doc<User>) -> Result<()> {
 
 /// Converts a job title to a display name. Titles may be longer than names and may have no visible character.
 fn name_of(job_title: &ShortText) -> Result<DisplayName> {
-    let cut: String = job_title.as_str().chars().take(DISPLAY_NAME_CHARS_MAX).collect();
+    let cut: String = job_title.as_str().chars().take(DisplayName::CHARS_MAX).collect();
     DisplayName::new(cut).map_err(|invalid| invalid.at("jobTitle"))
 }
-
-const DISPLAY_NAME_CHARS_MAX: usize = 100;

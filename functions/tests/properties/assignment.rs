@@ -40,7 +40,7 @@ fn graph() -> impl Strategy<Value = (usize, Vec<Edge>)> {
     })
 }
 
-/// Nobody twice, only along edges, and the total is what the pairs weigh.
+/// No one twice, only along edges, and the total is what the pairs weigh.
 fn assert_valid(assignment: &Assignment, edges: &[Edge]) {
     let mut seen = BTreeSet::new();
     let mut total = 0;

@@ -262,7 +262,7 @@ fn a_chain_of_two_drains_without_its_bridge_is_wrong_in_many_cases_and_with_it_i
         let mut played = Played::begin(case);
         for (typed, meanwhile) in &case.drains {
             let operations = played.type_offline(typed);
-            // Each drain begins at the base anew, past what is not the chain's own.
+            // Each drain begins at the base again, past what is not the chain's own.
             let mut others = played.entries(0);
             others.retain(|committed| !played.own_entries.contains(&committed.key));
             let mut chain = Chain::new(others);

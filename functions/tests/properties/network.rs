@@ -21,7 +21,7 @@ struct Entry {
     operation: Operation,
 }
 
-/// What a client sends, and sends again.
+/// A message of a client, which may be repeated.
 #[derive(Clone, Debug)]
 struct Message {
     author: usize,
@@ -79,7 +79,7 @@ impl Client {
         self.buffer.push(operation);
     }
 
-    /// What is in flight, or the next of the buffer, which then is.
+    /// The operation in flight, or the next one of the buffer, which then is in flight.
     fn send(&mut self) -> Option<Message> {
         if self.in_flight.is_none() && !self.buffer.is_empty() {
             let operation = self.buffer.remove(0);
@@ -142,7 +142,7 @@ fn event() -> impl Strategy<Value = Event> {
     prop_oneof![4 => draft().prop_map(Event::Edit), 3 => fate.prop_map(Event::Send), 2 => (1..5usize).prop_map(Event::Read)]
 }
 
-/// What a run leaves behind.
+/// The result of a run.
 struct Outcome {
     server: Server,
     clients: Vec<Client>,

@@ -25,8 +25,6 @@ pub(super) struct Checked<'a> {
     pub crons: Vec<LitStr>,
     /// Type of its context as written, without the reference.
     pub context: Type,
-    /// Type of the result of its rights, if it declares rights and takes their result.
-    pub granted: Option<Type>,
     /// Type of its arguments, if it takes any.
     pub args: Option<Type>,
     /// Return type.
@@ -40,9 +38,9 @@ pub(super) struct Options {
     pub internal: bool,
     /// Only a deploy key or an admin may call it.
     pub admin: bool,
-    /// Checks of the arguments that run before the rights.
+    /// Check of the arguments, which runs before the rights check.
     pub form: Option<Guard>,
-    /// Check that decides if the caller may call it.
+    /// Check of the caller's rights, which runs before the body.
     pub rights: Option<Guard>,
     /// Rate class.
     pub rate: Option<LitStr>,
@@ -71,13 +69,12 @@ pub(super) fn check(written: &Written) -> syn::Result<Checked<'_>> {
     let parameters = parameters(kind, signature, options.rights.as_ref(), &mut errors);
     let output = output(kind, signature, &mut errors);
     without_args(written, &options, parameters.as_ref().and_then(|found| found.args.as_ref()), &mut errors);
-    let checked = parameters.zip(output).map(|(Parameters { context, granted, args }, output)| Checked {
+    let checked = parameters.zip(output).map(|(Parameters { context, args }, output)| Checked {
         kind,
         item: &written.item,
         options,
         crons,
         context,
-        granted,
         args,
         output,
     });
@@ -101,7 +98,7 @@ fn options(kind: Kind, choices: &[Choice], errors: &mut Errors) -> Options {
             "tries" => {
                 options.tries = tries(choice, errors);
                 if kind == Kind::Query {
-                    errors.at(&choice.name, "a #[query] is not scheduled; `tries` is for mutations and actions");
+                    errors.at(&choice.name, "the scheduler does not run a #[query]; remove `tries`");
                 }
             }
             "identity_hook" => {
@@ -113,13 +110,13 @@ fn options(kind: Kind, choices: &[Choice], errors: &mut Errors) -> Options {
             "cache" => {
                 options.cache = truth(choice, errors);
                 if kind != Kind::Query {
-                    errors.at(&choice.name, "only results of a #[query] are cached");
+                    errors.at(&choice.name, "only the results of a #[query] are cached; remove `cache`");
                 }
             }
             "refresh" => {
                 options.refresh = time(choice, errors);
                 if kind != Kind::Query {
-                    errors.at(&choice.name, "only a #[query] can be live and run again");
+                    errors.at(&choice.name, "only a #[query] can be live; remove `refresh`");
                 }
             }
             _ => {
@@ -155,11 +152,11 @@ fn time(choice: &Choice, errors: &mut Errors) -> Option<Duration> {
     match humantime::parse_duration(&value.value()) {
         Ok(time) if time >= Duration::from_millis(100) => Some(time),
         Ok(_) => {
-            errors.at(&value, "a live query runs again at most every 100 ms");
+            errors.at(&value, "`refresh` must be at least 100 ms");
             None
         }
         Err(_) => {
-            errors.at(&value, "write a time, such as `refresh = \"10s\"`");
+            errors.at(&value, "write a duration, such as `refresh = \"10s\"`");
             None
         }
     }
@@ -173,7 +170,7 @@ fn tries(choice: &Choice, errors: &mut Errors) -> Option<u32> {
     };
     let number = number.filter(|number| *number > 0);
     if number.is_none() {
-        errors.at(&value, "write the number of attempts of the scheduler: `tries = 3`");
+        errors.at(&value, "write a number of attempts greater than zero, such as `tries = 3`");
     }
     number
 }
@@ -235,7 +232,7 @@ fn modifiers(kind: Kind, signature: &Signature, errors: &mut Errors) {
     if !signature.generics.params.is_empty() {
         errors.at(
             &signature.generics.params,
-            format!("{attribute} is called by its path, which carries no types or lifetimes; name the types"),
+            format!("{attribute} is called by its path and cannot be generic; write concrete types"),
         );
     } else if let Some(clause) = &signature.generics.where_clause {
         errors.at(clause, format!("{attribute} has no type parameters to constrain; remove the `where` clause"));
@@ -246,8 +243,6 @@ fn modifiers(kind: Kind, signature: &Signature, errors: &mut Errors) {
 struct Parameters {
     /// Type of the context, without the reference.
     context: Type,
-    /// Type of the result of the rights.
-    granted: Option<Type>,
     /// Type of the arguments.
     args: Option<Type>,
 }
@@ -263,16 +258,18 @@ fn parameters(kind: Kind, signature: &Signature, rights: Option<&Guard>, errors:
         FnArg::Receiver(_) => None,
     });
     let Some(first) = typed.next() else {
-        errors.at(&signature.ident, format!("{attribute} begins with its context: `{}`", context::parameter(kind)));
+        errors.at(
+            &signature.ident,
+            format!("{attribute} takes its context as the first parameter: `{}`", context::parameter(kind)),
+        );
         return None;
     };
     plain_name(&first.pat, errors);
     let context = context::check(kind, first, errors);
     let mut typed = typed.peekable();
-    let granted = match rights {
-        Some(rights) => Some(granted(kind, signature, rights, typed.next(), typed.peek().is_some(), errors)?),
-        None => None,
-    };
+    if let Some(rights) = rights {
+        granted(kind, signature, rights, typed.next(), typed.peek().is_some(), errors);
+    }
     let args = typed.next();
     if let Some(args) = args {
         plain_name(&args.pat, errors);
@@ -285,13 +282,13 @@ fn parameters(kind: Kind, signature: &Signature, rights: Option<&Guard>, errors:
             Some(_) => ("(ctx, granted)", "(ctx, granted, args)"),
             None => ("(ctx)", "(ctx, args)"),
         };
-        let message = format!("{attribute} takes `{without}` or `{with}`; make further values fields of the args");
+        let message = format!("{attribute} takes `{without}` or `{with}`; move further values into the args");
         errors.at(tokens, message);
     }
-    Some(Parameters { context: context?, granted, args: args.map(|args| (*args.ty).clone()) })
+    Some(Parameters { context: context?, args: args.map(|args| (*args.ty).clone()) })
 }
 
-/// The type of the parameter that takes what the rights returned: the second one.
+/// Checks the second parameter, which takes the result of the rights check.
 fn granted(
     kind: Kind,
     signature: &Signature,
@@ -299,29 +296,26 @@ fn granted(
     parameter: Option<&PatType>,
     takes_args: bool,
     errors: &mut Errors,
-) -> Option<Type> {
+) {
     let (check, context) = (rights.name(), context::parameter(kind));
     let Some(parameter) = parameter else {
-        let message =
-            format!("`{check}` returns what the caller may; take it as the second parameter: `{context}, granted: …`");
+        let message = format!("take the result of `{check}` as the second parameter: `{context}, granted: …`");
         errors.at(&signature.ident, message);
-        return None;
+        return;
     };
     if !takes_args && rights.takes_args() {
         let message = format!(
-            "the second parameter is what `{check}` returned, and the arguments are the third: \
+            "the second parameter takes the result of `{check}`, and the third one the arguments: \
              `{context}, granted: …, {}`",
             parameter.to_token_stream().to_string().replace(" :", ":"),
         );
         errors.at(parameter, message);
-        return None;
+        return;
     }
     plain_name(&parameter.pat, errors);
     if let Type::Reference(reference) = &*parameter.ty {
-        errors.at(reference, format!("what `{check}` returned is handed over; write its type without `&`"));
-        return None;
+        errors.at(reference, format!("the result of `{check}` is passed by value; write its type without `&`"));
     }
-    Some((*parameter.ty).clone())
 }
 
 fn plain_name(pattern: &Pat, errors: &mut Errors) {
@@ -340,7 +334,7 @@ fn args_type(ty: &Type, errors: &mut Errors) {
         }
         Type::ImplTrait(_) => errors.at(ty, "name the type of the arguments: a struct with #[args]"),
         Type::Tuple(tuple) if tuple.elems.is_empty() => {
-            errors.at(ty, "a function without arguments takes the context alone");
+            errors.at(ty, "a function without arguments takes only the context");
         }
         Type::Infer(_) => errors.at(ty, "name the type of the arguments: a struct with #[args]"),
         _ => {}
@@ -359,7 +353,7 @@ fn output(kind: Kind, signature: &Signature, errors: &mut Errors) -> Option<Type
             let mut hidden = HasImpl(false);
             syn::visit::visit_type(&mut hidden, ty);
             if hidden.0 {
-                errors.at(ty, "name the type that is returned: it goes into the function's description");
+                errors.at(ty, "name the return type: the description of the function contains it");
                 return None;
             }
             Some((**ty).clone())
@@ -375,16 +369,16 @@ impl syn::visit::Visit<'_> for HasImpl {
     }
 }
 
-/// Checks that functions which start without a caller take no arguments.
+/// Checks that a function that starts without a caller takes no arguments.
 fn without_args(written: &Written, options: &Options, args: Option<&Type>, errors: &mut Errors) {
     if let (Kind::Query, Some(cron)) = (written.kind, written.crons.first()) {
         errors.at(cron, "a #[query] changes nothing, so a schedule has no effect; use #[mutation]");
     }
     let Some(args) = args else { return };
     if !written.crons.is_empty() {
-        errors.at(args, "a function with #[cron] has no arguments; it takes the context alone");
+        errors.at(args, "a function with #[cron] takes only the context and no arguments");
     }
     if options.identity_hook {
-        errors.at(args, "the identity hook takes the context alone; the identity is `ctx.identity()`");
+        errors.at(args, "the identity hook takes only the context; read the identity with `ctx.identity()`");
     }
 }

@@ -1,4 +1,4 @@
-//! The context parameter: the context of each kind, and the messages about other ones.
+//! The context parameter: its type for each kind, and messages about wrong types.
 
 use syn::{PatType, Type};
 
@@ -19,25 +19,27 @@ pub(super) fn parameter(kind: Kind) -> &'static str {
     }
 }
 
-/// Returns the type behind the reference. A name that is not one of ours may be an alias: rustc checks it.
+/// Returns the type behind the reference. An unknown name may be an alias: rustc checks it.
 pub(super) fn check(kind: Kind, parameter: &PatType, errors: &mut Errors) -> Option<Type> {
     let wanted = self::parameter(kind);
     let attribute = kind.attribute();
     let Type::Reference(reference) = &*parameter.ty else {
         let message = match named(&parameter.ty) {
             Some(_) => format!("{attribute} borrows its context; write `{wanted}`"),
-            None => format!("{attribute} begins with its context: `{wanted}`"),
+            None => format!("{attribute} takes its context as the first parameter: `{wanted}`"),
         };
         errors.at(&parameter.ty, message);
         return None;
     };
     if let Type::ImplTrait(hidden) = &*reference.elem {
-        errors
-            .at(hidden, format!("{attribute} names its context: `{wanted}`; helpers beside it may take `&impl Read`"));
+        errors.at(
+            hidden,
+            format!("{attribute} takes a context by its name: `{wanted}`; only helper functions may take `&impl Read`"),
+        );
         return None;
     }
     if let Some(lifetime) = &reference.lifetime {
-        errors.at(lifetime, format!("the context has no lifetime of its own; write `{wanted}`"));
+        errors.at(lifetime, format!("the context takes no lifetime; write `{wanted}`"));
     }
     match named(&reference.elem) {
         Some(other) if other != kind => {

@@ -107,7 +107,7 @@ fn registration(function: &Checked<'_>) -> TokenStream {
     }
 }
 
-/// Returns the call of the function: by its bare name, which also works inside a function's body.
+/// Returns the call of the function by its bare name. A function inside the body of another one has no path.
 fn invocation(function: &Checked<'_>) -> TokenStream {
     let name = &function.item.sig.ident;
     let output = &function.output;
@@ -118,7 +118,7 @@ fn invocation(function: &Checked<'_>) -> TokenStream {
     let given_ctx = Ident::new("ctx", Span::mixed_site().located_at(function.context.span()));
     let at_output = Span::call_site().located_at(output.span());
     let guards = guards(function);
-    let granted = function.granted.is_some().then(|| local("granted"));
+    let granted = function.options.rights.as_ref().map(granted);
     let given = granted.into_iter().chain(function.args.is_some().then(|| args.clone()));
     let given = quote!(#(, #given)*);
     let pattern = if function.args.is_some() { quote!(#args) } else { quote!(_) };
@@ -154,46 +154,53 @@ fn invocation(function: &Checked<'_>) -> TokenStream {
     }
 }
 
-/// The checks before the body, in their order: the form of the arguments, then the caller's rights.
+/// Returns the checks before the body in order: the form of the arguments, then the caller's rights.
 fn guards(function: &Checked<'_>) -> TokenStream {
     let form = function.options.form.as_ref().map(|form| {
-        let verdict = verdict(form, function.kind);
-        quote!(let () = #verdict?;)
+        let (at, checked, verdict) = (form.function.span(), local("checked"), verdict(form, function.kind));
+        quote_spanned! {at=>
+            let #checked: ::convoke::__private::Result<()> = #verdict;
+            #checked?;
+        }
     });
-    let rights = function.options.rights.as_ref().zip(function.granted.as_ref()).map(|(rights, ty)| {
+    let rights = function.options.rights.as_ref().map(|rights| {
+        let (at, checked, granted) = (rights.function.span(), local("checked"), granted(rights));
         let verdict = match function.kind {
             Kind::Query | Kind::Mutation => verdict(rights, function.kind),
             Kind::Action => on_snapshot(rights),
         };
-        let granted = local("granted");
-        quote!(let #granted: #ty = #verdict?;)
+        quote_spanned! {at=>
+            let #checked: ::convoke::__private::Result<_> = #verdict;
+            let #granted = #checked?;
+        }
     });
     quote!(#form #rights)
 }
 
-/// What a check says of the call.
+/// Names the result of the rights check. A parameter of another type is a compile error at the declaration of the rights.
+fn granted(rights: &Guard) -> Ident {
+    Ident::new("granted", Span::mixed_site().located_at(rights.function.span()))
+}
+
+/// Returns an expression that runs a check and has its result.
 fn verdict(guard: &Guard, kind: Kind) -> TokenStream {
     let at = guard.function.span();
     let ctx = Ident::new("ctx", Span::mixed_site().located_at(at));
-    let ctx = match kind {
+    guard.call(&match kind {
         Kind::Query => quote!(#ctx),
-        Kind::Mutation => quote!(&*#ctx),
-        Kind::Action => quote!(&#ctx),
-    };
-    let call = guard.call(&ctx);
-    quote_spanned!(at=> ::convoke::__private::verdict(#call))
+        Kind::Mutation => quote_spanned!(at=> &*#ctx),
+        Kind::Action => quote_spanned!(at=> &#ctx),
+    })
 }
 
-/// The same for an action, which has no database: as a query of its own, which may run more than once.
+/// Returns the same for an action. An action has no database, so the check runs as a query, possibly more than once.
 fn on_snapshot(rights: &Guard) -> TokenStream {
-    let verdict = verdict(rights, Kind::Query);
-    let (ctx, query) = (local("ctx"), quote!(::convoke::__private::QueryCtx));
-    let args = Guard::args();
+    let (ctx, args, verdict) = (local("ctx"), Guard::args(), verdict(rights, Kind::Query));
     let own = rights.takes_args().then(|| quote!(let #args = ::core::clone::Clone::clone(&#args);));
     quote! {
         {
             #own
-            ::convoke::__private::on_snapshot::<Self, _>(&#ctx, move |#ctx: &#query| #verdict).await
+            ::convoke::__private::on_snapshot::<Self, _>(&#ctx, move |#ctx: &::convoke::__private::QueryCtx| #verdict).await
         }
     }
 }
@@ -213,7 +220,7 @@ fn visibility(options: &Options) -> Ident {
     }
 }
 
-/// The runtime's names for the parts of a kind.
+/// Names of a kind's parts in the runtime.
 struct Names {
     marker: Ident,
     kind: Ident,

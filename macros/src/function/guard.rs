@@ -1,23 +1,24 @@
 //! The checks that an option names: `rights = member(args.team_id)`, `form = in_order(&args)`.
 
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::ToTokens as _;
+use quote::quote_spanned;
 use syn::ext::IdentExt as _;
 use syn::punctuated::Punctuated;
+use syn::spanned::Spanned as _;
 use syn::visit::{self, Visit};
 use syn::{Expr, ExprPath, Token};
 
 use crate::attributes::Choice;
 use crate::errors::Errors;
 
-/// The arguments of the function as a check names them, whatever the parameter is called.
+/// The name by which a check refers to the function's arguments. The parameter itself may have another name.
 const ARGS: &str = "args";
 
-/// A function of the author's that runs before the body. The context becomes its first argument.
+/// A function of the author that runs before the body. Its first argument is the context.
 pub(super) struct Guard {
     /// The function.
     pub function: ExprPath,
-    /// What it takes behind the context.
+    /// Its arguments after the context.
     pub args: Punctuated<Expr, Token![,]>,
 }
 
@@ -43,29 +44,28 @@ impl Guard {
         None
     }
 
-    /// The function's name, without its modules.
+    /// Returns the name of the function, without its modules.
     pub(super) fn name(&self) -> String {
         self.function.path.segments.last().map(|last| last.ident.unraw().to_string()).unwrap_or_default()
     }
 
-    /// True if it takes something of the function's arguments, which it knows as `args`.
+    /// Returns true if it uses the function's arguments, as `args`.
     pub(super) fn takes_args(&self) -> bool {
         let mut mentioned = Mentioned(false);
         self.args.iter().for_each(|arg| mentioned.visit_expr(arg));
         mentioned.0
     }
 
-    /// The variable that holds the arguments for it.
+    /// Returns the variable that holds the arguments for it.
     pub(super) fn args() -> Ident {
         Ident::new(ARGS, Span::call_site())
     }
 
-    /// The call, with this context.
+    /// Returns the call with this context.
     pub(super) fn call(&self, ctx: &TokenStream) -> TokenStream {
         let Self { function, args } = self;
-        let args = (!args.is_empty()).then(|| args.to_token_stream());
-        let args = args.into_iter();
-        quote::quote!(#function(#ctx #(, #args)*))
+        let args = args.iter();
+        quote_spanned!(function.span()=> #function(#ctx #(, #args)*))
     }
 }
 

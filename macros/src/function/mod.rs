@@ -1,4 +1,4 @@
-//! `#[query]`, `#[mutation]`, `#[action]`: the function, unchanged, and beside it a type that represents it.
+//! `#[query]`, `#[mutation]`, `#[action]`: the unchanged function, and a type that represents it.
 
 mod check;
 mod context;

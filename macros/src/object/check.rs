@@ -59,12 +59,12 @@ pub(crate) fn check(attribute: &str, written: &mut ItemStruct, errors: &mut Erro
     if !written.generics.params.is_empty() {
         errors.at(
             &written.generics.params,
-            format!("a struct with #[{attribute}] has one wire form and takes no parameters; name the types"),
+            format!("a struct with #[{attribute}] has one wire form and cannot be generic; write concrete types"),
         );
     }
     foreign(attribute, &mut written.attrs, errors);
     let Fields::Named(fields) = &mut written.fields else {
-        let message = format!("a struct with #[{attribute}] has named fields: `struct {name} {{ field: Type }}`");
+        let message = format!("a struct with #[{attribute}] must have named fields: `struct {name} {{ field: Type }}`");
         errors.at(&written.ident, message);
         return None;
     };
@@ -93,7 +93,7 @@ fn member(attribute: &str, field: &mut syn::Field, errors: &mut Errors) -> Optio
     let ident = field.ident.clone()?;
     foreign(attribute, &mut field.attrs, errors);
     if let Some(cfg) = attributes::cfgs(&field.attrs).first() {
-        errors.at(cfg, "a field exists in every build or in none: the wire form must not depend on `cfg`");
+        errors.at(cfg, "remove the `cfg` of the field: the wire form must be the same in every build");
     }
     let mut name = names::camel(&ident);
     for own in attributes::take(&mut field.attrs, attribute) {
@@ -119,7 +119,7 @@ fn member(attribute: &str, field: &mut syn::Field, errors: &mut Errors) -> Optio
             errors.at(&field.ty, "a retired field may be absent; write its type as `Option<…>`");
         }
         if !defaults.is_empty() {
-            errors.at(word, "a retired field is not read and needs no default");
+            errors.at(word, "a retired field is not read; remove its default");
         }
         Presence::Retired
     } else if let Some(default) = defaults.pop() {
@@ -130,14 +130,14 @@ fn member(attribute: &str, field: &mut syn::Field, errors: &mut Errors) -> Optio
         Presence::Required
     };
     if let Some(second) = defaults.first() {
-        errors.at(second, "a field has one default");
+        errors.at(second, "a field can have only one default");
     }
     Some(Member { field: ident, ty: field.ty.clone(), name, doc, presence })
 }
 
 fn default_of(attribute: &Attribute, ty: &Type, errors: &mut Errors) -> Option<Presence> {
     if types::option(ty).is_some() {
-        errors.at(attribute, "an `Option` is `None` when it is absent; drop the default, or drop the `Option`");
+        errors.at(attribute, "an absent `Option` is `None`; remove the default or the `Option`");
         return None;
     }
     match attribute.parse_args::<Expr>() {
@@ -155,7 +155,8 @@ pub(crate) fn foreign(attribute: &str, attributes: &mut Vec<Attribute>, errors: 
     for name in ["serde", "schemars"] {
         for other in attributes::take(attributes, name) {
             let message = format!(
-                "#[{attribute}] writes the wire form itself; a field is renamed with `#[{attribute}(rename = \"…\")]`"
+                "#[{attribute}] defines the wire form without other attributes; rename a field with \
+                 `#[{attribute}(rename = \"…\")]`"
             );
             errors.at(other, message);
         }

@@ -75,7 +75,7 @@ pub(crate) fn members(members: &[Member], constructor: &TokenStream) -> TokenStr
     }
 }
 
-/// Returns the variable that holds a member while the others are read. No other variable here has this prefix.
+/// Returns the variable that holds a member while the others are read. Its prefix is unique in the generated code.
 fn slot_name(member: &Member) -> Ident {
     format_ident!("slot_{}", member.field.unraw(), span = Span::mixed_site())
 }

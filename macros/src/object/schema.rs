@@ -59,8 +59,8 @@ pub(crate) struct TypeName {
     pub submission: TokenStream,
 }
 
-/// Returns the name of a type: the author's name, or one from its module and its own name. It depends on nothing else,
-/// so that no other type changes it.
+/// Returns the name of a type: the author's name, or a name from its module and its own name. No other type changes
+/// the result.
 pub(crate) fn type_name(name: &Ident, shown_as: Option<&LitStr>) -> TypeName {
     named(name, shown_as, &name.unraw().to_string(), "")
 }

@@ -95,7 +95,7 @@ fn table_name(name: &LitStr, errors: &mut Errors) {
     if bare.is_empty() {
         errors.at(name, "a table's name cannot be empty");
     } else if !bare.starts_with(|c: char| c.is_ascii_lowercase()) || !bare.chars().all(|c| c.is_ascii_alphanumeric()) {
-        errors.at(name, "a table's name is camelCase: letters and digits, such as \"meetingParticipants\"");
+        errors.at(name, "a table's name must be camelCase: letters and digits, such as \"meetingParticipants\"");
     }
 }
 
@@ -103,26 +103,23 @@ fn table_name(name: &LitStr, errors: &mut Errors) {
 fn table_prefix(prefix: &LitStr, errors: &mut Errors) {
     let text = prefix.value();
     if text.is_empty() {
-        errors.at(prefix, "a table's prefix cannot be empty: its ids name their table by it");
-    } else if text.len() > 63 {
-        errors.at(prefix, "a table's prefix has at most 63 characters");
+        errors.at(prefix, "a table's prefix cannot be empty: it marks the ids of the table");
     } else if !text.chars().all(|c| c.is_ascii_lowercase() || c == '_') || text.starts_with('_') || text.ends_with('_')
     {
-        errors.at(prefix, "a table's prefix is made of a-z and `_`, and begins and ends with a letter");
+        errors.at(prefix, "a table's prefix must contain only a-z and `_`, and begin and end with a letter");
     }
 }
 
 fn fields(object: &Object, ident: &Ident, errors: &mut Errors) {
     if object.present().next().is_none() {
-        errors.at(ident, "a table has at least one field");
+        errors.at(ident, "a table must have at least one field");
     }
     for (at, member) in object.members.iter().enumerate() {
         if member.name.starts_with('_') || member.field.to_string().starts_with('_') {
-            errors
-                .at(&member.field, "names with a leading `_` are reserved for the row itself: `_id`, `_creationTime`");
+            errors.at(&member.field, "names with a leading `_` are reserved for system fields: `_id`, `_creationTime`");
         }
         if !member.name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
-            errors.at(&member.field, format!("`{}` cannot name a column: letters and digits can", member.name));
+            errors.at(&member.field, format!("`{}` cannot name a column: use letters and digits", member.name));
         }
         let clash = object.members[..at]
             .iter()
@@ -137,12 +134,12 @@ fn fields(object: &Object, ident: &Ident, errors: &mut Errors) {
 fn check_indexes(table: &Table, errors: &mut Errors) {
     for (at, index) in table.indexes.iter().enumerate() {
         if table.indexes[..at].iter().any(|first| first.name == index.name) {
-            errors.at(&index.name, format!("a second index is called `{}`", index.name));
+            errors.at(&index.name, format!("another index is named `{}`", index.name));
         }
         for (at, key) in index.keys.iter().enumerate() {
             known(table, &key.field, errors);
             if index.keys[..at].iter().any(|first| first.field == key.field) {
-                errors.at(&key.field, format!("`{}` is in the index already", key.field));
+                errors.at(&key.field, format!("the index already contains `{}`", key.field));
             }
         }
         if let Some(when) = &index.when
@@ -167,7 +164,7 @@ fn known<'a>(table: &'a Table, field: &Ident, errors: &mut Errors) -> Option<&'a
     };
     let member = &table.object.members[place];
     if matches!(member.presence, Presence::Retired) {
-        errors.at(field, format!("`{field}` is retired: no row has a value there that an index could hold"));
+        errors.at(field, format!("`{field}` is retired: no row has a value that an index could contain"));
         return None;
     }
     Some(member)
@@ -201,12 +198,10 @@ mod tests {
 
     #[test]
     fn prefix_is_that_of_a_typeid() {
-        let long = "a".repeat(63);
-        for good in ["user", "user_row", "a", "a_b_c", &long] {
+        for good in ["user", "user_row", "a", "a_b_c"] {
             assert_eq!(mistakes(quote!(name = "rows", prefix = #good), quote!(a: i64)), Vec::<String>::new(), "{good}");
         }
-        let longer = "a".repeat(64);
-        for bad in ["", "User", "user1", "_user", "user_", "user-row", "ü", &longer] {
+        for bad in ["", "User", "user1", "_user", "user_", "user-row", "ü"] {
             assert_eq!(mistakes(quote!(name = "rows", prefix = #bad), quote!(a: i64)).len(), 1, "{bad}");
         }
     }
@@ -224,12 +219,12 @@ mod tests {
     #[test]
     fn table_has_a_field() {
         let options = quote!(name = "rows", prefix = "row");
-        assert_eq!(mistakes(options, quote!()), ["a table has at least one field"]);
+        assert_eq!(mistakes(options, quote!()), ["a table must have at least one field"]);
     }
 
     #[test]
     fn all_mistakes_are_reported_together() {
-        let said = mistakes(quote!(name = "Rows", prefix = "Row", color = "red"), quote!(_id: i64, a_b: i64, aB: i64));
-        assert_eq!(said.len(), 5, "{said:#?}");
+        let found = mistakes(quote!(name = "Rows", prefix = "Row", color = "red"), quote!(_id: i64, a_b: i64, aB: i64));
+        assert_eq!(found.len(), 5, "{found:#?}");
     }
 }

@@ -28,7 +28,7 @@ pub(super) fn expand(table: &Table) -> TokenStream {
                 ::convoke::__private::SubmittedTable(<#ident as ::convoke::__private::Table>::DEF)
             }
         };
-        // Separate from the codec: an index may have the name of a variable there.
+        // Separate from the codec, because an index may have the name of a variable in it.
         #(#cfgs)*
         const _: () = {
             #fields
@@ -201,7 +201,7 @@ fn field_type(field: &Ident) -> Ident {
     format_ident!("field_{}", field.unraw())
 }
 
-/// Returns a type for each index, and a constant of the struct by which queries name it.
+/// Returns a type for each index, and the constants of the struct that name the indexes in queries.
 fn indexes(table: &Table) -> TokenStream {
     let Table { ident, vis, .. } = table;
     let types = table.indexes.iter().enumerate().map(|(place, index)| index_type(table, place, index));

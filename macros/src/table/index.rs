@@ -83,7 +83,7 @@ fn keys(name: &Ident, fields: TokenStream, errors: &mut Errors) -> Vec<Key> {
     let parser = Punctuated::<Key, Token![,]>::parse_terminated;
     let Some(keys) = errors.take(parser.parse2(fields)) else { return Vec::new() };
     if keys.is_empty() {
-        errors.at(name, format!("the index names no field: `{name}(user_id)`"));
+        errors.at(name, format!("name the fields of the index: `{name}(user_id)`"));
     }
     keys.into_iter().collect()
 }
@@ -95,8 +95,8 @@ impl Parse for Key {
             let within: Token![.] = input.parse()?;
             let inner: Ident = input.call(syn::ext::IdentExt::parse_any)?;
             let message = format!(
-                "an index has whole fields of its table, and `{inner}` is within `{field}`; make it a field of the \
-                 table, such as `{field}_{inner}`"
+                "an index contains only whole fields of the table, and `{inner}` is inside `{field}`; make it a \
+                 field of the table, such as `{field}_{inner}`"
             );
             return Err(syn::Error::new_spanned(quote::quote!(#field #within #inner), message));
         }
@@ -104,7 +104,7 @@ impl Parse for Key {
             None => false,
             Some(word) if word == "desc" => true,
             Some(word) if word == "asc" => false,
-            Some(word) => return Err(syn::Error::new_spanned(word, "a key is followed by `desc`, `asc` or nothing")),
+            Some(word) => return Err(syn::Error::new_spanned(word, "only `desc` or `asc` can follow a key")),
         };
         Ok(Self { field, descending })
     }

@@ -14,7 +14,7 @@ use crate::errors::beside;
 pub(crate) fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
     match syn::parse2::<Item>(item.clone()) {
         Ok(Item::Enum(written)) if !written.generics.params.is_empty() => {
-            let message = "an enum with #[value] has one wire form and takes no parameters; name the types";
+            let message = "an enum with #[value] has one wire form and cannot be generic; write concrete types";
             beside(&written, Err(syn::Error::new_spanned(&written.generics.params, message)))
         }
         Ok(Item::Enum(written)) => {

@@ -39,7 +39,8 @@ const _: () = {
             ctx: &::convoke::__private::QueryCtx,
             _: ::convoke::__private::NoArgs,
         ) -> ::convoke::__private::Result<Self::Output> {
-            let granted: User = ::convoke::__private::verdict(access::signed_in(ctx))?;
+            let checked: ::convoke::__private::Result<_> = access::signed_in(ctx);
+            let granted = checked?;
             <Result<
                 Profile,
             > as ::convoke::__private::IsResult>::into_result(profile(ctx, granted))
@@ -96,10 +97,13 @@ const _: () = {
             ctx: &mut ::convoke::__private::MutationCtx,
             args: Plan,
         ) -> ::convoke::__private::Result<Self::Output> {
-            let () = ::convoke::__private::verdict(in_order(&*ctx, &args))?;
-            let granted: Member = ::convoke::__private::verdict(
-                access::member(&*ctx, args.team_id),
-            )?;
+            let checked: ::convoke::__private::Result<()> = in_order(&*ctx, &args);
+            checked?;
+            let checked: ::convoke::__private::Result<_> = access::member(
+                &*ctx,
+                args.team_id,
+            );
+            let granted = checked?;
             <Result<
                 (),
             > as ::convoke::__private::IsResult>::into_result(plan(ctx, granted, args))
@@ -158,19 +162,21 @@ const _: () = {
             Output = ::convoke::__private::Result<Self::Output>,
         > + ::core::marker::Send {
             async move {
-                let granted: Member = {
+                let checked: ::convoke::__private::Result<_> = {
                     let args = ::core::clone::Clone::clone(&args);
                     ::convoke::__private::on_snapshot::<
                         Self,
                         _,
                     >(
                             &ctx,
-                            move |ctx: &::convoke::__private::QueryCtx| ::convoke::__private::verdict(
-                                access::member(ctx, args.team_id),
+                            move |ctx: &::convoke::__private::QueryCtx| access::member(
+                                ctx,
+                                args.team_id,
                             ),
                         )
                         .await
-                }?;
+                };
+                let granted = checked?;
                 <Result<
                     (),
                 > as ::convoke::__private::IsResult>::into_result(

@@ -23,6 +23,9 @@ const _: () = {
         ..::convoke::__private::TextRule::ANY
     };
     impl DisplayName {
+        /// Largest number of characters.
+        #[allow(dead_code, reason = "only some limits are read outside of their rule")]
+        pub const CHARS_MAX: ::core::primitive::usize = 100;
         /// Creates the value, if `text` follows its rule.
         ///
         /// # Errors

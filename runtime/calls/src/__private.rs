@@ -9,5 +9,5 @@ pub use crate::context::{ActionCtx, ActionFn, MutationCtx, MutationFn, QueryCtx,
 pub use crate::execute::on_snapshot;
 pub use crate::function::{
     Args, Function, FunctionDef, IsAction, IsMutation, IsQuery, IsResult, Kind, NoArgs, Submitted, Visibility,
-    args_schema, output_schema, verdict,
+    args_schema, output_schema,
 };

@@ -170,7 +170,7 @@ impl Drop for PassedOn {
 }
 
 /// Runs a mutation's work in the writer's transaction, possibly more than once. Between two attempts, a reader reads
-/// what the mutation asked for.
+/// the rows that the mutation requested.
 ///
 /// # Errors
 /// Those of the work; `TIMEOUT`, `OVERLOADED`, `COMMIT_UNKNOWN`, `NOT_READY` of the store.

@@ -77,7 +77,7 @@ pub struct FunctionDef {
     pub line: u32,
     /// Schedule: cron expressions (with six fields, the first is seconds).
     pub crons: &'static [&'static str],
-    /// Name of the check that decides if a caller may call it; it runs before the body. None: the body decides.
+    /// Name of the check of the caller's rights, which runs before the body. None: the body checks them.
     pub rights: Option<&'static str>,
     /// Rate class that is charged for it. None: the class of its kind.
     pub rate: Option<&'static str>,
@@ -126,7 +126,7 @@ pub trait Function: Send + Sync + 'static {
 /// The arguments of a function: a struct with `#[args]`, or `()`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the arguments of a function",
-    note = "put #[args] above the struct; a function without arguments takes the context alone"
+    note = "put #[args] above the struct; a function without arguments takes only the context"
 )]
 pub trait Args: DeserializeOwned + Serialize + JsonSchema + Clone + Send + 'static {}
 
@@ -136,7 +136,7 @@ pub trait Args: DeserializeOwned + Serialize + JsonSchema + Clone + Send + 'stat
 /// parts.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the result of a function",
-    label = "it cannot be written as JSON and described",
+    label = "it has no JSON form or no schema",
     note = "put #[value] above the struct, or return (), a number, a String, an Id, or an Option or Vec of them"
 )]
 pub trait Output: Send + 'static {
@@ -184,39 +184,6 @@ impl<T> IsResult for Result<T> {
     fn into_result(self) -> Self {
         self
     }
-}
-
-/// What a check returns that `rights = …` or `form = …` names.
-#[diagnostic::on_unimplemented(
-    message = "a check returns `convoke::Result<T>`, not `{Self}`",
-    label = "this does not say why a call is rejected",
-    note = "return `Ok` with what the function needs, or an error such as `Error::forbidden(…)`"
-)]
-pub trait IsVerdict {
-    /// What the function receives.
-    type Granted;
-
-    /// The same, by its own name.
-    ///
-    /// # Errors
-    /// Why the call is rejected.
-    fn into_result(self) -> Result<Self::Granted>;
-}
-
-impl<T> IsVerdict for Result<T> {
-    type Granted = T;
-
-    fn into_result(self) -> Self {
-        self
-    }
-}
-
-/// Takes what a check returned.
-///
-/// # Errors
-/// Why the call is rejected.
-pub fn verdict<V: IsVerdict>(verdict: V) -> Result<V::Granted> {
-    verdict.into_result()
 }
 
 /// No arguments: an empty object on the wire.

@@ -1,8 +1,8 @@
-//! Functions and how they are called.
+//! Functions and their calls.
 //!
 //! The crate defines and registers functions and their contexts. It decodes, identifies, runs and observes calls, and
-//! runs scheduled work. It knows no transport: a listener passes requests to it and receives responses. Each of its
-//! modules knows only those before it:
+//! runs scheduled work. It does not depend on a transport: a listener passes requests to it and receives responses. Each
+//! module uses only the modules before it:
 
 // The attributes emit absolute paths (`::convoke::…`); the runtime's own tables and functions use them too.
 extern crate self as convoke;

@@ -253,8 +253,8 @@ impl Services {
         Ok(())
     }
 
-    /// Before a part of a migration while the schema keeps the store closed: what only adds is applied first, once a
-    /// process, so that the migration finds the fields of its code.
+    /// Applies additions to the schema before a part of a migration, if the schema keeps the store closed, once per
+    /// process. The migration then finds the fields of its code.
     pub(crate) async fn before_migration(&self, is_expanded: &AtomicBool) -> Result<()> {
         if self.store().difference().is_none() || is_expanded.swap(true, Ordering::Relaxed) {
             return Ok(());
@@ -265,8 +265,8 @@ impl Services {
         Ok(())
     }
 
-    /// After an admin mutation while the schema keeps the store closed: it may have been what was missing. A part of a
-    /// migration is not, and comparing may cost a look at every row.
+    /// Applies the schema after an admin mutation, if the schema keeps the store closed: the mutation may have fixed the
+    /// difference. Skipped after a part of a migration, because the comparison may read every row.
     pub(crate) async fn after_admin_mutation(&self, call: &Call) {
         if call.work.is_part.load(Ordering::Relaxed) || self.store().difference().is_none() {
             return;

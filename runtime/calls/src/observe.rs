@@ -14,6 +14,7 @@ use crate::logs::LogLines;
 use crate::registry::Registered;
 use convoke_core::clock::Millis;
 use convoke_core::error::{Code, Error};
+use convoke_core::excerpt::excerpt;
 use convoke_core::identity::{Caller, DeployKeyCaller};
 
 /// An observer of completed calls.
@@ -81,8 +82,7 @@ pub struct Rejection<'a> {
 impl Rejection<'_> {
     /// Returns the requested path for logs and records, truncated.
     pub fn asked_in_short(&self) -> &str {
-        const ASKED_BYTES_MAX: usize = 200;
-        &self.asked[..self.asked.floor_char_boundary(ASKED_BYTES_MAX)]
+        excerpt(self.asked)
     }
 }
 

@@ -23,7 +23,7 @@ const HOUR: Duration = Duration::from_secs(60 * 60);
 /// The rates of all identities.
 pub struct Rates {
     classes: HashMap<&'static str, RateClass>,
-    /// Limit of the bytes that one identity may write; none: no limit.
+    /// Limit of the bytes that one identity may write. None: no limit.
     writes: Option<Refill>,
     /// Rejected calls by class.
     limited: HashMap<&'static str, AtomicU64>,

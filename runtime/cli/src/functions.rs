@@ -7,7 +7,7 @@ use serde_json::json;
 use super::failure::Failure;
 use convoke_calls::registry::{Registered, Registry};
 
-/// List the functions of this program: path, kind, visibility, description
+/// List the functions of this program: path, kind, visibility, rights, description
 #[derive(clap::Args)]
 pub(super) struct Functions {
     /// Print a JSON array, for tools
@@ -33,6 +33,7 @@ fn as_json(registry: &Registry) -> Result<String, Failure> {
                 "path": &*function.path,
                 "kind": function.kind(),
                 "visibility": function.def.visibility,
+                "rights": function.def.rights,
                 "doc": function.summary(),
             })
         })
@@ -41,12 +42,16 @@ fn as_json(registry: &Registry) -> Result<String, Failure> {
 }
 
 fn as_table(registry: &Registry) -> String {
+    let rights = |function: &Registered| function.def.rights.unwrap_or("-");
     let width = registry.all().map(|function| function.path.len()).max().unwrap_or(0);
+    let rights_width = registry.all().map(|function| rights(function).len()).max().unwrap_or(0).max("RIGHTS".len());
     let line = |function: &Registered| {
         let (kind, visibility) = (function.kind().as_str(), function.def.visibility.as_str());
-        format!("{:width$}  {kind:8}  {visibility:8}  {}", function.path, function.summary())
+        let (rights, what) = (rights(function), function.summary());
+        format!("{:width$}  {kind:8}  {visibility:8}  {rights:rights_width$}  {what}", function.path)
     };
-    let mut lines = vec![format!("{:width$}  {:8}  {:8}  {}", "PATH", "KIND", "WHO", "WHAT IT DOES")];
+    let (kind, visibility, rights) = ("KIND", "WHO", "RIGHTS");
+    let mut lines = vec![format!("{:width$}  {kind:8}  {visibility:8}  {rights:rights_width$}  WHAT IT DOES", "PATH")];
     lines.extend(registry.all().map(line));
     lines.join("\n")
 }

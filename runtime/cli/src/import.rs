@@ -80,7 +80,7 @@ impl Import {
     ) -> Result<Option<Box<dyn OfflineDatabase>>, Failure> {
         let database = match installation.database() {
             Ok(database) => database,
-            // It is kept in spite of any damage.
+            // `--replace` keeps the former database even if it is damaged.
             Err(error) if self.replace => {
                 eprintln!("convoke: {error}; its deploy keys, if it has any, become invalid");
                 return Ok(None);

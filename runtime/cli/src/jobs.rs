@@ -70,7 +70,7 @@ impl Jobs {
                 table::print(&serde_json::to_string_pretty(&job)?)
             }
             What::Retry(one) => one.change(engines, "retry", "is due now"),
-            What::Cancel(one) => one.change(engines, "cancel", "was canceled"),
+            What::Cancel(one) => one.change(engines, "cancel", "was cancelled"),
         }
     }
 }

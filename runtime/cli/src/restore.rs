@@ -16,11 +16,11 @@ use convoke_store::{Engines, OfflineError, Thoroughness};
 /// Replace the database by a backup
 ///
 /// The backup is checked first: against the SHA-256 beside it (FILE.sha256), then every page and index of it. The
-/// existing database is kept, with its log, under a name that is printed. The replacement is atomic: if the command is
+/// existing database is kept, with its log, under a new name that the command prints. The replacement is atomic: if the command is
 /// interrupted, either the former or the restored database is in place. The server must be stopped.
 ///
-/// A file without a SHA-256 beside it is rejected: it may be incomplete, or another file. A database that was kept has
-/// no SHA-256, and neither has a copy that was made by hand: --without-checksum accepts those.
+/// A file without a SHA-256 beside it is rejected: it may be incomplete, or another file. Former databases and manual
+/// copies have no SHA-256; --without-checksum accepts them.
 ///
 ///   systemctl stop convoke
 ///   convoke restore /mnt/backups/convoke-20260131-235959.db --data /var/lib/convoke
@@ -28,7 +28,7 @@ use convoke_store::{Engines, OfflineError, Thoroughness};
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(super) struct Restore {
-    /// The backup: a file from `convoke backup`, or a former database that was kept
+    /// The backup: a file from `convoke backup`, or a former database
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// Accept a file without a SHA-256 beside it; its pages and indexes are still checked

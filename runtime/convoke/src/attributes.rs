@@ -50,10 +50,55 @@
 /// - `internal`: only other functions and the scheduler can call it. For clients it does not exist.
 /// - `admin`: only a deploy key or an admin identity can call it.
 /// - `rate = "class"`: its rate class. The default is the class of its kind.
+/// - `rights = member(&args.team_id)`: the check that decides whether the caller may call it. The check runs before the
+///   body, and its result is the second parameter of the function. Its first argument is the context. The other arguments
+///   are expressions in which `args` is the arguments of the call. See below.
+/// - `form = in_order(&args)`: a check of several arguments together. It runs before the rights and returns `Result<()>`.
+///   Its context is any `&impl Context`: it reads settings, but not the database.
 ///
 /// `#[mutation]` and `#[action]` also accept:
 /// - `tries = 3`: the largest number of attempts of a scheduled run. The default is 5 for a mutation and 1 for an action,
 ///   because effects of an action outside the database cannot be rolled back.
+///
+/// # Rights
+/// A check is an ordinary function. It takes `&impl Read`, so that queries, mutations and actions can share it, and returns
+/// `Result<T>`. Its error is the response of the call. The function receives the `T`, so it cannot run without its check,
+/// even if another function calls it. The check of an action runs on a snapshot of its own, possibly more than once.
+///
+/// ```
+/// mod teams {
+///     use convoke::prelude::*;
+///
+///     #[table(name = "members", prefix = "member")]
+///     #[index(by_team_subject(team, subject), unique)]
+///     pub struct Member {
+///         pub team: String,
+///         pub subject: String,
+///     }
+///
+///     /// Returns the caller's membership of a team.
+///     pub fn member(ctx: &impl Read, team: &str) -> Result<Doc<Member>> {
+///         let identity = ctx.identity().ok_or_else(|| Error::unauthenticated("Sign in first"))?;
+///         let row = ctx.db().query(Member::by_team_subject).eq(team).eq(&identity.subject).unique()?;
+///         row.ok_or_else(|| Error::forbidden("Not a member"))
+///     }
+///
+///     #[args]
+///     pub struct Leave {
+///         pub team: String,
+///     }
+///
+///     /// Removes the caller from a team.
+///     #[mutation(rights = member(&args.team))]
+///     pub fn leave(ctx: &mut MutationCtx, member: Doc<Member>, _: Leave) -> Result<()> {
+///         ctx.db_mut().delete(member.id())?;
+///         Ok(())
+///     }
+/// }
+/// # fn main() {}
+/// ```
+///
+/// The list of functions (`functions`), the OpenAPI description and the console show the name of the check.
 #[doc(inline)]
 pub use convoke_macros::query;
 

@@ -136,7 +136,7 @@ pub mod functions {
 }
 
 #[test]
-fn everything_also_holds_inside_a_function() {
+fn attributes_work_inside_a_function() {
     #[::convoke::args]
     struct Inner {
         map: i64,

@@ -3,6 +3,6 @@
 //! `.ci/renew` renews the expected messages.
 
 #[test]
-fn every_mistake_is_told_under_the_token_at_fault() {
+fn every_mistake_is_reported_at_its_token() {
     trybuild::TestCases::new().compile_fail("tests/ui/*.rs");
 }

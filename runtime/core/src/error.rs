@@ -268,10 +268,10 @@ impl Error {
 ///
 /// This is a separate trait, so that rustc can explain what to do with an error whose meaning is unknown.
 #[diagnostic::on_unimplemented(
-    message = "`?` does not know what `{Self}` means for the client",
-    label = "it has no code that the client could switch on",
+    message = "`?` has no error code for `{Self}`",
+    label = "the client would get no error code",
     note = "a mistake of the caller: `.map_err(|error| Error::invalid_argument(\"field\", error.to_string()))?`",
-    note = "a fault of the server: `.map_err(Error::internal)?`; the client reads one fixed sentence, the log has the cause",
+    note = "a fault of the server: `.map_err(Error::internal)?`; the client gets a fixed sentence, and the log has the cause",
     note = "for an error of your own: `impl From<{Self}> for Error`"
 )]
 pub trait IntoError {

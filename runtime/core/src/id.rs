@@ -75,7 +75,7 @@ impl<T> Hash for Id<T> {
 impl<T: Named> Id<T> {
     /// Calls `use_text` with the text, which is written without a formatter.
     fn with_text<R>(self, use_text: impl FnOnce(&str) -> R) -> R {
-        const { assert!(T::PREFIX.len() <= PREFIX_LEN_MAX, "a prefix of a TypeID has at most 63 letters") };
+        const { assert_prefix(T::PREFIX) };
         // The UTF-8 check of aligned text reads whole words.
         #[repr(align(8))]
         struct Words([u8; PREFIX_LEN_MAX + 1 + 26]);
@@ -155,6 +155,15 @@ impl<T: Named> JsonSchema for Id<T> {
 
 /// Largest length of a prefix in TypeID.
 const PREFIX_LEN_MAX: usize = 63;
+
+/// Checks the length of a prefix at compile time.
+///
+/// # Panics
+/// If the prefix is longer than TypeID allows.
+pub const fn assert_prefix(prefix: &str) {
+    const { assert!(PREFIX_LEN_MAX == 63, "the message below contains the limit") };
+    assert!(prefix.len() <= PREFIX_LEN_MAX, "a table's prefix has at most 63 characters");
+}
 
 /// Crockford's base32 in lower case, the alphabet of TypeID.
 const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";

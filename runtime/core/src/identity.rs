@@ -7,6 +7,10 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+/// The longest subject, in characters (OpenID Connect Core §2). Organizations and roles are also index keys and have the
+/// same limit.
+pub const KEY_CHARS_MAX: usize = 255;
+
 /// A verified identity, as a function sees it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
@@ -36,6 +40,9 @@ pub struct Identity {
 }
 
 impl Identity {
+    /// See [`KEY_CHARS_MAX`].
+    pub const KEY_CHARS_MAX: usize = KEY_CHARS_MAX;
+
     /// Returns `issuer|subject`, a text that is unique to the identity.
     pub fn token_identifier(&self) -> String {
         format!("{}|{}", self.issuer, self.subject)

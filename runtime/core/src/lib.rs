@@ -7,6 +7,7 @@ extern crate self as convoke;
 #[doc(hidden)]
 pub mod __private;
 pub mod error;
+pub mod excerpt;
 pub mod wire;
 pub mod clock;
 pub mod priority;

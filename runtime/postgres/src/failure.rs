@@ -150,7 +150,7 @@ fn untrusted(error: &tokio_postgres::Error) -> Option<String> {
             "it is of no authority that is trusted here; name its root by sslrootcert=FILE"
         }
         CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
-            "it is for another name; write the address with a name that stands in it"
+            "it is for another name; use a name of the certificate in the address"
         }
         CertificateError::Expired | CertificateError::ExpiredContext { .. } => "it has ended; renew it",
         _ => "see the server's ssl_cert_file",

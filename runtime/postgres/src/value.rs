@@ -10,7 +10,7 @@ use tokio_postgres::types::{FromSql, IsNull, ToSql, Type};
 use super::sql::Tail;
 use convoke_store::{ColumnType, Plan, Row, StoreError, TableDef, Value, ValueRef};
 
-/// What a statement is given at one place.
+/// A parameter of a statement.
 #[derive(Clone, Debug)]
 pub(crate) enum Param {
     /// One value.

@@ -34,6 +34,7 @@ use convoke_calls::observe::{Rejection, Stage, UsedKey};
 use convoke_calls::runtime::Runtime;
 use convoke_core::answer::budget::Budget;
 use convoke_core::error::{Code, Error, Result};
+use convoke_core::excerpt::excerpt;
 use convoke_core::identity::{Caller, DeployKeyCaller, Identity};
 use convoke_http::{Handler, Incoming, RejectedRequest, RejectionObserver, Reply, Routes, Traffic, counted_as};
 use convoke_store::Flow;
@@ -118,7 +119,7 @@ impl Gateway {
         if let Some(key) = &key
             && !Scope::Functions.is_held_by(key)
         {
-            let what = format!("run {}", shortened(&asked(incoming)));
+            let what = format!("run {}", excerpt(&asked(incoming)));
             return Err(self.lacks(incoming, key, what, Scope::Functions));
         }
         Ok((caller, key))
@@ -172,7 +173,7 @@ impl Gateway {
         })?;
         if let Some(key) = &key {
             for query in &queries {
-                let used = self.used(incoming, key, format!("{what} {}", shortened(&query.path)), None);
+                let used = self.used(incoming, key, format!("{what} {}", excerpt(&query.path)), None);
                 self.admin.audit.record(self.runtime.database(), used);
             }
         }
@@ -446,7 +447,7 @@ impl Handler for Gateway {
         let flow = match incoming.authorization.as_ref().map(|header| self.authenticator.cached(header.as_bytes())) {
             None => flow_of(&Caller::Nobody, Some(address)),
             Some(Some(caller)) => flow_of(&caller, Some(address)),
-            // The caller of an unverified token is unknown; a shared flow stands for all such callers of the address.
+            // The caller of an unverified token is unknown; all such callers of the address share a flow.
             Some(None) => Flow::of(("unknown", address)),
         };
         self.runtime.room(kind, flow).map_err(|_overloaded| "Too many calls are waiting; try again in a second")
@@ -513,11 +514,6 @@ fn admin_path(incoming: &Incoming<Endpoint>) -> Cow<'_, str> {
 /// caller without a key is a user that the operator acts as.
 fn is_operator(incoming: &Incoming<Endpoint>) -> bool {
     (incoming.is_operator && incoming.authorization.is_none()) || incoming.browser.is_some()
-}
-
-fn shortened(text: &str) -> &str {
-    const REPEATED_BYTES_MAX: usize = 200;
-    &text[..text.floor_char_boundary(REPEATED_BYTES_MAX)]
 }
 
 fn failed(error: &Error) -> Reply {

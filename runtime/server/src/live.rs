@@ -192,7 +192,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_event_is_one_line_of_data_whatever_its_json_looks_like() {
+    fn event_data_is_one_line_for_any_json() {
         let told = |query, json: &'static str| QueryResult { query, json: json.into(), journal: None };
         let results = results(
             &Update {

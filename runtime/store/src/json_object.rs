@@ -117,7 +117,7 @@ mod tests {
     type Small = JsonObject<32>;
 
     #[test]
-    fn an_object_comes_back_as_it_was() {
+    fn object_round_trips() {
         let json = r#"{"a":[1,-2,0.5,null,true,{"b":"x"}]}"#;
         assert_eq!(serde_json::to_string(&from_str::<JsonObject<64>>(json).unwrap()).unwrap(), json);
         for other in ["[]", "1", "null", "\"x\""] {
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn its_size_is_that_of_its_shortest_json() {
+    fn size_is_that_of_the_shortest_json() {
         assert!(from_str::<Small>(&json!({"a": "x".repeat(24)}).to_string()).is_ok());
         let refusal = from_str::<Small>(&json!({"a": "x".repeat(25)}).to_string()).unwrap_err().to_string();
         assert!(refusal.starts_with("must be an object of at most 32 bytes of JSON (got 33)"), "{refusal}");
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_comes_twice_is_refused_at_any_depth() {
+    fn duplicate_key_is_rejected_at_any_depth() {
         for json in [r#"{"a":1,"a":1}"#, r#"{"x":{"a":1,"a":1}}"#, r#"{"x":[{"a":1,"a":1}]}"#] {
             assert!(from_str::<Small>(json).is_err(), "{json}");
         }
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stored_object_is_read_by_every_way_without_the_members_that_break_the_rule() {
+    fn invalid_stored_members_are_omitted_on_every_read() {
         let stored = Value::Text(r#"{"größe":1,"a":{"$x":1,"b":2}}"#.to_owned());
         let mut written = Vec::new();
         Small::write_json(stored.as_ref(), &mut written).unwrap();
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rule_holds_for_an_object_that_code_makes() {
+    fn rule_applies_to_objects_built_in_code() {
         let object = |json: Json| JsonObject::<64>::new(json.as_object().unwrap().clone());
         assert_eq!(object(json!({"a": {"b": 1}})).unwrap().members()["a"], json!({"b": 1}));
         let refusal = object(json!({"a": {"$b": 1}})).unwrap_err();

@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn changed_row_equals_the_row_that_is_packed_with_the_new_values() {
+    fn changed_row_equals_the_repacked_row() {
         let row = pack(&KINDS);
         for place in 0..KINDS.len() {
             for value in KINDS {
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn row_above_the_limit_is_not_packed() {
+    fn large_row_is_not_packed() {
         let text = "x".repeat(1_000);
         let pack = |bytes_max| PackedRow::pack((0, None), 1, bytes_max, |_| Ok(ValueRef::Text(&text))).unwrap();
         assert_eq!(pack(HEAD + FIELD + 1_000).map(|row| row.bytes()), Some(HEAD + FIELD + 1_000));

@@ -466,7 +466,7 @@ struct Waiting<F, R> {
 }
 
 struct Answer<R> {
-    /// What the function returned, or its panic; `None` if it did not run.
+    /// Result of the function, or its panic; `None` if it did not run.
     result: Option<thread::Result<R>>,
     waited: Duration,
     ran: Result<Ran, StoreError>,
@@ -486,7 +486,7 @@ impl<R: Send, F: Fn(Rc<dyn Reader>) -> R + Send> ReadJob for Waiting<F, R> {
 
     fn finish(self: Box<Self>, ran: Result<Ran, StoreError>) {
         let Self { read, result, waited, reply } = *self;
-        // It holds the store: whoever has the answer may close it, and open it again.
+        // It holds the store: the receiver of the result may close it and open it again.
         drop(read);
         // Whoever asked may be gone.
         let _ = reply.send(Answer { result, waited, ran });

@@ -17,7 +17,7 @@ const LOCAL_CHARS_MAX: usize = 64;
 /// ```json
 /// "grace@example.com"
 /// ```
-#[value(text, trim, max = 254, check = address, expected = "an e-mail address of at most 254 characters")]
+#[value(text, trim, max = CHARS_MAX, check = address, expected = "an e-mail address of at most 254 characters")]
 pub struct EmailAddress(String);
 
 impl EmailAddress {

@@ -16,7 +16,7 @@ pub struct HttpUrl(String);
 /// ```json
 /// "https://www.linkedin.com/in/ada"
 /// ```
-#[value(text, max = 2048, check = absolute_or_empty)]
+#[value(text, max = HttpUrl::CHARS_MAX, check = absolute_or_empty)]
 pub struct UrlOrEmpty(String);
 
 impl UrlOrEmpty {

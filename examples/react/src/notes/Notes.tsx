@@ -1,7 +1,7 @@
-// Notes that everybody in a meeting writes at once, in one text area.
+// Notes that all participants of a meeting edit concurrently, in one text area.
 //
-// The text area keeps its text itself: what others write is put into it where it belongs, which leaves the caret, and what
-// is being typed, alone.
+// The text area is uncontrolled. Edits of other participants are inserted at their positions, so the caret and the current
+// input stay unchanged.
 
 import { useConvex } from "convex/react";
 import { useEffect, useRef, useState, type JSX } from "react";
@@ -14,7 +14,7 @@ const SAID: Record<NotesStatus, string> = {
   loading: "Loading…",
   saving: "Saving…",
   saved: "Saved",
-  failed: "What you typed last is not saved. Copy it, then load the notes again.",
+  failed: "Your last edits are not saved. Copy them, then load the notes again.",
 };
 
 export function Notes({ meetingId }: { meetingId: MeetingId }): JSX.Element {
@@ -45,7 +45,7 @@ export function Notes({ meetingId }: { meetingId: MeetingId }): JSX.Element {
     return () => { opened.close(); };
   }, [client, meetingId, round]);
 
-  // Whoever closes the page is asked first, while something is under way.
+  // The browser asks for confirmation before it closes a page with unsaved edits.
   useEffect(() => {
     if (status !== "saving") return undefined;
     const ask = (event: BeforeUnloadEvent): void => { event.preventDefault(); };

@@ -1,15 +1,15 @@
-// The notes as one page shows them: what the server has, and on top of it what was typed here and is not there yet.
+// The notes of one page: the text of the server, and the local edits that the server does not have yet.
 //
-// One edit at a time is under way to the server; what is typed meanwhile waits. What others did is carried past both, so
-// that typing never waits for anybody. Knows no network: `session.ts` does.
+// One edit at a time is sent to the server, and later local edits are queued. Edits of other users are transformed past
+// both, so local typing never waits. `session.ts` uses the network; this file does not.
 
 import type { NoteEdit, NotesQueriesLoggedOperation as LoggedOperation } from "../api";
 import { apply, cross, difference, merged, type Edit } from "./edits";
 
-/** What is sent to the server, and sent again as it is if need be: by its id the server does it once. */
+/** A request to the server. A retry sends it unchanged, and the server applies each `operationId` once. */
 export interface Sending {
   readonly operationId: string;
-  /** The last entry of the log that the edit has passed here. */
+  /** Sequence of the last log entry that this edit was transformed past. */
   readonly clientSequence: number;
   readonly operation: Edit;
 }
@@ -17,35 +17,35 @@ export interface Sending {
 export class NotesDocument {
   #text: string;
   #sequence: number;
-  /** What is under way, as it is behind everything that is known by now. */
+  /** The edit that is being sent, transformed past all known entries. */
   #sent: { readonly request: Sending; edits: Edit[]; version?: number; lastSequence?: number } | undefined;
   #waiting: Edit[] = [];
   #count = 0;
-  /** Unlike that of every other page. */
+  /** Random prefix of this page's operation ids. */
   readonly #page = Array.from({ length: 20 }, () => Math.floor(Math.random() * 36).toString(36)).join("");
 
-  /** The text as the server has it behind the entry `sequence` of the log. */
+  /** Creates the document from the text of the server after the log entry `sequence`. */
   constructor(text: string, sequence: number) {
     this.#text = text;
     this.#sequence = sequence;
   }
 
-  /** The last entry of the log that was taken in. */
+  /** Sequence of the last applied log entry. */
   get sequence(): number {
     return this.#sequence;
   }
 
-  /** Whether the server has everything. */
+  /** True if the server has all local edits. */
   get isSaved(): boolean {
     return this.#sent === undefined && this.#waiting.length === 0;
   }
 
-  /** The text for a text area, which has no carriage returns: they are shown as a sign of the same length. */
+  /** The text for a text area. A text area has no carriage returns, so another character of the same length stands for them. */
   get shown(): string {
     return shown(this.#text);
   }
 
-  /** Takes in what the text area has now. */
+  /** Records the edits that lead to `value`, the current text of the text area. */
   type(value: string): void {
     for (const edit of difference(this.shown, value)) {
       this.#text = apply(this.#text, edit);
@@ -56,7 +56,7 @@ export class NotesDocument {
     }
   }
 
-  /** What is to be sent now, if anything is. */
+  /** Returns the next request, if an edit is queued and no other request is in flight. */
   next(): Sending | undefined {
     if (this.#sent !== undefined) return undefined;
     const operation = this.#waiting.shift();
@@ -67,13 +67,13 @@ export class NotesDocument {
     return request;
   }
 
-  /** What was sent is in the log, up to this entry. */
+  /** Records that the server has logged the sent edit, up to the entry `lastSequence`. */
   applied(lastSequence: number): void {
     if (this.#sent !== undefined) this.#sent.lastSequence = lastSequence;
-    this.#settle();
+    this.#finishSent();
   }
 
-  /** Takes in what the log tells; returns what others did, as it is to be done in the text area. */
+  /** Applies log entries, and returns the edits of other users for the text area. */
   receive(entries: readonly LoggedOperation[]): Edit[] {
     const done: Edit[] = [];
     for (const { sequence, version, operationId, operation } of entries) {
@@ -81,7 +81,7 @@ export class NotesDocument {
       this.#sequence = sequence;
       const sent = this.#sent;
       if (sent !== undefined && (operationId === sent.request.operationId || version === sent.version)) {
-        // One's own, which is in the text already. It may be several entries of one version.
+        // An edit of this page, which the text already contains. It may be several entries of one version.
         sent.version = version;
         sent.edits = [];
         continue;
@@ -92,12 +92,12 @@ export class NotesDocument {
       for (const edit of theirs) this.#text = apply(this.#text, edit);
       done.push(...theirs.map((edit) => (edit.type === "insert" ? { ...edit, content: shown(edit.content) } : edit)));
     }
-    this.#settle();
+    this.#finishSent();
     return done;
   }
 
-  /** The next one may go when all entries of this one are taken in: it was made behind them. */
-  #settle(): void {
+  /** Allows the next request after all entries of the current one are applied, because it is based on them. */
+  #finishSent(): void {
     const last = this.#sent?.lastSequence;
     if (last !== undefined && last <= this.#sequence) this.#sent = undefined;
   }

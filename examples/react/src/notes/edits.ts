@@ -1,15 +1,15 @@
-// Edits of a text that several people write at once, and how two of them pass each other.
+// Edits of a shared text, and their transformation past each other.
 //
-// The server puts all edits into one order. An edit that was made before one heard of another is carried past it, so that
-// everybody has the same text in the end, whatever they saw first (operational transformation, TP1). These are the server's
-// own rules: a page that had others would show another text.
+// The server puts all edits into one order. Concurrent edits are transformed past each other, so that all pages end with
+// the same text (operational transformation, TP1). These are the rules of the server: a page with other rules would show
+// a different text.
 
 /** One edit. Positions and lengths count UTF-16 code units, as JavaScript does. */
 export type Edit =
   | { readonly type: "insert"; readonly position: number; readonly content: string }
   | { readonly type: "delete"; readonly position: number; readonly length: number };
 
-/** How much one edit inserts at most; the server takes 100,000. */
+/** Longest insertion of one edit, in code units. The server accepts 100,000. */
 const INSERT_MAX = 50_000;
 
 export function apply(text: string, edit: Edit): string {
@@ -18,8 +18,8 @@ export function apply(text: string, edit: Edit): string {
 }
 
 /**
- * Two sequences of edits that were made on the same text, each as it has to be behind the other. Whoever applies `mine`
- * and then the second has the same text as whoever applies `theirs` and then the first. The server had `theirs` first.
+ * Transforms two sequences of edits of the same text past each other. `mine` and then the second result give the same
+ * text as `theirs` and then the first result. The server received `theirs` first.
  */
 export function cross(mine: readonly Edit[], theirs: readonly Edit[]): [mine: Edit[], theirs: Edit[]] {
   const [one, ...moreOfMine] = mine;
@@ -38,14 +38,14 @@ export function cross(mine: readonly Edit[], theirs: readonly Edit[]): [mine: Ed
   return [past(one, other, false), past(other, one, true)];
 }
 
-/** One edit behind another. Of two insertions at one place the one that the server had first stays left. */
+/** Transforms an edit past another. Of two insertions at one position, the first at the server stays on the left. */
 function past(edit: Edit, other: Edit, isFirst: boolean): Edit[] {
   if (other.type === "insert") {
     const size = other.content.length;
     const isBefore = edit.type === "insert" && isFirst ? other.position < edit.position : other.position <= edit.position;
     if (isBefore) return [{ ...edit, position: edit.position + size }];
     if (edit.type === "insert" || other.position >= edit.position + edit.length) return [edit];
-    // What is inserted inside of what is deleted stays.
+    // An insertion inside a deleted range stays.
     const length = other.position - edit.position;
     return [{ ...edit, length }, { ...edit, position: edit.position + size, length: edit.length - length }];
   }
@@ -53,11 +53,11 @@ function past(edit: Edit, other: Edit, isFirst: boolean): Edit[] {
   if (edit.type === "insert") return [{ ...edit, position }];
   const end = Math.min(edit.position + edit.length, other.position + other.length);
   const length = edit.length - Math.max(0, end - Math.max(edit.position, other.position));
-  // What is deleted by two is deleted once.
+  // A range that both delete is deleted once.
   return length === 0 ? [] : [{ ...edit, position, length }];
 }
 
-/** What was done to a text: at most one deletion, and insertions at its place. */
+/** Returns the edits from `before` to `after`: at most one deletion, and insertions at its position. */
 export function difference(before: string, after: string): Edit[] {
   const most = Math.min(before.length, after.length);
   let start = 0;
@@ -78,12 +78,12 @@ export function difference(before: string, after: string): Edit[] {
   return edits;
 }
 
-/** Whether a place is between the two units of one character. */
+/** Returns true if `place` is between the two code units of one character. */
 function cutsCharacter(text: string, place: number): boolean {
   return /^[\uD800-\uDBFF][\uDC00-\uDFFF]$/.test(text.slice(Math.max(0, place - 1), place + 1));
 }
 
-/** Two edits, made one after the other, as one, where that can be. */
+/** Returns two successive edits as one edit, if that is possible. */
 export function merged(first: Edit, second: Edit): Edit | undefined {
   if (first.type === "insert") {
     const place = second.position - first.position;
@@ -91,7 +91,7 @@ export function merged(first: Edit, second: Edit): Edit | undefined {
     const content = first.content.slice(0, place) + second.content + first.content.slice(place);
     return content.length > INSERT_MAX ? undefined : { ...first, content };
   }
-  // Backspace, or the other way.
+  // Backspace or Delete.
   if (second.type === "insert" || first.position < second.position || first.position > second.position + second.length) return undefined;
   return { ...second, length: first.length + second.length };
 }

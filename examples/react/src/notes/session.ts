@@ -1,4 +1,4 @@
-// The notes of a meeting, kept with the server: the log is followed, and edits are sent one after the other.
+// Synchronizes the notes of a meeting with the server: subscribes to the log, and sends edits one after the other.
 
 import type { ConvexReactClient } from "convex/react";
 
@@ -6,24 +6,24 @@ import { api, refusalOf, type MeetingId } from "../api";
 import { NotesDocument, type Sending } from "./document";
 import type { Edit } from "./edits";
 
-/** Entries after which a later part of the log is followed, so that no message grows long. */
+/** Number of entries after which the subscription moves to a later part of the log. This keeps messages short. */
 const FOLLOWED = 100;
 
 export type NotesStatus = "loading" | "saving" | "saved" | "failed";
 
-/** Where the notes are shown. */
+/** The view of the notes. */
 export interface NotesView {
-  /** The text as it is at first. */
+  /** Shows the first text. */
   readonly open: (text: string) => void;
-  /** What others did since. */
+  /** Applies edits of other users. */
   readonly show: (edits: readonly Edit[]) => void;
   readonly tell: (status: NotesStatus, problem?: unknown) => void;
 }
 
 export interface NotesSession {
-  /** Takes in what the text area has now. */
+  /** Records the current text of the text area. */
   readonly type: (value: string) => void;
-  /** Nothing is shown meanwhile: a text area in which a character is being composed must not change. */
+  /** Pauses updates of the view: a text area must not change while a character is being composed. */
   readonly hold: () => void;
   readonly resume: () => void;
   readonly close: () => void;
@@ -56,7 +56,7 @@ export function openNotes(client: ConvexReactClient, meetingId: MeetingId, view:
       isHeld = false;
       look();
     },
-    // What is under way is brought to its end.
+    // Queued edits are still sent.
     close: () => {
       isShown = false;
       isHeld = false;
@@ -94,7 +94,7 @@ export function openNotes(client: ConvexReactClient, meetingId: MeetingId, view:
     if (next !== undefined) void sendOne(notes, next);
   }
 
-  /** Across a lost connection the client of `convex` sends it again by itself; here it is what the server puts off. */
+  /** Sends one edit, with retries when the server is busy. The `convex` client itself retries after a lost connection. */
   async function sendOne(notes: NotesDocument, next: Sending): Promise<void> {
     for (;;) {
       try {
@@ -103,7 +103,7 @@ export function openNotes(client: ConvexReactClient, meetingId: MeetingId, view:
         if (!isOver) send(notes);
         return;
       } catch (caught) {
-        const waitMs = putOff(caught);
+        const waitMs = retryDelay(caught);
         if (waitMs === undefined) {
           fail(caught);
           return;
@@ -113,7 +113,7 @@ export function openNotes(client: ConvexReactClient, meetingId: MeetingId, view:
     }
   }
 
-  /** What cannot be carried on: the text stays as it is, so that nothing that was typed is lost before it is copied. */
+  /** Stops the session after a permanent error. The view keeps its text, so that the user can copy it. */
   function fail(caught: unknown): void {
     if (isOver) return;
     end();
@@ -126,8 +126,8 @@ export function openNotes(client: ConvexReactClient, meetingId: MeetingId, view:
   }
 }
 
-/** How long to wait until the same is worth another try; nothing if it is not. */
-function putOff(caught: unknown): number | undefined {
+/** Returns the delay before a retry in milliseconds, or `undefined` if a retry is useless. */
+function retryDelay(caught: unknown): number | undefined {
   const refusal = refusalOf(caught);
   switch (refusal?.code) {
     case "RATE_LIMITED":

@@ -209,16 +209,8 @@ mod tests {
 
     /// Returns the findings of the rules in each sentence of a talk: stage, owner, outcome.
     fn matches(lines: &[(&str, &str)]) -> Vec<Vec<(Stage, Act, Fate)>> {
-        let chunk = |(at, (speaker, text)): (i64, &(&str, &str))| Chunk {
-            speaker_id: speaker.to_lowercase(),
-            speaker_name: (*speaker).to_owned(),
-            start_ms: at * 5_000,
-            end_ms: at * 5_000 + 4_000,
-            text: (*text).to_owned(),
-            language: Some("en".to_owned()),
-        };
         let person = |name: &str| Person { id: name.to_lowercase(), name: name.to_owned(), interests: Vec::new() };
-        let chunks = (0..).zip(lines).map(chunk).collect();
+        let chunks = Chunk::of_talk(lines, Some("en"));
         let material = Material { chunks, people: vec![person("Ada"), person("Bob")], ..Material::default() };
         let (text, names) = (Text::of(&material), Names::of(&material.people));
         let read = Tracked::of(&text, &material, &names, &[]);

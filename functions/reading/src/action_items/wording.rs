@@ -397,20 +397,12 @@ mod tests {
     /// Returns the items of a talk, one "speaker: text" per line.
     fn items(language: &str, said: &str) -> Vec<ActionItem> {
         let lines: Vec<(&str, &str)> = said.lines().filter_map(|line| line.trim().split_once(": ")).collect();
-        let chunk = |(at, (speaker, text)): (i64, &(&str, &str))| Chunk {
-            speaker_id: (*speaker).to_owned(),
-            speaker_name: (*speaker).to_owned(),
-            start_ms: at * 5_000,
-            end_ms: at * 5_000 + 4_000,
-            text: (*text).to_owned(),
-            language: Some(language.to_owned()),
-        };
         let mut names: Vec<&str> = lines.iter().map(|line| line.0).collect();
         names.sort_unstable();
         names.dedup();
-        let person = |name: &&str| Person { id: (*name).to_owned(), name: (*name).to_owned(), interests: Vec::new() };
+        let person = |name: &&str| Person { id: name.to_lowercase(), name: (*name).to_owned(), interests: Vec::new() };
         let people = names.iter().map(person).collect();
-        let chunks = (0..).zip(&lines).map(chunk).collect();
+        let chunks = Chunk::of_talk(&lines, Some(language));
         Findings::of(&Material { chunks, people, held_ms: Some(1_767_225_600_000), ..Material::default() }, 3).items
     }
 

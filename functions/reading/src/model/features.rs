@@ -1,9 +1,10 @@
 //! The features of a sentence for the classifier.
 //!
-//! - Of one language: its words and their pairs. - Of all languages, so that a meeting in one language helps to read
-//! others: its classes, phrases, the sequence of its kinds of words, the senses of its words, and the findings of the
-//! rules. - Of its context: the speakers, questions, names and phrases of adjacent sentences, and its position in its
-//! turn and in the meeting.
+//! - Of one language: its words and their pairs.
+//! - Of all languages, so that a meeting in one language helps to read others: its classes, phrases, the sequence of its
+//!   kinds of words, the senses of its words, and the findings of the rules.
+//! - Of its context: the speakers, questions, names and phrases of adjacent sentences, and its position in its turn and
+//!   in the meeting.
 
 use super::acts::RuleMatches;
 use super::feature_sink::{FeatureSink, step};

@@ -45,15 +45,7 @@ mod tests {
     use crate::material::Chunk;
 
     fn read(lines: &[(&str, &str)]) -> Vec<Option<Likelihood>> {
-        let chunk = |(at, (speaker, text)): (i64, &(&str, &str))| Chunk {
-            speaker_id: (*speaker).to_owned(),
-            speaker_name: (*speaker).to_owned(),
-            start_ms: at * 5_000,
-            end_ms: at * 5_000 + 4_000,
-            text: (*text).to_owned(),
-            language: None,
-        };
-        let chunks = (0..).zip(lines).map(chunk).collect();
+        let chunks = Chunk::of_talk(lines, None);
         let material = Material { chunks, notes: "We decided to keep it.".to_owned(), ..Material::default() };
         let text = Text::of(&material);
         let names = Names::of(&material.people);

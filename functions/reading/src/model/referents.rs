@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use rustc_hash::FxHashSet;
 
-use super::feature_sink::FeatureSink;
+use super::feature_sink::{FeatureSink, step};
 use super::weights::Weights;
 use crate::commitments::clauses::is_question;
 use crate::languages::classes::{Class, Classes};
@@ -109,7 +109,7 @@ impl<'t> Referents<'t> {
         let count = |number: usize| number.min(COUNTED_MAX);
         features.format(format_args!("words {}", end - start));
         features.format(format_args!("opened {} apart {near}", tokens[start].has(Class::Determiner)));
-        features.format(format_args!("from {} of {}", count(start), step(sentence)));
+        features.format(format_args!("from {} of {}", count(start), length(sentence)));
         features.format(format_args!("until {}", count(tokens.len() - end)));
         let most = own.iter().filter_map(|term| self.count.get(term)).max().copied().unwrap_or(0);
         features.format(format_args!("often {}", count(most)));
@@ -163,8 +163,8 @@ impl<'t> Referents<'t> {
         features.format(format_args!("names {}", terms.len().min(2 * COUNTED_MAX)));
         features.format(format_args!("names {} apart {near}", count(terms.len())));
         features.format(format_args!("itself {} apart {near}", count(self.named[index].len())));
-        features.format(format_args!("length {} apart {near}", step(one)));
-        features.format(format_args!("length before {}", step(other)));
+        features.format(format_args!("length {} apart {near}", length(one)));
+        features.format(format_args!("length before {}", length(other)));
         let is_new = |term: &&u32| self.first.get(term) == Some(&before);
         features.format(format_args!("new {}", count(terms.iter().filter(is_new).count())));
         features.format(format_args!("known {}", count(terms.iter().filter(|term| !is_new(term)).count())));
@@ -182,8 +182,8 @@ impl<'t> Referents<'t> {
 }
 
 /// Returns the step of a sentence's length.
-fn step(sentence: &Sentence) -> usize {
-    LENGTHS.partition_point(|bound| *bound < sentence.tokens.len())
+fn length(sentence: &Sentence) -> usize {
+    step(sentence.tokens.len(), &LENGTHS)
 }
 
 /// Returns the content terms of a sentence.

@@ -102,7 +102,7 @@ impl Learned {
 mod tests {
     use super::*;
 
-    /// Returns the bytes of all built-in tables.
+    /// The highest number of bytes of all built-in tables together.
     const PACKED_MAX: usize = 1_000_000;
 
     #[test]

@@ -9,9 +9,10 @@ use super::insights::{LINKS_MAX, Link, LinkKind};
 use reading::material::Material;
 use reading::text::addresses::spans;
 use reading::text::lines::{LINE_CHARS_MAX, clipped};
+use schema::HttpUrl;
 
 /// Longest URL, in characters.
-const URL_CHARS_MAX: usize = 2048;
+const URL_CHARS_MAX: usize = HttpUrl::CHARS_MAX;
 
 /// Returns the links of a meeting in order without duplicates, those of the transcript first.
 #[must_use]

@@ -11,6 +11,7 @@ use super::answer::EVIDENCE_WORDS_MIN;
 use reading::action_items::item::{ACTION_ITEMS_MAX, TASK_WORDS_MAX};
 use reading::material::{Chunk, Material, Person};
 use reading::text::lines::LINE_CHARS_MAX;
+use schema::ChunkText;
 
 /// Text per request in characters: about 6,000 tokens, which every current model accepts.
 pub const PART_CHARS: usize = 24_000;
@@ -22,7 +23,7 @@ const PEOPLE_MAX: usize = 50;
 const CHUNK_OVERHEAD: usize = 60;
 
 /// Longest chunk with its overhead; longer lines of the notes are split.
-const ITEM_CHARS_MAX: usize = 10_000 + CHUNK_OVERHEAD;
+const ITEM_CHARS_MAX: usize = ChunkText::CHARS_MAX + CHUNK_OVERHEAD;
 
 /// The enforcement of the response's form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -9,28 +9,28 @@ use schema::{Participant, Presence, User};
 use super::moves;
 use crate::access::Membership;
 
-/// How long a presence with a lease lasts after the last renewal.
+/// Time from the last renewal to the end of a presence with a lease.
 pub const LEASE: Duration = Duration::from_secs(60);
-/// For a renewal that is on its way. Browsers let the timers of a hidden page run once a minute only.
+/// For a renewal in progress. Browsers run the timers of a hidden page only once per minute.
 const GRACE: Duration = Duration::from_secs(10);
 /// A lease that ends this much later was not renewed because the server was down; it lasts once more.
 const LATE: Duration = Duration::from_secs(10);
 
-/// What `meetings/endPresence` takes.
+/// Arguments of `meetings/endPresence`.
 #[args(name = "MeetingsPresenceEndPresence")]
 pub struct EndPresence {
     pub participant_id: Id<Participant>,
-    /// When the lease ends.
+    /// End of the lease.
     pub until: Millis,
 }
 
 impl EndPresence {
-    /// The end of a lease that is given or renewed at `now`.
+    /// Returns the end of a lease that is given or renewed at `now`.
     pub fn renewed(participant_id: Id<Participant>, now: Millis) -> Self {
         Self { participant_id, until: now + LEASE + GRACE }
     }
 
-    /// The key of the job.
+    /// Returns the key of the job.
     pub fn key(&self) -> String {
         self.participant_id.to_string()
     }
@@ -38,13 +38,13 @@ impl EndPresence {
 
 /// The outcome of [`expire`].
 pub enum Expiry {
-    /// The participant is not there, and needs no lease.
+    /// The participant is not present and needs no lease.
     Left,
-    /// The presence lasts once more.
+    /// The presence lasts for another period.
     Lasts(EndPresence),
 }
 
-/// Ends a presence whose lease was not renewed. Leaves the lease to the caller.
+/// Ends a presence whose lease was not renewed. The caller handles the lease.
 ///
 /// # Errors
 /// A failure of the store.

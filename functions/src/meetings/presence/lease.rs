@@ -1,4 +1,4 @@
-//! Leases of presences: a presence with a lease ends by itself unless its client renews it.
+//! Leases of presences: a presence with a lease ends unless its client renews it.
 
 use convoke::prelude::*;
 use schema::{Metadata, Participant};
@@ -18,7 +18,7 @@ pub fn lease(ctx: &mut MutationCtx, participant: Id<Participant>) -> Result<()> 
     Ok(())
 }
 
-/// Takes the lease from a presence: it lasts until a call changes it.
+/// Removes the lease of a presence, which then lasts until a call changes it.
 ///
 /// # Errors
 /// A failure of the store.
@@ -27,8 +27,8 @@ pub fn end_lease(ctx: &mut MutationCtx, participant: Id<Participant>) -> Result<
     Ok(())
 }
 
-/// The caller is gone, and their open sessions with them. In any state of the meeting; somebody who is gone already only
-/// brings their metadata. A lease ends too. Returns the membership as it is now.
+/// Makes the caller leave and closes the caller's sessions, in any state of the meeting. A participant who has left
+/// already only gets the metadata. Ends a lease. Returns the updated membership.
 ///
 /// # Errors
 /// A failure of the store.

@@ -1,8 +1,8 @@
-//! Who is there.
+//! The presence of participants.
 //!
-//! [`join`] and [`leave`] are the moves of a caller, whatever brought them about (joinMeeting, leaveMeeting, a connected
-//! session, batchUpdatePresence). In reading order: the register that every move writes, the moves, the end of a presence
-//! by the clock, and the leases that such a presence has.
+//! [`join`] and [`leave`] are the transitions, for all functions that cause them (joinMeeting, leaveMeeting, a
+//! connected session, batchUpdatePresence). In reading order: the rows that every transition writes, the transitions,
+//! the expiry of a presence, and leases.
 
 pub mod register;
 pub mod moves;

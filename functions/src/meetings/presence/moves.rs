@@ -1,4 +1,4 @@
-//! Coming and going.
+//! Joining and leaving.
 
 use convoke::prelude::*;
 use schema::{MeetingState, Metadata, Presence, Role};
@@ -7,11 +7,11 @@ use super::register::{require_room, settle, write};
 use crate::access::{self, Membership};
 use crate::meetings::{sessions, state};
 
-/// The caller is there. A host who comes starts a scheduled meeting; anybody else waits in it. Somebody who is there
-/// already only brings their metadata. Returns the membership as it is now.
+/// Makes the caller join. A host starts a scheduled meeting by it, and any other participant waits in it. A present
+/// participant only gets the metadata. Returns the updated membership.
 ///
 /// # Errors
-/// `FAILED_PRECONDITION` "Meeting is not currently active" (it is over or called off), "Meeting is full".
+/// `FAILED_PRECONDITION` "Meeting is not currently active" (it is concluded or cancelled), "Meeting is full".
 pub fn join(ctx: &mut MutationCtx, membership: Membership, metadata: Option<Metadata>) -> Result<Membership> {
     state::require_open(&membership.meeting)?;
     require_room(ctx, &membership)?;
@@ -28,8 +28,8 @@ pub fn join(ctx: &mut MutationCtx, membership: Membership, metadata: Option<Meta
     Ok(Membership { user, meeting, participant })
 }
 
-/// The caller is gone, and their open sessions with them. In any state of the meeting; somebody who is gone already only
-/// brings their metadata. Leaves the lease to the caller. Returns the membership as it is now.
+/// Makes the caller leave and closes the caller's sessions, in any state of the meeting. A participant who has left
+/// already only gets the metadata. The caller handles the lease. Returns the updated membership.
 ///
 /// # Errors
 /// A failure of the store.

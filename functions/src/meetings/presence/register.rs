@@ -1,7 +1,7 @@
-//! The register of who is there, and since when a meeting is empty.
+//! The presence rows of participants, and the time since when a meeting is empty.
 //!
-//! The register's clock is the order of commits: the last one received wins. [`settle`] keeps `emptySince`; anyone who
-//! changes sessions or removes people calls it in the same transaction.
+//! The last commit wins. [`settle`] maintains `emptySince`; functions that change sessions or remove participants call
+//! it in the same transaction.
 
 use convoke::prelude::*;
 use schema::{Meeting, MeetingState, Metadata, Participant, Presence};
@@ -10,8 +10,7 @@ use crate::access::Membership;
 use crate::meetings::participants::PARTICIPANTS_MAX;
 use crate::meetings::sessions;
 
-/// Refuses a newcomer where as many others are there as the meeting has room for. Hosts and those who were in before
-/// are let in.
+/// Rejects a new participant if the meeting is full. Hosts and returning participants are always admitted.
 ///
 /// # Errors
 /// `FAILED_PRECONDITION` "Meeting is full".
@@ -25,7 +24,7 @@ pub fn require_room(ctx: &impl Read, membership: &Membership) -> Result<()> {
     Ok(())
 }
 
-/// How many are there.
+/// Returns the number of present participants.
 ///
 /// # Errors
 /// A failure of the store.
@@ -33,8 +32,8 @@ pub fn joined(ctx: &impl Read, meeting: Id<Meeting>) -> Result<u64> {
     Ok(ctx.db().query(Participant::by_meeting_presence).eq(meeting).eq(Presence::Joined).count()?)
 }
 
-/// Writes the register of one participant. The same presence again changes only the metadata, which replaces the old
-/// when given. Checks nothing, and leaves `emptySince` to [`settle`].
+/// Writes the presence of one participant. An unchanged presence only updates the metadata, which replaces the old one
+/// if it is given. Checks nothing, and leaves `emptySince` to [`settle`].
 ///
 /// # Errors
 /// A failure of the store.
@@ -60,8 +59,8 @@ pub fn write(
     Ok(participant)
 }
 
-/// Notes since when an active meeting is empty (nobody there, no open session), or that it is not. A meeting that
-/// nobody ever joined is not empty but waiting. Returns the meeting as it is now.
+/// Updates the time since when an active meeting is empty (no present participant, no open session). A meeting that no
+/// participant ever joined counts as waiting, not as empty. Returns the updated meeting.
 ///
 /// # Errors
 /// A failure of the store.
@@ -69,7 +68,7 @@ pub fn settle(ctx: &mut MutationCtx, meeting: Id<Meeting>) -> Result<Doc<Meeting
     settle_after(ctx, meeting, false)
 }
 
-/// As [`settle`], after somebody was removed of whom only the caller knows whether he `had_joined`.
+/// Like [`settle`], after the removal of a participant; `had_joined` is true if the participant had joined.
 ///
 /// # Errors
 /// A failure of the store.
@@ -93,7 +92,7 @@ fn is_empty(ctx: &impl Read, meeting: Id<Meeting>) -> Result<bool> {
 }
 
 fn somebody_had_joined(ctx: &impl Read, meeting: Id<Meeting>) -> Result<bool> {
-    // Those who came have a presence of `left` now; the first of them usually answers.
+    // Participants who have joined have the presence `left` now; the first few usually answer the question.
     for rows in [16, PARTICIPANTS_MAX] {
         let gone = ctx.db().query(Participant::by_meeting_presence).eq(meeting).eq(Presence::Left).take(rows)?;
         if gone.iter().any(|row| row.joined_at.is_some()) {

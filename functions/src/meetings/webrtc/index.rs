@@ -28,9 +28,9 @@ pub struct UpdateSessionState {
 /// record. A host may close any session.
 ///
 /// # Errors
-/// - `FORBIDDEN`: the caller has no place in the meeting; "Requires host role" to close somebody else's session.
+/// - `FORBIDDEN`: the caller is not in the meeting; "Requires host role" to close another user's session.
 /// - `NOT_FOUND`: "Media session not found", where it is to end before it began.
-/// - `CONFLICT`: "Session ID is already in use" by somebody else.
+/// - `CONFLICT`: "Session ID is already in use" by another user.
 /// - `FAILED_PRECONDITION`: "Session is closed", "Meeting is not currently active", "Meeting is full", "Too many open
 ///   sessions".
 #[mutation(rights = session::reported_session(args.meeting_id, &args.session_id, args.state))]

@@ -48,9 +48,9 @@ pub struct AccessGrant {
 /// meeting.
 ///
 /// # Errors
-/// - `FORBIDDEN`: the caller has no place in the meeting.
+/// - `FORBIDDEN`: the caller is not in the meeting.
 /// - `FAILED_PRECONDITION`: "Cannot generate token for inactive meeting", "Meeting is full", "Too many open sessions".
-/// - `CONFLICT`: "Session ID is already in use" by somebody else.
+/// - `CONFLICT`: "Session ID is already in use" by another user.
 /// - `PROVIDER_ERROR`: the media server of the meeting is not configured any more.
 #[action(rate = "tokens", rights = access::participant(args.meeting_id))]
 pub async fn generate_participant_access_token(

@@ -104,8 +104,8 @@ pub struct SessionCreated {
 /// Starts a session, or a new attempt with the id of a closed or failed one. An open session does not change.
 ///
 /// # Errors
-/// - `FORBIDDEN`: the caller has no place in the meeting.
-/// - `CONFLICT`: "Session ID is already in use" by somebody else.
+/// - `FORBIDDEN`: the caller is not in the meeting.
+/// - `CONFLICT`: "Session ID is already in use" by another user.
 /// - `FAILED_PRECONDITION`: "Meeting is not currently active", "Meeting is full", "Too many open sessions".
 #[mutation(rights = access::participant(args.meeting_id))]
 pub fn create_session(ctx: &mut MutationCtx, membership: Membership, args: OneSession) -> Result<SessionCreated> {
@@ -119,8 +119,8 @@ pub fn create_session(ctx: &mut MutationCtx, membership: Membership, args: OneSe
 /// Ends a session of the caller, in any state of the meeting.
 ///
 /// # Errors
-/// - `FORBIDDEN`: the caller has no place in the meeting.
-/// - `NOT_FOUND`: "Media session not found", also for somebody else's.
+/// - `FORBIDDEN`: the caller is not in the meeting.
+/// - `NOT_FOUND`: "Media session not found", also for another user's.
 #[mutation(rights = session::own_session(args.meeting_id, &args.session_id))]
 pub fn close_session(ctx: &mut MutationCtx, own: OwnSession, _: OneSession) -> Result<()> {
     session::close(ctx, own.session)?;
@@ -163,7 +163,7 @@ pub struct SignalSent {
 /// meeting.
 ///
 /// # Errors
-/// - `FORBIDDEN`: the caller has no place in the meeting.
+/// - `FORBIDDEN`: the caller is not in the meeting.
 /// - `NOT_FOUND`: "Media session not found"; "Participant not found in meeting".
 /// - `FAILED_PRECONDITION`: "Session is closed"; too many recipients; too many signals that the recipient has not
 ///   acknowledged.
@@ -252,8 +252,8 @@ pub struct ListedSignal {
     pub payload: SignalPayload,
 }
 
-/// Returns the caller's unacknowledged signals in the order in which they were sent; fewer than requested if they would
-/// not fit into one response.
+/// Returns the caller's unacknowledged signals, oldest first. Returns fewer than requested if they would not fit into one
+/// response.
 ///
 /// # Errors
 /// `FORBIDDEN`: the caller is not in the meeting.

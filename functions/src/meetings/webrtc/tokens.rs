@@ -196,7 +196,7 @@ pub fn claims(key_id: &str, admission: &Admission<'_>, validity: &Validity<'_>) 
     }
 }
 
-/// What a server knows of a participant who is in the room: the part of the claims that can change while they are.
+/// The part of a participant's claims that can change while the participant is in the room.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Standing {
     pub metadata: String,
@@ -204,7 +204,7 @@ pub struct Standing {
     pub video: VideoGrant,
 }
 
-/// What a server is to know of this participant.
+/// Returns the current claims of this participant.
 ///
 /// # Panics
 /// Never: the metadata consists of texts.
@@ -245,7 +245,7 @@ fn grant(admission: &Admission<'_>) -> VideoGrant {
 /// Mints a token: the claims as a JWT, HS256 (RFC 7519, RFC 7518 §3.2).
 ///
 /// # Errors
-/// What the signing library says; with an HMAC key that is a defect, not something a caller can cause.
+/// An error of the signing library. With an HMAC key it is a defect that no caller can cause.
 pub fn mint(
     key: &RoomKey,
     admission: &Admission<'_>,
@@ -256,7 +256,7 @@ pub fn mint(
     jsonwebtoken::encode(&Header::new(Algorithm::HS256), &claims, &EncodingKey::from_secret(&key.secret))
 }
 
-/// What a call of the media server's own interface needs.
+/// The right that an API call of the media server needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ServerRight {
     /// Removing and updating the participants of one room.
@@ -285,7 +285,7 @@ struct ServerGrant<'a> {
     room_create: bool,
 }
 
-/// Mints a token for one call of the media server's own interface; nobody but the server sees it.
+/// Mints a token for one call of the media server's own interface; no one but the server sees it.
 ///
 /// # Errors
 /// As [`mint`].

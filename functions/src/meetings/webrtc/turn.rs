@@ -7,17 +7,17 @@ use aws_lc_rs::hmac;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-/// How long a credential is good for, s.
+/// Lifetime of a credential, s.
 pub const VALID_S: i64 = 3600;
 
-/// What a client hands to the relay.
+/// A credential for the relay.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TurnCredentials {
     /// `<expiry in s>:<user id>`.
     pub username: String,
     /// base64 of HMAC-SHA1(secret, username).
     pub credential: String,
-    /// When the relay stops taking it, s since the epoch.
+    /// Expiry, s since the epoch.
     pub expires_at_s: i64,
 }
 

@@ -1,4 +1,4 @@
-//! What is said in meetings.
+//! Transcripts of meetings.
 
 mod ingestion;
 mod reading;
@@ -22,12 +22,12 @@ pub(crate) fn of(meeting: &str, chunk: Value) -> Value {
     with(chunk, json!({"meetingId": meeting}))
 }
 
-/// What `getTranscriptStats` says.
+/// Returns the result of `getTranscriptStats`.
 pub(crate) fn figures(caller: &TestCaller<'_>, meeting: &str) -> Value {
     caller.call("transcripts/ingestion/getTranscriptStats", json!({"meetingId": meeting})).value().clone()
 }
 
-/// What `listTranscriptChunks` says.
+/// Returns the result of `listTranscriptChunks`.
 pub(crate) fn list(caller: &TestCaller<'_>, args: Value) -> Value {
     caller.call("transcripts/queries/listTranscriptChunks", args).value().clone()
 }

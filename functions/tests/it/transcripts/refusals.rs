@@ -1,4 +1,4 @@
-//! Who may not bring what, and when.
+//! Rejected chunks: callers, speakers, and states of the meeting.
 
 use convoke::Code;
 use convoke::testing::TestApp;

@@ -1,4 +1,4 @@
-//! What a LiveKit server is told: removal, change of role, end. The server is a local one that writes down its calls.
+//! Updates of a LiveKit server: removal, change of role, end. The server is a local one that records its calls.
 
 use std::collections::VecDeque;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -28,7 +28,7 @@ struct Server {
     /// Calls that ask who is in a room.
     lists: Arc<Mutex<Vec<Call>>>,
     answers: Arc<Mutex<VecDeque<(u16, &'static str)>>>,
-    /// Who it says is in every room.
+    /// Participants in every room.
     inside: Arc<Mutex<Vec<Value>>>,
 }
 
@@ -111,7 +111,7 @@ fn read(stream: &TcpStream) -> Call {
     Call { path, bearer, body: serde_json::from_slice(&body).unwrap() }
 }
 
-/// What a server's token allows, if `key` made it.
+/// Returns the rights in a server's token, if `key` signed it.
 fn grant(call: &Call, key: &str) -> Option<Value> {
     let mut validation = Validation::new(Algorithm::HS256);
     validation.validate_exp = false;
@@ -175,7 +175,7 @@ fn one_who_is_removed_is_put_out_of_a_session_that_was_closed_before_many_others
         }
         app.clock().advance(Duration::from_secs(1));
     }
-    // Its row may be gone already; and recorders are in the room that nobody's token let in.
+    // Its row may be gone already; and recorders are in the room that no one's token let in.
     let by_token = |session: &str, user: &str| json!({"identity": session, "attributes": {"userId": user}});
     server.let_in(&["tab-0", "a1", "EG_recorder", "not a session"]);
     server.inside.lock().unwrap().extend([by_token("ancient", &bob_id), by_token("other", &ada_id)]);

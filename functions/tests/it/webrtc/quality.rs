@@ -1,4 +1,4 @@
-//! What clients report of their connection, and how it is rated.
+//! Connection reports of clients, and their rating.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Who is let in by every function of media, and what is checked first.
+//! Access to every media function, and the order of checks.
 
 use convoke::Code;
 use convoke::testing::TestApp;

@@ -21,7 +21,7 @@ inventory::submit!(Call::new(CREATE, fresh));
 inventory::submit!(Call::new("meetings/webrtc/index/updateSessionState", |ids| {
     json!({"meetingId": ids.meeting, "sessionId": ids.session, "state": "closed"})
 }));
-// Nobody has this session yet.
+// The session does not exist yet.
 inventory::submit!(
     Call::new("meetings/webrtc/index/updateSessionState", |ids| with(fresh(ids), json!({"state": "connected"})))
         .answered_as("participant")
@@ -202,7 +202,7 @@ fn at_the_limit_the_oldest_that_is_not_connected_makes_room() {
     // What is open already needs no room.
     report(&ada, &id, "s10", "connecting").value();
     session_call(&ada, CREATE, &id, "s1").value();
-    // Somebody else's sessions do not count.
+    // Another person's sessions do not count.
     let bob = app.user("bob");
     id_of(&bob);
     ada.call("meetings/lifecycle/addParticipant", json!({"meetingId": id, "userId": "bob"})).value();

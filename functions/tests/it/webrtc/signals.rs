@@ -149,7 +149,7 @@ fn a_recipient_takes_part_in_the_meeting() {
     remove(&ada, &id, "cleo");
     send(&ada, &id, "a1", json!({"toUserId": "cleo"}))
         .assert_refused(Code::NotFound, "Participant not found in meeting");
-    // One who has not come yet finds it when he does.
+    // A participant who joins later finds it.
     let dan = app.user("dan");
     id_of(&dan);
     ada.call("meetings/lifecycle/addParticipant", json!({"meetingId": id, "userId": "dan"})).value();

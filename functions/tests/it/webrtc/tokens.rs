@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::{active, cancel, end, only_meeting, open, promote, report, states, token};
 use crate::support::{create, id_of, is_embedded, listed, media_server, meeting, scheduled, secret, system};
 
-/// What a token says, if this key made it.
+/// Returns the claims of a token, if this key signed it.
 fn verified(grant: &Value, key: &[u8]) -> Option<Claims> {
     let mut validation = Validation::new(Algorithm::HS256);
     // The clock of a test stands still.

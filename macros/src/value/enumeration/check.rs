@@ -35,7 +35,7 @@ pub(super) struct Variant {
 pub(super) fn check(options: TokenStream, written: &mut ItemEnum, errors: &mut Errors) -> Option<Enumeration> {
     let Options { spelling, shown_as } = self::options(options, errors);
     if written.variants.is_empty() {
-        errors.at(&written.ident, "an enum with #[value] has at least one variant: otherwise no text is valid");
+        errors.at(&written.ident, "an enum with #[value] must have at least one variant");
     }
     let mut variants: Vec<Variant> = Vec::new();
     for variant in &mut written.variants {
@@ -64,7 +64,7 @@ fn options(tokens: TokenStream, errors: &mut Errors) -> Options {
         match choice.name.to_string().as_str() {
             "rename_all" => options.spelling = spelling(&choice, errors),
             "name" => options.shown_as = attributes::type_name(&choice, errors),
-            "tag" => errors.at(&choice.name, "`tag` names the member that selects the variant; this enum is a text"),
+            "tag" => errors.at(&choice.name, "`tag` is for an enum with fields; this enum is a text"),
             _ => attributes::unknown(&choice, &["rename_all", "name"], errors),
         }
     }
@@ -108,7 +108,7 @@ pub(in crate::value) fn text(spelling: Spelling, variant: &mut syn::Variant, err
         }
     }
     if let Some(cfg) = attributes::cfgs(&variant.attrs).first() {
-        errors.at(cfg, "a variant exists in every build or in none: the wire form must not depend on `cfg`");
+        errors.at(cfg, "remove the `cfg` of the variant: the wire form must be the same in every build");
     }
     if text.is_empty() {
         errors.at(&variant.ident, "the variant needs a text on the wire");

@@ -25,16 +25,20 @@ pub(super) struct Newtype {
 /// Checks a struct with one unnamed field.
 pub(super) fn check(options: TokenStream, written: &ItemStruct, errors: &mut Errors) -> Option<Newtype> {
     if !written.generics.params.is_empty() {
-        errors.at(&written.generics.params, "a struct with #[value] takes no parameters");
+        errors.at(
+            &written.generics.params,
+            "a struct with #[value] has one wire form and cannot be generic; write concrete types",
+        );
     }
     let choices = attributes::choices(options, errors);
     let Fields::Unnamed(fields) = &written.fields else { return None };
     let [field] = fields.unnamed.iter().collect::<Vec<_>>()[..] else {
-        errors.at(&written.fields, "a #[value] without field names holds one value; name the fields of several");
+        let message = "a #[value] without field names has one field; name the fields if there are several";
+        errors.at(&written.fields, message);
         return None;
     };
     if !matches!(field.vis, Visibility::Inherited) {
-        errors.at(&field.vis, "the value stays private, or its rule could be broken; read it with `get` or `as_str`");
+        errors.at(&field.vis, "the field must be private to protect its rule; read it with `get` or `as_str`");
     }
     let kind = kind(&choices, &field.ty, errors)?;
     let rule = rule(kind, &choices, errors);
@@ -52,14 +56,19 @@ fn kind(choices: &[Choice], ty: &Type, errors: &mut Errors) -> Option<Kind> {
     let name = types::last_name(ty).map(ToString::to_string).unwrap_or_default();
     let found = Kind::ALL.iter().find(|(_, _, types)| types.contains(&name.as_str()));
     let Some((kind, _, _)) = found else {
-        errors.at(ty, "a #[value] without a field name holds a String, i64, i32, u32 or f64; name the field to hold anything else");
+        let message = "an unnamed field of a #[value] must be a String, i64, i32, u32 or f64; name the field to use \
+                       another type";
+        errors.at(ty, message);
         return None;
     };
     for (named, option, types) in Kind::ALL {
         if let Some(choice) = choices.iter().find(|choice| choice.name == option) {
             choice.flag(errors);
             if named != *kind {
-                errors.at(&choice.name, format!("`{option}` is around {}, not `{name}`", types.join(", ")));
+                errors.at(
+                    &choice.name,
+                    format!("`{option}` is for a field of type {}, not `{name}`", types.join(" or ")),
+                );
             }
         }
     }
@@ -122,7 +131,7 @@ fn bounds(min: Option<&Expr>, max: Option<&Expr>, errors: &mut Errors) {
     if let (Some(least), Some(greatest)) = (min.and_then(literal), max.and_then(literal))
         && least > greatest
     {
-        errors.at(min, "no value lies between these bounds: `min` is greater than `max`");
+        errors.at(min, "no value is within these bounds: `min` is greater than `max`");
     }
 }
 
@@ -147,7 +156,7 @@ fn regular(pattern: LitStr, errors: &mut Errors) -> Option<LitStr> {
     match regex_lite::Regex::new(&pattern.value()) {
         Ok(_) => Some(pattern),
         Err(error) => {
-            errors.at(&pattern, format!("not a regular expression: {error}"));
+            errors.at(&pattern, format!("invalid regular expression: {error}"));
             None
         }
     }
@@ -157,7 +166,7 @@ fn path(check: Expr, errors: &mut Errors) -> Option<Path> {
     match check {
         Expr::Path(path) if path.qself.is_none() => Some(path.path),
         other => {
-            errors.at(other, "name a function: `check = parse_address`, a `fn(String) -> Result<String, String>`");
+            errors.at(other, "name a function of type `fn(String) -> Result<String, String>`: `check = parse_address`");
             None
         }
     }

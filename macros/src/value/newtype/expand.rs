@@ -86,8 +86,19 @@ fn some(name: &str, value: Option<&impl quote::ToTokens>) -> Option<TokenStream>
 
 fn text(value: &Newtype) -> TokenStream {
     let Newtype { name, vis, .. } = value;
+    let chars_max = match &value.rule {
+        Rule::Text(rule) => rule.max.as_ref(),
+        Rule::Integer(_) | Rule::Number(_) => None,
+    };
+    let chars_max = chars_max.into_iter();
     quote_spanned! {Span::mixed_site()=>
         impl #name {
+            #(
+                /// Largest number of characters.
+                #[allow(dead_code, reason = "only some limits are read outside of their rule")]
+                #vis const CHARS_MAX: ::core::primitive::usize = #chars_max;
+            )*
+
             /// Creates the value, if `text` follows its rule.
             ///
             /// # Errors

@@ -29,6 +29,7 @@ use crate::registry::Registered;
 use crate::services::Services;
 use convoke_core::answer::pieces::Pieces;
 use convoke_core::error::{Code, Error, Result};
+use convoke_core::excerpt::excerpt;
 use convoke_core::identity::{Caller, DeployKeyCaller};
 use convoke_store::{Commit, Flow};
 
@@ -352,7 +353,7 @@ impl Dispatcher {
         match registry.get(path) {
             Some(function) if function.is_callable_from_outside() || reach == Reach::Internal => Ok(function),
             _ => {
-                let mut message = format!("No function {:?}", shortened(path));
+                let mut message = format!("No function {:?}", excerpt(path));
                 let nearest = registry.nearest(path);
                 if let Some(nearest) = nearest {
                     message.push_str(&format!("; did you mean {nearest:?}?"));
@@ -564,12 +565,6 @@ fn started_error(error: Error) -> Error {
         Code::Overloaded | Code::NotReady => Error::unavailable(error.message().to_owned()).caused_by(error),
         _ => error,
     }
-}
-
-/// Shortens a text of the caller for an error message.
-fn shortened(text: &str) -> &str {
-    const REPEATED_BYTES_MAX: usize = 200;
-    &text[..text.floor_char_boundary(REPEATED_BYTES_MAX)]
 }
 
 /// Lets only a deploy key or an identity with the role `admin` call an admin function. The check comes before the body,

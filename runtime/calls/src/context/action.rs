@@ -153,7 +153,7 @@ impl ActionCtx {
 
 /// Implemented by no type.
 #[diagnostic::on_unimplemented(
-    message = "an action has no database: it runs outside of transactions",
+    message = "an action cannot access the database: it runs outside transactions",
     label = "no transaction to read or write in",
     note = "read in a #[query], write in a #[mutation], and call them: `ctx.run::<the_function>(args).await?`"
 )]

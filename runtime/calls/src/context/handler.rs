@@ -63,7 +63,7 @@ impl MutationCtx {
 /// The kinds that a mutation can call.
 #[diagnostic::on_unimplemented(
     message = "a mutation cannot call an action: it would have to wait inside its transaction",
-    note = "schedule it: `ctx.schedule::<the_action>(…)` starts it once the mutation is committed"
+    note = "schedule it: `ctx.schedule::<the_action>(…)` starts it after the commit of the mutation"
 )]
 pub trait RunInMutation<F: Function> {
     /// Calls it.

@@ -40,10 +40,10 @@ impl QueryCtx {
 
 /// Implemented by no type.
 #[diagnostic::on_unimplemented(
-    message = "a query and a mutation cannot wait for a service outside of the database",
+    message = "a query or mutation cannot call a service outside the database",
     label = "only an #[action] has an HTTP client",
-    note = "call the service in an #[action], which writes the answer by `ctx.run::<the_mutation>(…).await?`",
-    note = "a mutation starts an action once it is committed: `ctx.schedule::<the_action>(…)`"
+    note = "call the service in an #[action], which writes the response with `ctx.run::<the_mutation>(…).await?`",
+    note = "a mutation can start an action after its commit: `ctx.schedule::<the_action>(…)`"
 )]
 pub trait MayWait {}
 

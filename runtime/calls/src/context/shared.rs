@@ -331,7 +331,7 @@ pub trait Context {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not read the database",
     label = "not the context of a #[query] or a #[mutation]",
-    note = "an #[action] reads by a query: `ctx.run::<the_query>(args).await?`"
+    note = "an #[action] reads with a query: `ctx.run::<the_query>(args).await?`"
 )]
 pub trait Read: Context {
     /// Returns the database.

@@ -126,7 +126,7 @@ fn cell_bounds(cell: usize) -> (u64, u64) {
     (((cell % HALF + HALF) as u64) << shift, 1 << shift)
 }
 
-/// Visits the counts of a packed histogram: numbers in zigzag LEB128. A negative number stands for that number of empty
+/// Visits the counts of a packed histogram: numbers in zigzag LEB128. A negative number encodes that number of empty
 /// cells.
 fn each_count(packed: &[u8], mut visit: impl FnMut(usize, u64)) {
     let mut rest = packed.get(V2_HEADER_BYTES..).unwrap_or_default();

@@ -53,7 +53,7 @@ struct Inner {
     settings: toml::Table,
     /// One value per type: settings that were read, and state of the application in memory.
     typed: RwLock<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>,
-    /// A number of this process, which tells its rows from those of an earlier process.
+    /// A number of this process. It distinguishes its rows from those of an earlier process.
     boot: u32,
     history: Arc<History>,
     turns: Turns,

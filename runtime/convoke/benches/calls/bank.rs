@@ -4,7 +4,7 @@
 use convoke::prelude::*;
 use convoke::{args, mutation, query, table};
 
-/// What each account holds at first.
+/// Initial balance of each account.
 pub(crate) const BALANCE: i64 = 1_000_000;
 /// Accounts of one owner: what a list returns.
 pub(crate) const LISTED: i64 = 50;
@@ -22,7 +22,7 @@ pub(crate) struct Account {
     pub note: String,
 }
 
-/// A message of somebody.
+/// A message of a person.
 #[table(name = "messages", prefix = "message")]
 #[index(by_author(author))]
 pub(crate) struct Message {
@@ -61,7 +61,7 @@ pub(crate) fn get_account_once(ctx: &QueryCtx, args: GetAccountOnce) -> Result<i
     get_account(ctx, GetAccount { id: args.id })
 }
 
-/// Reads an account by its id, for somebody who is signed in.
+/// Reads an account by its id, for a person who is signed in.
 #[query]
 pub(crate) fn get_account_signed_in(ctx: &QueryCtx, args: GetAccount) -> Result<i64> {
     let _identity = ctx.identity().ok_or_else(|| Error::unauthenticated("Sign in first"))?;

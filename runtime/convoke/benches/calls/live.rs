@@ -21,13 +21,13 @@ use crate::report::print_most;
 const WATCHERS: usize = 1_000;
 /// Queries of each.
 const QUERIES: usize = 10;
-/// Mutations that one of them is told of.
+/// Mutations that change the result of one subscriber.
 const TOUCHES: usize = 1_000;
 /// Mutations that all of them are told of.
 const ROUNDS: usize = 20;
 /// Connections from one address of this machine: the server takes no more from one by default.
 const FROM_ONE_ADDRESS: usize = 50;
-/// How long a connection makes no call before it counts as idle: it is looked at every 10 s.
+/// Time without a call after which a connection is idle; checked every 10 s.
 const UNTIL_IDLE: Duration = Duration::from_secs(25);
 /// A result that is not there by then never comes.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -46,7 +46,7 @@ pub(crate) struct Live<'a> {
     watchers: JoinSet<()>,
     told: UnboundedSender<Seen>,
     seen: UnboundedReceiver<Seen>,
-    /// What was moved so far, so that each move is seen by another balance.
+    /// Amount moved so far, so that each move changes a balance.
     moved: i64,
 }
 
@@ -91,7 +91,7 @@ impl<'a> Live<'a> {
         executor.block_on(self.watch(0..WATCHERS, |watcher| own_rows(self.server, watcher), |_| None));
     }
 
-    /// Nobody watches any more.
+    /// No one watches any more.
     pub(crate) fn end(mut self, executor: &Runtime) {
         executor.block_on(self.leave());
     }
@@ -125,7 +125,7 @@ impl<'a> Live<'a> {
         tokio::time::timeout(PATIENCE, self.seen.recv()).await.expect("a result is missing").unwrap()
     }
 
-    /// Moves money from a watched account to one that nobody watches; tells when it was sent, and the new balance.
+    /// Moves money from a watched account to one that no one watches; tells when it was sent, and the new balance.
     async fn touch(&mut self, account: usize) -> (Instant, i64) {
         self.moved += 1;
         let unwatched = self.server.accounts - 1;
@@ -137,11 +137,11 @@ impl<'a> Live<'a> {
         (sent, answer["value"].as_i64().unwrap_or_else(|| panic!("{answer}")))
     }
 
-    /// How long after the mutation was sent its result is with the one who watches.
+    /// Time from sending a mutation to the arrival of its result at a subscriber.
     async fn touch_one(&mut self, watcher: usize, account: usize) -> Duration {
         let (sent, balance) = self.touch(account).await;
         let seen = self.next().await;
-        assert_eq!(seen.watcher, watcher, "somebody was told of another one's row");
+        assert_eq!(seen.watcher, watcher, "a subscriber got the row of another");
         assert!(seen.text.contains(&format!("\"value\":{balance}")), "{balance} is not in {}", seen.text);
         seen.at.saturating_duration_since(sent)
     }
@@ -192,7 +192,7 @@ pub(crate) fn print_memory(executor: &Runtime) {
     });
 }
 
-/// What each connection of the second half has added, in KiB.
+/// Memory added by each connection of the second half, in KiB.
 async fn halves(server: &Server, mut connect: impl AsyncFnMut(Range<usize>)) -> f64 {
     let half = WATCHERS / 2;
     load(server, &[Work::GetOnce, Work::Get, Work::Transfer]).await;

@@ -18,10 +18,10 @@ use crate::report::Turn;
 pub(crate) const CONNECTIONS: usize = 64;
 /// Different requests of one connection; they are sent over and over.
 const REQUESTS: usize = 2_048;
-/// How unequal contended accounts are: the n-th is met with a weight of n to the power of minus this.
+/// Skew of contended accounts: the n-th has a weight of n to the power of minus this.
 const ALPHA: f64 = 1.5;
 
-/// What is asked for.
+/// The operation of a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Work {
     /// A function that does nothing.
@@ -44,7 +44,7 @@ pub(crate) enum Work {
     EncodedListOnce,
     /// Money from one account to another.
     Transfer,
-    /// The same among accounts that nobody watches.
+    /// The same among accounts that no one watches.
     TransferUnwatched,
     /// The same, mostly between the same few.
     ContendedTransfer,
@@ -52,7 +52,7 @@ pub(crate) enum Work {
     Insert,
 }
 
-/// How requests travel.
+/// The transport of requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wire {
     /// One after the other on each connection.

@@ -1,4 +1,4 @@
-//! What a call costs, beside the same work written by hand.
+//! The cost of a call in comparison with the same work written by hand.
 //!
 //! ```sh
 //! cargo bench -p convoke --bench calls              # all rows, about half an hour
@@ -87,7 +87,7 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Who does what.
+/// The contender and its work.
 type Side<'a> = (&'a Server, Work, Wire);
 
 struct Bench<'a> {
@@ -96,11 +96,11 @@ struct Bench<'a> {
     only: String,
     executor: tokio::runtime::Runtime,
     comparisons: Vec<Comparison>,
-    /// What a call may cost, if the run is held to it.
+    /// Limit of the cost of a call, if the run checks it.
     recorded: Option<&'a Recorded>,
 }
 
-/// How often a comparison is made that seems to have become dearer, before it is believed.
+/// Number of repetitions of a comparison that appears slower, before it counts.
 const TRIES: usize = 3;
 
 impl<'a> Bench<'a> {
@@ -144,7 +144,7 @@ impl<'a> Bench<'a> {
         self.comparisons.iter().find(|comparison| comparison.title() == title).map(Comparison::ratio)
     }
 
-    /// What is usual: rows that fit a cache or nearly, one call after the other on each connection.
+    /// The usual cases: rows that nearly fit into a cache, one call after the other on each connection.
     fn usual(&mut self) {
         let peers = Peers::start(ROWS);
         self.against_peers(&peers, "", &TARGETS);
@@ -156,7 +156,7 @@ impl<'a> Bench<'a> {
         self.compare("query by id, kept / query that does nothing", 0.95, ours(Work::GetHot), ours(Work::Nothing));
         let same_bytes = (echo, Work::ListHot, Wire::Http1);
         self.compare("list of 50, kept / bare hyper, the same bytes", 0.75, ours(Work::ListHot), same_bytes);
-        // Both anew: what was written so far is no part of this.
+        // Both again: what was written so far is no part of this.
         let (keeps, keeps_nothing) = (Server::convoke(ROWS, &[]), Server::convoke(ROWS, &[("CONVOKE_CACHE_MIB", "0")]));
         for (name, work) in
             [("query by id, never kept before", Work::GetOnce), ("list of 50, never kept before", Work::ListOnce)]
@@ -203,7 +203,7 @@ impl<'a> Bench<'a> {
         peers.check_balances();
     }
 
-    /// What is kept open for those who watch, and what it costs the others.
+    /// Cost of live queries for others.
     fn live(&mut self) {
         if !self.has_part("live") {
             return;
@@ -222,7 +222,7 @@ impl<'a> Bench<'a> {
         unwatched.check_balances();
     }
 
-    /// What a connection costs that is silent.
+    /// Cost of an idle connection.
     fn memory(&mut self) {
         if self.has_part("memory") {
             live::print_memory(&self.executor);
@@ -298,14 +298,14 @@ impl Bench<'_> {
     }
 }
 
-/// How the part is run that needs a server.
+/// Options of the part that needs a server.
 const POSTGRES: &str = "PostgreSQL was not measured: e2e/postgres.sh \
                         cargo bench -p convoke --features postgres --bench calls -- postgres";
 
-/// What can be chosen beside the title of a row.
+/// Options of a row besides its title.
 const PARTS: [&str; 4] = ["live", "memory", "10 M rows", "postgres"];
 
-/// What is added to a title.
+/// Suffix of a title.
 const BUSY: &str = " (busy)";
 
 const TITLES: [&str; 4] = [
@@ -315,7 +315,7 @@ const TITLES: [&str; 4] = [
     "transfer / axum, group commit",
 ];
 
-/// What each comparison with a peer is to reach, in their order.
+/// Target of each comparison with a peer, in order.
 const TARGETS: [f64; 7] = [0.85, 0.75, 1.5, 1.0, 1.3, 1.0, 6.0];
 
 /// Convoke and whom it is compared with.

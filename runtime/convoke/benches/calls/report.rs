@@ -1,10 +1,10 @@
-//! What is printed, a line a comparison, and what was recorded of it.
+//! The printed report, one line per comparison, and the recorded results.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// How much dearer a call may become beside its peer before `--quick` fails: a machine's noise stays far below.
+/// Slowdown relative to the peer at which `--quick` fails, far above the noise of a machine.
 const MARGIN: f64 = 1.5;
 
 /// One contender's turn.
@@ -81,7 +81,7 @@ fn target(target: f64, ratio: f64) -> String {
     }
 }
 
-/// What the columns are, and what was measured on what.
+/// Explains the columns and the setup.
 pub(crate) fn print_head(rounds: usize, time: Duration, connections: usize) {
     let cores = std::thread::available_parallelism().map_or(0, usize::from);
     println!("{rounds} rounds of {time:?} a contender, {connections} connections, {cores} cores, load on one of them");
@@ -92,7 +92,7 @@ pub(crate) fn print_head(rounds: usize, time: Duration, connections: usize) {
     );
 }
 
-/// CPU time of a call beside the peer's as it was when somebody last looked, by title.
+/// CPU time of a call beside the peer's as it was when a person last looked, by title.
 pub(crate) struct Recorded(BTreeMap<String, f64>);
 
 impl Recorded {

@@ -172,7 +172,7 @@ impl TestApp {
 
     /// Returns the runtime.
     pub fn runtime(&self) -> &Runtime {
-        self.runtime.as_ref().expect("the runtime stands until the app is dropped")
+        self.runtime.as_ref().expect("the runtime exists until the app is dropped")
     }
 
     /// Returns a caller with the subject `name` and the verified e-mail address `name@example.com`.
@@ -322,7 +322,7 @@ impl TestApp {
         let seen = self.seen.lock().clone();
         let mut failed = self.failed_jobs();
         failed.retain(|job| !seen.contains(&job.id()));
-        assert!(failed.is_empty(), "jobs failed and nobody looked at `app.failed_jobs()`: {failed:#?}");
+        assert!(failed.is_empty(), "jobs failed, and the test did not read `app.failed_jobs()`: {failed:#?}");
     }
 }
 
@@ -397,7 +397,7 @@ impl<'app> TestCaller<'app> {
     /// If the caller is not a deploy key.
     #[must_use]
     pub fn acting_as(&self, subject: &str) -> Self {
-        let key = self.caller.deploy_key().expect("only a deploy key acts as somebody");
+        let key = self.caller.deploy_key().expect("only a deploy key acts as a user");
         let identity = Identity { issuer: ISSUER.to_owned(), subject: subject.to_owned(), ..Identity::default() };
         let key = DeployKeyCaller { acting_as: Some(Arc::new(identity)), ..key.clone() };
         Self { app: self.app, caller: Caller::DeployKey(Arc::new(key)) }

@@ -86,7 +86,7 @@ fn def<F: Function>() -> &'static FunctionDef {
 }
 
 #[test]
-fn a_function_is_registered_with_what_stands_above_it() {
+fn function_is_registered_with_its_attributes() {
     let save = def::<save>();
     assert_eq!((save.name, save.kind, save.visibility), ("save", Kind::Mutation, Visibility::Public));
     assert!(save.module.ends_with("::functions::onboarding"), "{}", save.module);
@@ -101,7 +101,7 @@ fn a_function_is_registered_with_what_stands_above_it() {
 }
 
 #[test]
-fn functions_are_submitted_unless_they_are_configured_out() {
+fn functions_are_registered_unless_cfg_removes_them() {
     let names: Vec<_> = inventory::iter::<convoke::__private::Submitted>().map(|function| function.0.name).collect();
     for name in ["save", "forget", "loop"] {
         assert!(names.contains(&name), "{names:?}");
@@ -120,14 +120,14 @@ fn with(pointer: &str, value: Value) -> Value {
 }
 
 #[test]
-fn arguments_that_fit_reach_the_function() {
+fn valid_arguments_reach_the_function() {
     let app = TestApp::new();
     let reply = app.nobody().call("functions/onboarding/save", good());
     assert_eq!(reply.value(), &json!("Ada, 31, 1, 7"));
 }
 
 #[test]
-fn arguments_that_do_not_fit_are_refused_with_their_path_and_what_came() {
+fn invalid_arguments_are_rejected_with_path_and_value() {
     let app = TestApp::new();
     let twelve = json!([{"name": "a", "category": "skill"}, {"name": "b", "category": "zzz"}]);
     let mut unknown = good();

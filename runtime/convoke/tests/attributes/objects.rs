@@ -34,7 +34,7 @@ fn read(json: serde_json::Value) -> Result<Listing, String> {
 }
 
 #[test]
-fn names_are_camel_case_and_options_may_be_absent_or_null() {
+fn names_are_camel_case_and_options_accept_null() {
     let absent = read(json!({ "type": "a", "interests": [] })).unwrap();
     assert_eq!((absent.limit, absent.cursor, absent.since, absent.weights), (20, None, None, None));
     let null = json!({ "type": "a", "interests": [{"id": "x", "iconName": null}], "limit": null, "cursor": null });
@@ -47,7 +47,7 @@ fn names_are_camel_case_and_options_may_be_absent_or_null() {
 }
 
 #[test]
-fn integers_may_be_written_with_a_fraction_of_zero_and_texts_hold_no_u0000() {
+fn integers_accept_a_zero_fraction_and_texts_reject_u0000() {
     assert_eq!(read(json!({ "type": "a", "interests": [], "limit": 3.1e1 })).unwrap().limit, 31);
     let refusal = read(json!({ "type": "a", "interests": [], "limit": 1.5 })).unwrap_err();
     assert_eq!(refusal, "invalid value: floating point `1.5`, expected an integer");
@@ -56,7 +56,7 @@ fn integers_may_be_written_with_a_fraction_of_zero_and_texts_hold_no_u0000() {
 }
 
 #[test]
-fn what_is_unknown_missing_twice_or_an_array_is_refused() {
+fn unknown_missing_and_duplicate_members_and_arrays_are_rejected() {
     assert!(
         read(json!({ "type": "a", "interests": [], "surprise": 1 }))
             .unwrap_err()
@@ -74,12 +74,12 @@ fn what_is_unknown_missing_twice_or_an_array_is_refused() {
 }
 
 #[test]
-fn a_retired_member_is_passed_over_whatever_it_is() {
+fn retired_member_is_ignored() {
     assert!(read(json!({ "type": "a", "interests": [], "offset": {"any": ["thing"]} })).is_ok());
 }
 
 #[test]
-fn what_goes_out_leaves_out_what_has_no_value() {
+fn serialized_object_omits_absent_members() {
     let listing = read(json!({ "type": "a", "interests": [{"id": "x"}], "since": 7 })).unwrap();
     let json = serde_json::to_string(&listing).unwrap();
     assert_eq!(json, r#"{"limit":20,"type":"a","since":7,"interests":[{"id":"x"}]}"#);
@@ -87,7 +87,7 @@ fn what_goes_out_leaves_out_what_has_no_value() {
 }
 
 #[test]
-fn the_schema_comes_from_the_docs_the_types_and_the_defaults() {
+fn schema_has_docs_types_and_defaults() {
     let schema = schemars::generate::SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<Listing>();
     let schema = serde_json::to_value(schema).unwrap();
     assert_eq!(schema["description"], "Arguments of a listing.");
@@ -104,7 +104,7 @@ fn the_schema_comes_from_the_docs_the_types_and_the_defaults() {
 }
 
 #[test]
-fn an_object_without_members_is_an_empty_one() {
+fn struct_without_members_is_an_empty_object() {
     #[args]
     #[derive(PartialEq)]
     struct Nothing {}
@@ -116,7 +116,7 @@ fn an_object_without_members_is_an_empty_one() {
 }
 
 #[test]
-fn an_object_whose_members_are_all_absent_is_an_empty_one() {
+fn struct_with_absent_members_is_an_empty_object() {
     #[value]
     struct Maybe {
         a: Option<i64>,
@@ -126,7 +126,7 @@ fn an_object_whose_members_are_all_absent_is_an_empty_one() {
 }
 
 #[test]
-fn an_output_may_hold_what_cannot_be_read() {
+fn output_type_needs_no_deserialization() {
     #[value(output)]
     struct Found {
         rows: convoke::store::Page<i64>,

@@ -85,7 +85,7 @@ fn plan(team: &str, to: i64) -> Value {
 }
 
 #[test]
-fn form_comes_first_then_rights_then_the_body() {
+fn form_is_checked_before_rights_and_body() {
     for path in ["rights/team/read", "rights/team/work", "rights/team/leave", "rights/team/leaveForAnother"] {
         let app = TestApp::new();
         let (nobody, ada) = (app.nobody(), app.user("ada"));
@@ -101,7 +101,7 @@ fn form_comes_first_then_rights_then_the_body() {
 }
 
 #[test]
-fn rights_without_arguments_are_handed_over_alone() {
+fn rights_work_without_arguments() {
     let app = TestApp::new();
     app.user("ada").call("rights/team/join", json!({ "team": "red" })).value();
     assert_eq!(app.user("ada").call("rights/team/teams", json!({})).value(), 1);
@@ -121,7 +121,7 @@ fn lost_rights_end_a_live_query() {
 }
 
 #[test]
-fn the_name_of_the_rights_is_registered() {
+fn name_of_the_rights_is_registered() {
     assert_eq!(team::join::DEF.rights, Some("signed_in"));
     assert_eq!(team::work::DEF.rights, Some("member"));
     assert_eq!(team::leave_for_another::DEF.rights, None);

@@ -72,7 +72,7 @@ impl Row for Held {
 }
 
 #[test]
-fn a_table_says_its_names_fields_and_indexes() {
+fn table_has_its_names_fields_and_indexes() {
     let def: &TableDef = Entry::DEF;
     assert_eq!((def.name, def.prefix, Entry::NAME, Entry::PREFIX), ("queueEntries", "queue", "queueEntries", "queue"));
     assert!(def.file.ends_with("tables.rs"));
@@ -119,7 +119,7 @@ fn a_table_says_its_names_fields_and_indexes() {
 }
 
 #[test]
-fn a_row_survives_its_columns() {
+fn row_round_trips_through_columns() {
     let values = entry().encode();
     assert_eq!(values.len(), Entry::DEF.fields.len());
     assert_eq!(values[1], Value::Text("waiting".to_owned()));
@@ -129,7 +129,7 @@ fn a_row_survives_its_columns() {
 }
 
 #[test]
-fn the_changes_of_a_row_are_what_its_columns_say() {
+fn row_changes_match_its_columns() {
     let mut changed = entry();
     changed.name.push('x');
     let other =
@@ -147,7 +147,7 @@ fn the_changes_of_a_row_are_what_its_columns_say() {
 }
 
 #[test]
-fn a_row_from_before_a_field_reads_its_default_and_is_corrupt_without_one() {
+fn older_row_gets_the_default_of_a_new_field() {
     let mut values = entry().encode();
     values[2] = Value::Null;
     assert_eq!(Entry::decode(&Held(values.clone())).unwrap().usage_count, -5);
@@ -157,7 +157,7 @@ fn a_row_from_before_a_field_reads_its_default_and_is_corrupt_without_one() {
 }
 
 #[test]
-fn a_row_goes_out_in_camel_case_without_what_it_lacks() {
+fn row_serializes_in_camel_case_without_absent_fields() {
     let json = serde_json::to_string(&entry()).unwrap();
     assert_eq!(
         json,
@@ -166,19 +166,19 @@ fn a_row_goes_out_in_camel_case_without_what_it_lacks() {
 }
 
 #[test]
-fn a_row_and_its_document_have_schemas() {
+fn row_and_document_have_schemas() {
     let generator = schemars::generate::SchemaSettings::draft2020_12().for_serialize().into_generator();
     let schema = serde_json::to_value(generator.into_root_schema_for::<Doc<Entry>>()).unwrap();
     assert_eq!(schema["description"], "A request to meet.");
     assert_eq!(schema["required"], json!(["_id", "_creationTime", "meetingId", "status", "usageCount", "name"]));
-    assert_eq!(schema["properties"]["meetingId"]["description"], "Where.\n\nId of a row of `meetings`.");
+    assert_eq!(schema["properties"]["meetingId"]["description"], "The meeting.\n\nId of a row of `meetings`.");
     assert!(schema["properties"]["_id"]["pattern"].as_str().unwrap().starts_with("^queue_"));
     assert!(schema["properties"].get("old").is_none());
     assert_eq!(<Id<Meeting> as Column>::REFERENCES, Some("meeting"));
 }
 
 #[test]
-fn tables_are_submitted() {
+fn tables_are_registered() {
     let names: Vec<_> = inventory::iter::<convoke::__private::SubmittedTable>().map(|table| table.0.name).collect();
     assert!(names.contains(&"queueEntries") && names.contains(&"meetings"), "{names:?}");
 }

@@ -67,7 +67,7 @@ fn schema<T: schemars::JsonSchema>() -> serde_json::Value {
 }
 
 #[test]
-fn an_enum_is_one_of_its_texts() {
+fn enum_accepts_only_its_texts() {
     assert_eq!(
         Category::ALL.iter().map(|one| one.as_str()).collect::<Vec<_>>(),
         ["academic", "industry", "skill", "personal"]
@@ -95,7 +95,7 @@ fn an_enum_is_one_of_its_texts() {
 }
 
 #[test]
-fn an_enum_is_a_text_in_a_column() {
+fn enum_is_stored_as_text() {
     assert_eq!(Category::TYPE, ColumnType::Text);
     assert_eq!(Category::Skill.to_value(), Value::Text("skill".to_owned()));
     assert_eq!(Category::from_value(ValueRef::Text("skill")), Ok(Category::Skill));
@@ -104,7 +104,7 @@ fn an_enum_is_a_text_in_a_column() {
 }
 
 #[test]
-fn a_text_obeys_its_rule_wherever_it_comes_from() {
+fn text_rule_applies_to_every_source() {
     let name = read::<DisplayName>(json!("\u{a0}Ada Lovelace\u{3000}")).unwrap();
     assert_eq!(name.as_str(), "Ada Lovelace");
     assert_eq!(name, DisplayName::new("Ada Lovelace").unwrap());
@@ -129,7 +129,7 @@ fn a_text_obeys_its_rule_wherever_it_comes_from() {
 }
 
 #[test]
-fn a_pattern_comes_before_a_check_and_the_check_may_change_the_text() {
+fn pattern_precedes_the_check_which_may_change_the_text() {
     assert_eq!(Word::new("word").unwrap().as_str(), "word!");
     assert_eq!(Word::new("Word").unwrap_err().sentence(), "must be a lower-case word (got \"Word\")");
     assert_eq!(Word::new("boo").unwrap_err().sentence(), "Ghosts are not words");
@@ -138,7 +138,7 @@ fn a_pattern_comes_before_a_check_and_the_check_may_change_the_text() {
 }
 
 #[test]
-fn an_integer_obeys_its_rule_wherever_it_comes_from() {
+fn integer_rule_applies_to_every_source() {
     assert_eq!(read::<Age>(json!(31.0)).unwrap().get(), 31);
     assert_eq!(Age::new(13).unwrap(), Age::new(13).unwrap());
     assert_eq!(read::<Age>(json!(7)).unwrap_err(), "must be an integer between 13 and 120 (got 7)");
@@ -157,7 +157,7 @@ fn an_integer_obeys_its_rule_wherever_it_comes_from() {
 }
 
 #[test]
-fn a_number_obeys_its_rule_wherever_it_comes_from() {
+fn number_rule_applies_to_every_source() {
     assert_eq!(read::<Confidence>(json!(1)).unwrap().get(), 1.0);
     assert_eq!(read::<Confidence>(json!(1.01)).unwrap_err(), "must be a number between 0 and 1 (got 1.01)");
     assert!(Confidence::new(f64::NAN).is_err());
@@ -165,7 +165,7 @@ fn a_number_obeys_its_rule_wherever_it_comes_from() {
 }
 
 #[test]
-fn a_stored_value_is_taken_as_it_is() {
+fn stored_value_is_not_checked() {
     assert_eq!(Age::from_value(ValueRef::Integer(7)).unwrap().get(), 7);
     assert_eq!(DisplayName::from_value(ValueRef::Text("")).unwrap().as_str(), "");
     assert_eq!(
@@ -194,7 +194,7 @@ enum Event {
 }
 
 #[test]
-fn a_variant_with_fields_is_an_object_with_a_tag() {
+fn variant_with_fields_is_a_tagged_object() {
     let moved = json!({ "kind": "hasMoved", "to": "north", "speed": "any", "_from": { "kind": "shut" } });
     let moved = read::<Event>(moved).unwrap();
     let written = r#"{"kind":"hasMoved","to":"north","steps":2,"_from":{"kind":"shut"}}"#;
@@ -213,7 +213,7 @@ fn a_variant_with_fields_is_an_object_with_a_tag() {
 }
 
 #[test]
-fn the_schema_of_variants_has_a_discriminator_and_a_name_for_each() {
+fn schema_of_variants_has_a_discriminator_and_names() {
     let generator = schemars::generate::SchemaSettings::draft2020_12().into_generator();
     let schema = generator.into_root_schema_for::<Event>().to_value();
     assert_eq!(
@@ -252,7 +252,7 @@ mod second {
 }
 
 #[test]
-fn a_type_is_named_by_its_module_or_by_its_author() {
+fn type_name_comes_from_the_module_or_the_author() {
     assert_eq!(<first::Add as schemars::JsonSchema>::schema_name(), "ValuesFirstAdd");
     assert_eq!(<second::Add as schemars::JsonSchema>::schema_name(), "Sum");
     assert_eq!(<Category as schemars::JsonSchema>::schema_name(), "ValuesCategory");

@@ -268,7 +268,7 @@ fn sources() -> Vec<PathBuf> {
 }
 
 #[test]
-fn no_files_use_each_other_in_a_circle() {
+fn files_have_no_circular_uses() {
     let mut found = String::new();
     let sources = sources();
     assert!(sources.len() > 10, "only {} crates were read", sources.len());

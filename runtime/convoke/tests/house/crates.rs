@@ -60,7 +60,7 @@ fn crates() -> Vec<(String, Vec<String>)> {
 }
 
 #[test]
-fn a_crate_knows_only_those_below_it() {
+fn crate_uses_only_lower_crates() {
     let level = |name: &str| ORDER.iter().position(|one| *one == name);
     let mut checked = 0;
     for (name, needs) in crates() {
@@ -78,7 +78,7 @@ fn a_crate_knows_only_those_below_it() {
 
 /// Names of the engine's library or files outside of its crate would couple the other crates to it.
 #[test]
-fn no_crate_but_its_own_names_sqlite() {
+fn only_the_sqlite_engine_uses_sqlite() {
     let names = regex_lite::Regex::new(r"(?i)sqlite|r2d2|pragma").unwrap();
     let mut looked = 0;
     for name in ["core", "store", "http", "calls", "server", "codegen", "cli"] {
@@ -113,7 +113,7 @@ fn reading_of_transcripts_depends_on_nothing_of_the_runtime() {
 
 /// A crate of tables does not depend on the listener, the command line or an HTTP client.
 #[test]
-fn the_schema_needs_what_its_list_says() {
+fn schema_depends_only_on_its_list() {
     let tree = cargo(&["tree", "--offline", "-p", "schema", "--edges=normal", "--prefix=none", "--format={p}"]);
     let mut names: Vec<_> =
         tree.lines().filter_map(|line| line.split(' ').next()).filter(|name| !name.is_empty()).collect();
@@ -125,7 +125,7 @@ fn the_schema_needs_what_its_list_says() {
         std::fs::write(&path, &now).unwrap();
     }
     let listed = std::fs::read_to_string(&path).unwrap_or_default();
-    assert_eq!(now, listed, "if this is meant, `.ci/renew` writes the list anew");
+    assert_eq!(now, listed, "the list differs; if the change is intended, run `.ci/renew`");
     for never in ["rusqlite", "r2d2", "clap", "hyper", "reqwest", "tar", "tokio-rustls", "convoke-calls"] {
         assert!(!names.contains(&never), "{never} came back");
     }

@@ -50,7 +50,7 @@ fn circles(source: &Path) -> Vec<BTreeSet<String>> {
 }
 
 #[test]
-fn no_modules_know_each_other_in_a_circle() {
+fn modules_have_no_circular_uses() {
     let mut found = String::new();
     for one in CRATES {
         for circle in circles(&root().join(one).join("src")) {

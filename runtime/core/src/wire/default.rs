@@ -5,7 +5,7 @@ use super::text::TextRule;
 
 /// A type that can have a literal as a default. The literal must obey the rule of the type.
 #[diagnostic::on_unimplemented(
-    message = "a default of type `{Self}` cannot be written as this literal",
+    message = "this literal cannot be the default of a field of type `{Self}`",
     label = "the field is a `{Self}`",
     note = "write a literal of the field's type, or an expression such as `{Self}::default()` or `vec![]`"
 )]

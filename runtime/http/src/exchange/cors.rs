@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_configured_origin_is_allowed_by_scheme_host_and_port() {
+    fn origin_is_compared_by_scheme_host_and_port() {
         for configured in ["https://app.example.com", "https://app.example.com:443"] {
             let cors = Cors::new(&[configured.to_owned()], false).unwrap();
             assert!(allowed(&cors, "https://app.example.com"), "{configured}");

@@ -1,4 +1,5 @@
-//! One request and its response: rejected, answered here, or passed to the [`Handler`](handler::Handler).
+//! One request and its response. The crate rejects a request, responds itself, or passes it to the
+//! [`Handler`](handler::Handler).
 
 pub(crate) mod body;
 pub(crate) mod browser;

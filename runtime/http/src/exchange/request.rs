@@ -37,7 +37,7 @@ pub struct Incoming<E> {
     pub trace_parent: Option<TraceParent>,
     /// The address of the client: the socket's peer, or the address that a trusted proxy reports.
     pub peer: IpAddr,
-    /// True if `peer` is itself a trusted proxy, which stands for many clients.
+    /// True if `peer` is itself a trusted proxy, which connects for many clients.
     pub is_of_proxy: bool,
     /// The upgrade to a WebSocket, if the route's class has one.
     pub upgrade: Option<Box<Upgrade>>,

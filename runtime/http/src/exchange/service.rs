@@ -1,7 +1,7 @@
-//! One request, which is rejected, answered here or passed to the [`Handler`], and its response.
+//! Checks one request, and rejects it, responds itself, or passes it to the [`Handler`].
 //!
-//! The order of the checks is written here and only here: a rejection by the wire, the route, the drain, the rate, the
-//! content type, the body. After these checks the handler gets the request.
+//! Only this file defines the order of the checks: a rejection by the wire, the route, the drain, the rate, the content
+//! type, the body. After these checks the handler gets the request.
 
 use std::convert::Infallible;
 use std::panic::AssertUnwindSafe;

@@ -1,4 +1,4 @@
-//! The reasons for which a connection ends: it was asked to close, it was given up, or it stalled.
+//! The reasons for which a connection ends: a request to close, a loss of its memory to other connections, or a stall.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 

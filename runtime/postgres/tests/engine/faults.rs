@@ -46,12 +46,12 @@ impl Table for Entry {
     }
 }
 
-/// What one transaction did: lists as it read them, and what it appended.
+/// The operations of one transaction: lists as it read them, and its appends.
 #[derive(Clone, Debug)]
 struct Done {
     read: Vec<(i64, Vec<i64>)>,
     appended: Vec<(i64, i64)>,
-    /// When it was asked for and when it was answered, by one counter.
+    /// Times of start and end, by one counter.
     span: (u64, u64),
 }
 
@@ -60,7 +60,7 @@ struct Done {
 enum Anomaly {
     /// Two reads of one list do not agree about its beginning.
     Torn,
-    /// Something was read that nobody appended, or twice.
+    /// Something was read that no one appended, or twice.
     Foreign,
     /// Each of these transactions must come before the next one, and the last before the first.
     Cycle,
@@ -222,7 +222,7 @@ fn history(engine: &Factory, is_cut: bool) -> (Vec<Done>, BTreeMap<i64, Vec<i64>
 }
 
 #[test]
-fn what_three_nodes_read_and_append_fits_one_order() {
+fn reads_and_appends_of_three_nodes_are_serializable() {
     let (history, last, _) = history(&postgres(), false);
     assert_eq!(check(&history, &last), Ok(()));
     assert_eq!(history.len(), 180);
@@ -230,7 +230,7 @@ fn what_three_nodes_read_and_append_fits_one_order() {
 }
 
 #[test]
-fn with_connections_cut_in_every_phase_nothing_acknowledged_is_lost_or_doubled() {
+fn cut_connections_neither_lose_nor_duplicate_acknowledged_writes() {
     let (history, last, cuts) = history(&crate::named("convoke-cut"), true);
     assert!(cuts >= 5, "only {cuts} connections were cut");
     let stored: Vec<i64> = last.values().flatten().copied().collect();
@@ -244,7 +244,7 @@ fn with_connections_cut_in_every_phase_nothing_acknowledged_is_lost_or_doubled()
 }
 
 #[test]
-fn the_checker_finds_an_isolation_that_is_too_low() {
+fn checker_detects_weak_isolation() {
     // A real one: snapshots alone let two transactions each append what the other one should have read.
     let found = (0..20).any(|_| {
         let (history, last, _) = history(&crate::lowered(), false);

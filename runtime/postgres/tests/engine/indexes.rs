@@ -66,7 +66,7 @@ fn start(engine: &Factory, folder: &Path) -> Result<Store, OpenError> {
     open_with(engine, folder, &patient(), &[later()])
 }
 
-/// A mutation that has written a row and does not return until it is told to.
+/// A mutation that writes a row and returns only on a signal.
 fn stand_still(store: &TestStore) -> (mpsc::Sender<()>, Pending<()>) {
     let (begun, has_begun) = mpsc::channel();
     let (go_on, may_go_on) = mpsc::channel::<()>();
@@ -85,7 +85,7 @@ fn stand_still(store: &TestStore) -> (mpsc::Sender<()>, Pending<()>) {
     (go_on, pending)
 }
 
-/// What the server does for connections of this name that builds an index.
+/// Returns the activity of the server for connections with this name that build an index.
 fn builds(application: &str) -> String {
     format!(
         "FROM pg_stat_activity WHERE application_name = '{application}' AND state = 'active' \
@@ -93,7 +93,7 @@ fn builds(application: &str) -> String {
     )
 }
 
-/// How many rows have this value in an index of two keys.
+/// Returns the number of rows with this value in an index of two keys.
 fn count(store: &Store, table: &'static TableDef, name: &str, value: i64) -> usize {
     let mut plan = Plan::new(table, table.indexes.iter().find(|index| index.name == name));
     plan.eq = vec![Value::Integer(value)];
@@ -110,7 +110,7 @@ fn count(store: &Store, table: &'static TableDef, name: &str, value: i64) -> usi
 }
 
 #[test]
-fn other_nodes_write_while_the_indexes_of_a_newer_release_are_built() {
+fn index_builds_do_not_block_writes_of_other_nodes() {
     let engine = named("convoke-builds");
     let first = former(&engine);
     let (go_on, slow) = stand_still(&first);
@@ -132,7 +132,7 @@ fn other_nodes_write_while_the_indexes_of_a_newer_release_are_built() {
 }
 
 #[test]
-fn an_index_whose_build_was_broken_off_is_built_again() {
+fn interrupted_index_build_is_repeated() {
     let engine = named("convoke-breaks");
     let first = former(&engine);
     let folder = first.folder.path();
@@ -147,7 +147,7 @@ fn an_index_whose_build_was_broken_off_is_built_again() {
     assert!(indexes(folder).contains('!'), "{}", indexes(folder));
     go_on.send(()).unwrap();
     slow.wait().unwrap();
-    // A whole one that the schema does not have, and a lease of somebody who is not heard of.
+    // A whole one that the schema does not have, and a lease of a person who is not heard of.
     ask(&format!("CREATE INDEX \"~0\" ON {schema}.accounts (balance)"));
     ask(&format!("UPDATE {schema}._leases SET holder = gen_random_uuid() WHERE name = 'indexes'"));
     let left = indexes(folder);
@@ -160,7 +160,7 @@ fn an_index_whose_build_was_broken_off_is_built_again() {
 }
 
 #[test]
-fn an_index_of_a_new_field_has_the_default_of_the_rows_that_are_there() {
+fn index_of_a_new_field_contains_the_default_of_existing_rows() {
     let engine = named("convoke-adds");
     let first = former(&engine);
     let weight = FieldDef { default: Some(|| Value::Integer(7)), ..field::<i64>("weight") };
@@ -173,7 +173,7 @@ fn an_index_of_a_new_field_has_the_default_of_the_rows_that_are_there() {
 }
 
 #[test]
-fn rows_that_collide_in_a_unique_index_are_told_as_that_and_leave_nothing_behind() {
+fn colliding_rows_of_a_unique_index_are_reported_without_leftovers() {
     let engine = named("convoke-collides");
     let first = TestStore::new(&engine, &[Account::DEF]);
     for owner in ["ada", "bob"] {
@@ -192,7 +192,7 @@ fn rows_that_collide_in_a_unique_index_are_told_as_that_and_leave_nothing_behind
 }
 
 #[test]
-fn what_an_older_release_writes_against_a_unique_index_that_only_the_newer_one_has_is_overloaded() {
+fn older_release_violating_a_newer_unique_index_is_overloaded() {
     let engine = named("convoke-older");
     // Long enough for a mutation that nothing stands in the way of, on any machine.
     let older = TestStore::with(&engine, &[Account::DEF], |limits| limits.mutation_timeout = Duration::from_secs(5));

@@ -39,7 +39,7 @@ fn read_balance(store: &Store, owner: &str) -> (Commit, Option<i64>, ReadSet) {
 }
 
 #[test]
-fn what_one_node_commits_the_other_sees_at_once_and_is_told_of_row_by_row() {
+fn commit_is_visible_at_other_nodes_with_row_changes() {
     let first = TestStore::new(&postgres(), &[Account::DEF]);
     let second = beside(&first);
     // Both want to be told of rows.
@@ -50,7 +50,7 @@ fn what_one_node_commits_the_other_sees_at_once_and_is_told_of_row_by_row() {
     first.mutate(|db| open(db, "bob", 1)).unwrap();
     first.mutate(|db| open(db, "ada", 7)).unwrap();
     assert_eq!(read_balance(&second, "ada").1, Some(7));
-    until("the second node is told", || {
+    until("the second node gets the commit", || {
         second.commits().since(before).unwrap().iter().any(|committed| reads.is_touched_by(&committed.changes))
     });
     let since = second.commits().since(before).unwrap();
@@ -65,7 +65,7 @@ fn what_one_node_commits_the_other_sees_at_once_and_is_told_of_row_by_row() {
 }
 
 #[test]
-fn no_update_of_two_nodes_is_lost_and_what_is_told_is_never_older_than_what_is_seen() {
+fn updates_of_two_nodes_are_not_lost_and_notifications_are_not_stale() {
     let first = TestStore::new(&postgres(), &[Account::DEF]);
     let second = beside(&first);
     let id = first.mutate(|db| open(db, "ada", 0)).unwrap();
@@ -103,7 +103,7 @@ fn no_update_of_two_nodes_is_lost_and_what_is_told_is_never_older_than_what_is_s
             })
             .collect();
         writing.into_iter().for_each(|thread| thread.join().unwrap());
-        until("the last commit is told", || read_balance(&second, "ada").1 == Some(100));
+        until("the last commit is visible", || read_balance(&second, "ada").1 == Some(100));
         std::thread::sleep(Duration::from_millis(50));
         drop(end);
         assert!(watching.join().unwrap() > 0);
@@ -143,7 +143,7 @@ fn nodes_know_each_other_until_one_leaves() {
 }
 
 #[test]
-fn a_node_answers_what_another_one_asks_and_one_that_is_not_there_is_told_as_that() {
+fn node_answers_requests_and_missing_node_is_reported() {
     let first = TestStore::new(&postgres(), &[Account::DEF]);
     let second = beside(&first);
     let Nodes::Many { own, .. } = second.nodes() else { panic!("it is a node among others") };
@@ -173,7 +173,7 @@ impl Clock for Wrong {
 }
 
 #[test]
-fn a_node_whose_clock_is_not_the_databases_is_not_ready_until_it_is_set_right() {
+fn node_with_a_wrong_clock_is_not_ready() {
     let first = TestStore::new(&postgres(), &[Account::DEF]);
     let clock = Arc::new(Wrong(SystemClock::new(), AtomicI64::new(-60_000)));
     let options = StoreOptions { disk: Arc::new(HeldDisk::default()), ..StoreOptions::new(first.folder.path()) };
@@ -190,7 +190,7 @@ fn a_node_whose_clock_is_not_the_databases_is_not_ready_until_it_is_set_right() 
 }
 
 #[test]
-fn what_two_nodes_write_one_after_the_other_is_in_that_order_though_a_clock_is_wrong() {
+fn sequential_writes_of_two_nodes_keep_their_order_despite_a_wrong_clock() {
     use convoke_core::id::IdGenerator;
     use convoke_store::conformance::support::{reads, start};
     let first = TestStore::new(&postgres(), &[Account::DEF]);
@@ -224,7 +224,7 @@ fn draw(cost: f64, now: i64) -> Draw {
 }
 
 #[test]
-fn a_bucket_that_nodes_share_gives_no_more_than_it_holds_and_fills_evenly() {
+fn shared_bucket_is_bounded_and_refills_evenly() {
     let first = TestStore::new(&postgres(), &[Account::DEF]);
     let second = beside(&first);
     let taken = |store: &Store, cost, now| {
@@ -248,7 +248,7 @@ fn a_bucket_that_nodes_share_gives_no_more_than_it_holds_and_fills_evenly() {
 }
 
 #[test]
-fn nodes_that_draw_at_the_same_time_do_not_take_the_same_tokens() {
+fn concurrent_draws_take_different_tokens() {
     let first = TestStore::new(&postgres(), &[Account::DEF]);
     let second = beside(&first);
     let taken: f64 = std::thread::scope(|scope| {
@@ -265,7 +265,7 @@ fn nodes_that_draw_at_the_same_time_do_not_take_the_same_tokens() {
 
 /// The classic of snapshots: who reads the end of a day between two mutations, and not what one of them still adds to it.
 #[test]
-fn a_query_that_fits_in_no_order_with_the_mutations_beside_it_is_run_again() {
+fn unserializable_query_is_rerun() {
     const FIELDS: &[FieldDef] = &[field::<i64>("day")];
     const fn table(name: &'static str, prefix: &'static str) -> TableDef {
         TableDef { name, prefix, fields: FIELDS, indexes: &[], file: file!(), line: line!() }
@@ -287,7 +287,7 @@ fn a_query_that_fits_in_no_order_with_the_mutations_beside_it_is_run_again() {
     assert_eq!(has_begun.recv().unwrap(), 0);
     // … while the day is ended …
     start(&other, |writer| writer.insert(&ENDS, 1, 1, &[Value::Integer(1)])).wait().unwrap();
-    // … and somebody sees that it is, and adds up what it brought.
+    // … and a person sees that it is, and adds up what it brought.
     let runs = AtomicUsize::new(0);
     let receipt = std::cell::Cell::new(Some(receipt));
     let seen = other.read_blocking(Access::Everyone, |reader| {
@@ -305,7 +305,7 @@ fn a_query_that_fits_in_no_order_with_the_mutations_beside_it_is_run_again() {
 
 /// The server of the tests looks for such pairs only after minutes.
 #[test]
-fn mutations_that_wait_for_each_other_are_not_left_to_the_server() {
+fn deadlocked_mutations_are_resolved_by_the_node() {
     let store = TestStore::new(&postgres(), &[Account::DEF]);
     let other = beside(&store);
     let [ada, bob] = ["ada", "bob"].map(|owner| store.mutate(|db| open(db, owner, 0)).unwrap().bits());

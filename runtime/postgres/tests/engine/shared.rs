@@ -1,4 +1,4 @@
-//! What nodes share beside rows of tables: leases that are renewed at any of them, and turns that one of them has.
+//! State that nodes share besides rows of tables: leases, which any node renews, and turns, which one node has.
 
 use std::time::Duration;
 
@@ -39,17 +39,17 @@ fn ids(leases: &[LeaseRow]) -> Vec<&str> {
 }
 
 #[test]
-fn a_lease_that_one_node_opens_another_one_renews_and_of_two_writes_one_counts() {
+fn lease_is_renewable_at_other_nodes_and_keeps_one_write() {
     let first = TestStore::new(&postgres(), &[Account::DEF]);
     let second = beside(&first);
     let opened = open(&first, "a", "ada");
     assert_eq!(open(&second, "a", "ada"), opened, "it is the same one");
-    assert_eq!(open(&second, "a", "bob"), opened, "and not somebody else's");
+    assert_eq!(open(&second, "a", "bob"), opened, "the lease must not belong to another owner");
     let write = |store: &Store, value: &str| {
         leases(store).write("test", HOUR, &[renewal(&opened, Some(Duration::ZERO), value)]).unwrap()
     };
     assert_eq!(write(&second, "1"), ["a"]);
-    assert_eq!(write(&first, "2"), [""; 0], "who has read it before is told");
+    assert_eq!(write(&first, "2"), [""; 0], "an earlier reader must get the change");
     let lease = leases(&first).get("test", "a").unwrap().unwrap();
     assert_eq!((&*lease.value, lease.version, lease.opened_at), ("1", 1, opened.opened_at));
 
@@ -64,7 +64,7 @@ fn a_lease_that_one_node_opens_another_one_renews_and_of_two_writes_one_counts()
 }
 
 #[test]
-fn leases_are_bounded_counted_and_listed_over_all_nodes_and_end_by_the_databases_clock() {
+fn leases_are_bounded_across_nodes_and_expire_by_the_database_clock() {
     let first = TestStore::new(&postgres(), &[Account::DEF]);
     let second = beside(&first);
     let full = |store: &Store, id: &str| leases(store).open(&new(id, "ada", HOUR)).unwrap() == Opened::OwnerIsFull;
@@ -91,7 +91,7 @@ fn leases_are_bounded_counted_and_listed_over_all_nodes_and_end_by_the_databases
     let opened = leases(&first).open(&new("d", "eve", short)).unwrap();
     until("it has ended", || leases(&second).get("test", "d").unwrap().is_none());
     let Opened::There(anew) = leases(&second).open(&new("d", "bob", HOUR)).unwrap() else { panic!("bob has one") };
-    assert!(opened != Opened::There(anew.clone()) && anew.owner == "bob", "what has ended is in nobody's way");
+    assert!(opened != Opened::There(anew.clone()) && anew.owner == "bob", "an expired lease must not block a new one");
 }
 
 fn name(id: &str) -> TurnName {
@@ -109,13 +109,13 @@ fn has(store: &TestStore, id: &str, number: i64) -> bool {
 }
 
 #[test]
-fn one_node_has_a_turn_and_the_next_one_is_told_what_it_left() {
+fn turn_passes_its_result_to_the_next_node() {
     let first = TestStore::new(&postgres(), &[Account::DEF]);
     let second = beside(&first);
     let taken = take(&first, "a").unwrap();
     assert_eq!((&taken.left, taken.is_interrupted), (&None, false));
     assert_eq!(take(&second, "a"), None);
-    assert!(take(&second, "b").is_some(), "another thing has nobody");
+    assert!(take(&second, "b").is_some(), "another turn must be free");
     turns(&first).leave(&name("a"), taken.number, Some("done")).unwrap();
     let next = take(&second, "a").unwrap();
     assert_eq!((next.left.as_deref(), next.is_interrupted), (Some("done"), false));
@@ -127,7 +127,7 @@ fn one_node_has_a_turn_and_the_next_one_is_told_what_it_left() {
 }
 
 #[test]
-fn of_nodes_that_ask_at_the_same_time_one_has_the_turn() {
+fn concurrent_requests_give_one_node_the_turn() {
     let first = TestStore::new(&postgres(), &[Account::DEF]);
     let second = beside(&first);
     for round in 0..20 {
@@ -141,7 +141,7 @@ fn of_nodes_that_ask_at_the_same_time_one_has_the_turn() {
 }
 
 #[test]
-fn what_a_node_had_that_is_gone_another_one_takes_and_knows_it_was_interrupted() {
+fn turn_of_a_lost_node_is_taken_as_interrupted() {
     let first = TestStore::new(&postgres(), &[Account::DEF]);
     let second = beside(&first);
     let taken = take(&second, "a").unwrap();
@@ -156,7 +156,7 @@ fn what_a_node_had_that_is_gone_another_one_takes_and_knows_it_was_interrupted()
 }
 
 #[test]
-fn one_that_a_node_may_have_taken_it_gives_up() {
+fn uncertain_turn_is_released_only_by_its_node() {
     let first = TestStore::new(&postgres(), &[Account::DEF]);
     let second = beside(&first);
     let taken = take(&first, "a").unwrap();
@@ -164,11 +164,11 @@ fn one_that_a_node_may_have_taken_it_gives_up() {
     assert_eq!(take(&second, "a"), None, "it is not the second one's to give up");
     turns(&first).give_up(&name("a")).unwrap();
     let next = take(&second, "a").unwrap();
-    assert!(next.number > taken.number && next.is_interrupted, "nobody says that anything was done");
+    assert!(next.number > taken.number && next.is_interrupted, "the turn must count as interrupted");
 }
 
 #[test]
-fn one_that_an_open_mutation_rests_on_is_asked_for_without_waiting_for_its_end() {
+fn turn_request_does_not_wait_for_an_open_mutation() {
     let first = TestStore::new(&postgres(), &[Account::DEF]);
     let second = beside(&first);
     let taken = take(&first, "a").unwrap();

@@ -6,7 +6,7 @@ use convoke_core::clock::SystemClock;
 use convoke_postgres::Postgres;
 use convoke_store::EngineFactory as _;
 
-/// What comes of an attempt at `host` with these roots.
+/// Returns the result of a connection to `host` with these roots.
 fn attempt(host: &str, roots: Option<&str>) -> Result<(), String> {
     let url = std::env::var("CONVOKE_TEST_POSTGRES").unwrap().replace("127.0.0.1", host);
     let folder = std::env::var("CONVOKE_TEST_POSTGRES_TLS").expect("e2e/postgres.sh makes certificates");
@@ -19,12 +19,12 @@ fn attempt(host: &str, roots: Option<&str>) -> Result<(), String> {
 }
 
 #[test]
-fn a_server_is_served_from_whose_certificate_is_of_the_root_and_for_the_name_and_no_other() {
+fn certificate_must_match_the_root_and_the_name() {
     attempt("localhost", Some("root")).unwrap();
     for (host, roots, says) in [
         ("localhost", Some("other"), "it is of no authority that is trusted here; name its root by sslrootcert=FILE"),
         ("localhost", None, "it is of no authority that is trusted here; name its root by sslrootcert=FILE"),
-        ("127.0.0.1", Some("root"), "it is for another name; write the address with a name that stands in it"),
+        ("127.0.0.1", Some("root"), "it is for another name; use a name of the certificate in the address"),
     ] {
         let refused = attempt(host, roots).unwrap_err();
         assert!(refused.contains("the certificate of the database server is refused"), "{host} {roots:?}: {refused}");
@@ -33,7 +33,7 @@ fn a_server_is_served_from_whose_certificate_is_of_the_root_and_for_the_name_and
 }
 
 #[test]
-fn roots_that_cannot_be_read_are_named() {
+fn unreadable_roots_are_named() {
     let refused =
         Postgres::at("postgres://convoke@localhost/convoke?sslrootcert=/nowhere.pem", None).unwrap_err().to_string();
     assert!(refused.contains("sslrootcert /nowhere.pem cannot be read"), "{refused}");

@@ -8,7 +8,7 @@ use crate::cluster::Cluster;
 use crate::{deposit, is_touched, node, read_balance, until};
 
 #[test]
-fn restore_of_the_files_is_seen_though_others_committed_under_the_same_numbers_before() {
+fn file_restore_is_detected_despite_reused_transaction_numbers() {
     let server = Cluster::new();
     let store = node(&server.url());
     deposit(&store, "ada", 1).unwrap();
@@ -41,7 +41,7 @@ fn restore_of_the_files_is_seen_though_others_committed_under_the_same_numbers_b
 }
 
 #[test]
-fn restore_of_a_dump_is_seen_while_connections_stay() {
+fn dump_restore_is_detected_on_open_connections() {
     let server = Cluster::new();
     let store = node(&server.url());
     deposit(&store, "ada", 1).unwrap();

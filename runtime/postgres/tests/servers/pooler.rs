@@ -7,7 +7,7 @@ use crate::cluster::{Cluster, Pooler};
 use crate::{beside, deposit, engine, is_touched, node, read_balance, until};
 
 #[test]
-fn pooler_in_transaction_mode_is_refused_by_name_also_with_one_node_alone() {
+fn pooler_in_transaction_mode_is_rejected_even_with_one_node() {
     let server = Cluster::new();
     for mode in ["transaction", "statement"] {
         let pooler = Pooler::new(&server, mode);
@@ -20,7 +20,7 @@ fn pooler_in_transaction_mode_is_refused_by_name_also_with_one_node_alone() {
 }
 
 #[test]
-fn pooler_in_session_mode_serves_nodes_that_follow_each_other() {
+fn pooler_in_session_mode_works() {
     let server = Cluster::new();
     let pooler = Pooler::new(&server, "session");
     let first = node(&pooler.url());

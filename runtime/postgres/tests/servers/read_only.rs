@@ -18,7 +18,7 @@ fn assert_unavailable<T: std::fmt::Debug>(outcome: Result<T, StoreError>, reason
     assert!(error.message().contains(reason), "{}", error.message());
 }
 
-/// What a start at this server fails with.
+/// Returns the error of a start at this server.
 fn refused(server: &Cluster) -> String {
     let folder = tempfile::tempdir().unwrap();
     let opened = open_with(&engine(&server.url()), folder.path(), &patient(), &[Account::DEF]);
@@ -26,7 +26,7 @@ fn refused(server: &Cluster) -> String {
 }
 
 #[test]
-fn database_that_only_reads_is_unavailable_to_mutations_until_it_is_writable() {
+fn read_only_database_is_unavailable_to_mutations() {
     let server = Cluster::new();
     let store = node(&server.url());
     deposit(&store, "ada", 1).unwrap();
@@ -46,7 +46,7 @@ fn database_that_only_reads_is_unavailable_to_mutations_until_it_is_writable() {
 }
 
 #[test]
-fn standby_is_unavailable_until_it_is_promoted_and_a_start_there_says_what_to_write() {
+fn standby_is_unavailable_until_promoted_and_a_start_names_the_setting() {
     let server = Cluster::new();
     let store = node(&server.url());
     deposit(&store, "ada", 1).unwrap();

@@ -13,7 +13,7 @@ fn either(one: &Cluster, other: &Cluster) -> String {
 }
 
 #[test]
-fn commit_that_the_standby_lacks_is_not_acknowledged_and_nothing_acknowledged_is_lost_by_the_failover() {
+fn failover_loses_no_acknowledged_commit() {
     let primary = Cluster::new();
     let standby = primary.synchronous_standby();
     let store = node(&either(&primary, &standby));
@@ -41,7 +41,7 @@ fn commit_that_the_standby_lacks_is_not_acknowledged_and_nothing_acknowledged_is
 }
 
 #[test]
-fn commit_that_waits_is_not_cancelled_and_is_acknowledged_once_the_standby_has_it() {
+fn waiting_commit_is_acknowledged_after_the_standby_has_it() {
     let primary = Cluster::new();
     let _standby = primary.synchronous_standby();
     let store = node(&primary.url());
@@ -60,7 +60,7 @@ fn commit_that_waits_is_not_cancelled_and_is_acknowledged_once_the_standby_has_i
 }
 
 #[test]
-fn wait_that_is_cancelled_is_no_acknowledgment_and_a_repeated_call_waits_for_the_standby() {
+fn cancelled_wait_does_not_acknowledge_and_the_retry_waits() {
     let primary = Cluster::new();
     let _standby = primary.synchronous_standby();
     let store = node(&primary.url());
@@ -97,7 +97,7 @@ fn wait_that_is_cancelled_is_no_acknowledgment_and_a_repeated_call_waits_for_the
 }
 
 #[test]
-fn commit_whose_outcome_was_unknown_is_followed_when_it_turns_up() {
+fn late_commit_with_an_unknown_outcome_is_followed() {
     let primary = Cluster::new();
     let _standby = primary.synchronous_standby();
     let store = node(&primary.url());

@@ -136,7 +136,7 @@ pub async fn verify(admin: &Admin, request: AdminRequest) -> Result<Reply> {
 fn examine(runtime: &Runtime, path: &Path, progress: &mpsc::Sender<Json>) -> std::result::Result<Json, String> {
     let expected = backup::read_checksum(path).map_err(|error| error.to_string())?;
     let Some(expected) = expected else {
-        return Err(format!("{} has no SHA-256 beside it, so nothing shows that it is whole", path.display()));
+        return Err(format!("{} has no SHA-256 beside it, so it may be incomplete", path.display()));
     };
     let total = fs::metadata(path).map_err(|error| error.to_string())?.len() * 2;
     let mut report = |done: u64| drop(progress.try_send(json!({ "done": done, "total": total })));

@@ -7,7 +7,7 @@ use super::{Admin, AdminRequest, success};
 use convoke_core::error::{Code, Error, Result};
 use convoke_http::Reply;
 
-/// `GET functions`: lists the path, kind, visibility and first line of documentation of each function, by path.
+/// `GET functions`: lists the path, kind, visibility, rights and first line of documentation of each function, by path.
 ///
 /// # Errors
 /// None.
@@ -21,6 +21,7 @@ pub async fn list(admin: &Admin, _: AdminRequest) -> Result<Reply> {
                 "path": &*function.path,
                 "kind": function.kind(),
                 "visibility": function.def.visibility,
+                "rights": function.def.rights,
                 "doc": function.summary(),
             })
         })
@@ -47,6 +48,7 @@ pub async fn show(admin: &Admin, request: AdminRequest) -> Result<Reply> {
         "path": &*function.path,
         "kind": function.kind(),
         "visibility": function.def.visibility,
+        "rights": function.def.rights,
         "doc": function.def.doc.trim(),
         "arguments": takes,
         "result": returns,

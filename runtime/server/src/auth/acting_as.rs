@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_identity_has_an_issuer_and_a_subject_and_nothing_else() {
+    fn identity_has_only_an_issuer_and_a_subject() {
         let json = r#"{"issuer":"https://id.example","subject":"ü~?>","email":"a@b.example","roles":["admin"]}"#;
         let expected = Identity { issuer: "https://id.example".into(), subject: "ü~?>".into(), ..Identity::default() };
         for text in [

@@ -70,7 +70,7 @@ impl Authenticator {
         self.bearer.cached(header::bearer_token(authorization)?).map(Caller::User)
     }
 
-    /// Returns the caller of this header; without a header, [`Caller::Nobody`]. The HTTP layer rejects requests with
+    /// Returns the caller of this header; without a header, [`Caller::No one`]. The HTTP layer rejects requests with
     /// more than one header.
     ///
     /// # Errors

@@ -6,11 +6,8 @@ use serde_json::{Map, Value};
 
 use super::provider::ProviderConfig;
 use super::token::{Times, TokenError};
-use convoke_core::identity::Identity;
+use convoke_core::identity::{Identity, KEY_CHARS_MAX};
 
-/// The longest subject, in characters (OpenID Connect Core §2). Organizations and roles are also index keys and have
-/// the same limit.
-const KEY_CHARS_MAX: usize = 255;
 /// The longest e-mail address, in characters (RFC 5321 §4.5.3.1.3, less the angle brackets).
 const EMAIL_CHARS_MAX: usize = 254;
 
@@ -145,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_provider_can_feed_a_field_from_another_claim_also_a_nested_one() {
+    fn field_can_come_from_another_or_nested_claim() {
         let claims = ClaimNames {
             subject: "uid".into(),
             org_id: "https://x.example/org".into(),
@@ -163,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_is_verified_by_its_claim_or_by_a_trusted_provider_but_never_without_an_address() {
+    fn address_is_verified_by_claim_or_trusted_provider() {
         let trusted = ProviderConfig { trusted_for_email: true, ..provider() };
         let verified = |provider: &ProviderConfig, claims| identity_of(provider, claims).unwrap().email_verified;
         let with = |claim: Value| json!({"sub": "u", "email": "a@b.example", "email_verified": claim});
@@ -179,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_subject_is_a_text_of_1_to_255_characters() {
+    fn subject_has_1_to_255_characters() {
         for subject in [json!(null), json!(""), json!(7), json!("x".repeat(256)), json!("a\0b")] {
             assert_eq!(identity_of(&provider(), json!({ "sub": subject })), Err(TokenError::Subject));
         }
@@ -196,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_claim_that_no_row_can_hold_counts_as_absent() {
+    fn unstorable_claim_counts_as_absent() {
         let (long, nul) = ("x".repeat(256), "a\0b");
         for org in [&*long, nul] {
             let claims = json!({

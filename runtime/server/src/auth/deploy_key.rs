@@ -461,7 +461,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_key_is_accepted_and_names_its_scopes() {
+    fn new_key_is_accepted_with_its_scopes() {
         let (key, stored) = minted(&[Scope::Functions, Scope::Logs]);
         let (head, secret) = key.reveal().split_once('|').unwrap();
         assert_eq!((head, secret.len()), ("staging:ci", 43));
@@ -482,7 +482,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_secret_and_an_unknown_name_are_refused_alike() {
+    fn wrong_secret_and_unknown_name_are_rejected_alike() {
         let (key, stored) = minted(&[]);
         let (other, _) = minted(&[]);
         assert_eq!(refused(other.reveal(), &stored), DeployKeyError::NotAccepted);
@@ -491,7 +491,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_of_another_environment_is_refused() {
+    fn key_of_another_environment_is_rejected() {
         let (key, stored) = minted(&[]);
         let elsewhere = key.reveal().replace("staging", "production");
         assert_eq!(refused(&elsewhere, &stored), DeployKeyError::OtherEnvironment);
@@ -527,7 +527,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_acts_as_a_user_only_with_the_scope() {
+    fn acting_as_a_user_needs_its_scope() {
         let user = STANDARD.encode(r#"{"issuer":"https://id.example","subject":"u1"}"#);
         let (key, stored) = minted(&[Scope::Functions]);
         let given = format!("{}:{user}", key.reveal());
@@ -541,7 +541,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_is_no_key_is_malformed() {
+    fn text_without_key_form_is_malformed() {
         let (key, stored) = minted(&[]);
         let secret = key.reveal().split_once('|').unwrap().1;
         for text in [

@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_environment_reads_back_what_it_writes_and_nothing_else() {
+    fn environment_names_round_trip() {
         for environment in Environment::ALL {
             assert_eq!(environment.as_str().parse(), Ok(environment));
         }

@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_refused_token_is_401_with_the_reason_in_the_challenge() {
+    fn rejected_token_is_401_with_the_reason_in_the_challenge() {
         let error = AuthError::from(TokenError::Expired(12));
         assert_eq!((error.status(), error.code().as_str()), (401, "INVALID_CREDENTIALS"));
         assert_eq!(
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_description_holds_no_character_that_would_end_it() {
+    fn description_has_no_terminating_characters() {
         assert_eq!(quotable("a \"b\" \\ é\r\n"), "a 'b' ' '''");
     }
 }

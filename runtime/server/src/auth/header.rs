@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_scheme_is_read_in_any_case_and_any_number_of_spaces() {
+    fn scheme_accepts_any_case_and_spaces() {
         let schemes = Schemes::default();
         for value in ["Bearer a.b.c", "bearer a.b.c", "BEARER   a.b.c", " Bearer a.b.c "] {
             assert_eq!(
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_without_credentials_or_with_more_than_one_is_malformed() {
+    fn header_without_or_with_several_credentials_is_malformed() {
         let schemes = Schemes::default();
         for value in
             ["", " ", "Bearer", "Bearer ", "Bearer a b", "Bearer a,b c", "Convoke", "Bea(rer x", "Bearer \u{e9}"]

@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_cannot_be_used_is_left_out_and_the_others_stay() {
+    fn unusable_key_is_skipped() {
         let set = parse(json!([
             {"kty": "oct", "k": "c2VjcmV0", "kid": "a", "alg": "HS256"},
             {"kty": "EC", "crv": "P-384", "x": P256_X, "y": P256_Y},
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn an_rsa_key_has_2048_to_8192_bits_and_a_small_odd_exponent() {
+    fn rsa_key_has_2048_to_8192_bits_and_a_small_odd_exponent() {
         let base64url = |bytes: &[u8]| base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(bytes);
         let usable =
             |n: &[u8], e: &[u8]| parse(json!([{"kty": "RSA", "n": base64url(n), "e": base64url(e)}])).len() == 1;
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn a_document_that_is_no_set_or_too_large_is_refused() {
+    fn invalid_or_too_large_key_set_is_rejected() {
         for text in ["", "[]", "{}", "{\"keys\":1}", "<html>"] {
             assert!(matches!(KeySet::parse(text.as_bytes(), 10), Err(KeySetError::NotAKeySet(_))), "{text}");
         }
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_stays_is_the_same_key_and_one_that_goes_is_no_longer_listed() {
+    fn key_set_keeps_unchanged_keys_and_drops_removed_ones() {
         let p256 = json!({"kty": "EC", "crv": "P-256", "x": P256_X, "y": P256_Y, "kid": "b"});
         let former = parse(json!([ed(json!({})), p256]));
         let (stays, goes) = (Arc::clone(&former.keys[0]), Arc::clone(&former.keys[1]));
@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_listed_twice_is_one_key() {
+    fn duplicate_key_is_listed_once() {
         assert_eq!(parse(json!([ed(json!({})), ed(json!({}))])).len(), 1);
         assert_eq!(parse(json!([ed(json!({})), ed(json!({"kid": "z"}))])).len(), 2);
     }

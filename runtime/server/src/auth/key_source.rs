@@ -68,7 +68,7 @@ pub enum FetchError {
     Document(#[source] serde_json::Error),
     /// The discovery document of another issuer (OpenID Connect Discovery §4.3).
     #[error(
-        "the discovery document is of issuer {named:?}, and {configured:?} is configured: they must be the same to the letter{}",
+        "the discovery document has the issuer {named:?}, but {configured:?} is configured; they must be identical{}",
         slash(named, configured)
     )]
     OtherIssuer {
@@ -314,20 +314,20 @@ mod tests {
     }
 
     #[test]
-    fn a_discovery_document_must_name_the_issuer_that_was_asked() {
+    fn discovery_document_must_name_the_configured_issuer() {
         let document = br#"{"issuer":"https://id.example","jwks_uri":"https://id.example/keys","more":1}"#;
         assert_eq!(jwks_uri(document, "https://id.example").unwrap().as_str(), "https://id.example/keys");
         assert_eq!(
             jwks_uri(document, "https://id.example/").unwrap_err().to_string(),
-            "the discovery document is of issuer \"https://id.example\", and \"https://id.example/\" is configured: they \
-             must be the same to the letter; only the slash at the end differs"
+            "the discovery document has the issuer \"https://id.example\", but \"https://id.example/\" is configured; they \
+             must be identical; only the slash at the end differs"
         );
         assert!(matches!(jwks_uri(b"{}", "i"), Err(FetchError::Document(_))));
         assert!(matches!(jwks_uri(br#"{"issuer":"i","jwks_uri":"keys"}"#, "i"), Err(FetchError::NoAddress)));
     }
 
     #[test]
-    fn an_address_that_cannot_be_asked_is_a_setting_at_fault() {
+    fn invalid_key_address_is_a_configuration_error() {
         let new = |issuer: &str, keys: KeySource, environment| {
             let provider = ProviderConfig { keys, ..ProviderConfig::new(issuer, "api") };
             Fetcher::new(&provider, environment, &Limits::default(), reqwest::Client::new())

@@ -174,7 +174,7 @@ pub enum ConfigError {
         issuer: String,
     },
     /// Two providers have the same issuer.
-    #[error("auth.providers: issuer {issuer:?} stands twice; list all audiences in one provider")]
+    #[error("auth.providers: issuer {issuer:?} is configured twice; list all audiences in one provider")]
     IssuerTwice {
         /// As configured.
         issuer: String,
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn a_provider_needs_an_issuer_and_an_audience_and_has_defaults_for_the_rest() {
+    fn provider_needs_only_an_issuer_and_an_audience() {
         let config = parse("[[providers]]\nissuer = 'https://id.example'\naudiences = ['api']").unwrap();
         let provider = &config.providers[0];
         assert_eq!(provider.keys, KeySource::Discovery);
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_that_cannot_work_are_refused() {
+    fn unusable_settings_are_rejected() {
         let config = |providers: Vec<ProviderConfig>| AuthConfig { providers, ..AuthConfig::default() }.check();
         let good = || ProviderConfig::new("https://id.example", "api");
         config(vec![good()]).unwrap();

@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_keyword_that_cannot_announce_a_deploy_key_is_refused() {
+    fn invalid_keyword_is_rejected() {
         assert_eq!(Schemes::default().unfit(), None);
         assert_eq!(Schemes::new(["bearer"]).unfit(), Some("bearer"));
         assert_eq!(Schemes::new(["two words"]).unfit(), Some("two words"));

@@ -80,7 +80,7 @@ pub enum TokenError {
     #[error("token expired {0} s ago")]
     Expired(i64),
     /// `nbf` is this many seconds in the future.
-    #[error("token is not valid yet, in {0} s it will be")]
+    #[error("token is not valid for another {0} s")]
     NotYet(i64),
     /// `iat` is this many seconds in the future.
     #[error("token was issued {0} s in the future")]
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_is_from_0_to_2_to_the_53_seconds() {
+    fn time_is_from_0_to_2_to_the_53_seconds() {
         let last = 9_007_199_254_740_992_i64;
         assert_eq!(times(json!({"exp": last})).unwrap().expires_at, last * 1000);
         assert_eq!(times(json!({"exp": last as f64})).unwrap().expires_at, last * 1000);
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn an_audience_is_required_and_one_of_the_accepted() {
+    fn audience_is_required_and_must_be_accepted() {
         let check = |audience: Value| check_audience(&map(json!({ "aud": audience })), &["a".into(), "b".into()]);
         assert_eq!(check(json!("a")), Ok(()));
         assert_eq!(check(json!(["x", "b"])), Ok(()));
@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_is_three_parts_of_base64url_and_at_most_the_limit() {
+    fn token_has_three_base64url_parts_within_the_limit() {
         let part = |value: Value| URL_SAFE_NO_PAD.encode(value.to_string());
         let (header, claims) = (part(json!({"alg": "ES256"})), part(json!({"iss": "i"})));
         let parse = |text: String| Unverified::parse(&text, 100).map(|_| ());

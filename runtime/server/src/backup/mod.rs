@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_backup_of_one_second_has_another_name() {
+    fn backups_of_one_second_have_different_names() {
         let folder = tempfile::tempdir().unwrap();
         let first = name(folder.path(), Millis(0));
         assert_eq!(first, "convoke-19700101-000000.db");

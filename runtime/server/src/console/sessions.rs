@@ -396,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn a_code_opens_once_and_within_a_minute() {
+    fn login_code_works_once_within_a_minute() {
         let (clock, sessions) = sessions();
         let code = sessions.code(Holder::Operator).unwrap();
         assert_eq!(sessions.redeem("other"), None);

@@ -28,7 +28,7 @@ impl Checker<'_> {
         if let Some(words) = list(schema, "enum")
             && !words.contains(value)
         {
-            return Err(format!("{at}: {value} is none of {}", Value::from(words.to_vec())));
+            return Err(format!("{at}: {value} is not one of {}", Value::from(words.to_vec())));
         }
         for part in list(schema, "allOf").unwrap_or_default() {
             self.check(part, value, at)?;
@@ -127,7 +127,7 @@ mod tests {
         assert_eq!(said(json!({ "id": "a_x" })), ".id: \"a_x\" is not ^a_[0-9]$");
         assert_eq!(said(json!({ "id": "a_1", "many": [2] })), ".many[0]: 2 is below 3");
         assert_eq!(said(json!({ "id": "a_1", "many": [3, 3] })), ".many: 2 is above 1");
-        assert_eq!(said(json!({ "id": "a_1", "word": "b" })), ".word: \"b\" is none of [\"a\",null]");
+        assert_eq!(said(json!({ "id": "a_1", "word": "b" })), ".word: \"b\" is not one of [\"a\",null]");
         assert_eq!(said(json!({ "id": "a_1", "more": 1 })), ".more is unknown");
     }
 }

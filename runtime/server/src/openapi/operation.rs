@@ -91,6 +91,9 @@ fn description(function: &Registered, prose: &Prose, refusals: &[Rejection]) -> 
         };
         let _ = writeln!(text, "{who}\n");
     }
+    if let Some(rights) = function.def.rights {
+        let _ = writeln!(text, "Callers need the right `{rights}`.\n");
+    }
     let _ = writeln!(text, "| `errorData.code` | when (HTTP 200, `status` is `error`) |\n|---|---|");
     for Rejection { code, when } in refusals {
         let _ = writeln!(text, "| `{code}` | {} |", when.replace('|', "\\|"));

@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_password_in_an_address_is_not_shown() {
+    fn password_in_an_address_is_hidden() {
         for (text, shown) in [
             ("https://ada:geheim@models.example/v1", "https://…@models.example/v1"),
             ("https://models.example/v1", "https://models.example/v1"),

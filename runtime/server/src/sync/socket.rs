@@ -37,6 +37,7 @@ use convoke_calls::live::{AskedQuery, Bound, LiveConnection, Owner, QueryResult}
 use convoke_calls::logs::LogLines;
 use convoke_calls::observe::UsedKey;
 use convoke_core::error::{Code, Error, Result};
+use convoke_core::excerpt::excerpt;
 use convoke_core::identity::Caller;
 use convoke_http::{Received, WebSocket};
 
@@ -294,7 +295,7 @@ impl Client {
         for modification in modifications {
             match modification {
                 Modification::Add { query, path, args, journal } => {
-                    self.record(&format!("live {}", shortened(&path)));
+                    self.record(&format!("live {}", excerpt(&path)));
                     let asked = AskedQuery { path, args, format: Format::ConvexEncoded, journal };
                     self.live.subscribe(query, asked).await;
                 }
@@ -485,9 +486,4 @@ impl Client {
         };
         self.peer.admin.audit.record(runtime.database(), used);
     }
-}
-
-fn shortened(text: &str) -> &str {
-    const REPEATED_BYTES_MAX: usize = 200;
-    &text[..text.floor_char_boundary(REPEATED_BYTES_MAX)]
 }

@@ -36,7 +36,7 @@ fn unzipped(bytes: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn the_description_is_served_plain_and_compressed_and_not_twice_to_who_has_it() {
+fn openapi_is_served_plain_compressed_and_revalidated() {
     let app = TestApp::new();
     let server = app.serve();
     let plain = get(&app, &server, "/openapi.json", &[]);
@@ -62,7 +62,7 @@ fn the_description_is_served_plain_and_compressed_and_not_twice_to_who_has_it() 
 }
 
 #[test]
-fn public_functions_are_described_and_no_others() {
+fn openapi_describes_only_public_functions() {
     let app = TestApp::new();
     let server = app.serve();
     let document: Value = serde_json::from_slice(&get(&app, &server, "/openapi.json", &[]).body).unwrap();
@@ -74,7 +74,7 @@ fn public_functions_are_described_and_no_others() {
 }
 
 #[test]
-fn root_leads_to_the_reference_in_development() {
+fn root_redirects_to_the_reference_in_development() {
     let app = TestApp::new();
     let server = app.serve();
     // The client follows.
@@ -83,7 +83,7 @@ fn root_leads_to_the_reference_in_development() {
 }
 
 #[test]
-fn the_reference_comes_from_this_server_alone() {
+fn reference_loads_only_from_this_server() {
     let app = TestApp::new();
     let server = app.serve();
     let page = get(&app, &server, "/docs", &[]);

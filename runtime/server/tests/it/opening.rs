@@ -45,7 +45,7 @@ impl Connection {
 }
 
 #[tokio::test]
-async fn while_the_database_is_opened_the_process_is_alive_and_not_ready_and_no_connection_is_lost() {
+async fn opening_process_is_alive_but_not_ready_and_keeps_connections() {
     let options = HttpOptions::new("127.0.0.1:0".parse().unwrap());
     let listening = Listening::open(&options).unwrap();
     let opening = Arc::new(Opening::default());

@@ -70,7 +70,7 @@ fn packed(members: &[(String, String)]) -> Vec<u8> {
     archive.into_inner().unwrap().finish().unwrap()
 }
 
-/// What importing says, into a folder that must stay as it was.
+/// Returns the error of an import into a folder that must not change.
 fn refused(archive: &[u8], tables: &[&'static TableDef]) -> String {
     let folder = TempDir::new().unwrap();
     fill(folder.path(), TABLES, |draft| {
@@ -93,7 +93,7 @@ fn bytes_in(folder: &Path) -> Vec<(String, Vec<u8>)> {
 }
 
 #[test]
-fn a_row_that_does_not_fit_is_named_by_table_line_and_column() {
+fn invalid_row_is_named_by_table_line_and_column() {
     let archive = archive();
     // As one that was stored before keys had a bound.
     let long_name = format!("\"name\":\"{}\"", "n".repeat(2_001));
@@ -147,7 +147,7 @@ fn a_row_that_does_not_fit_is_named_by_table_line_and_column() {
 }
 
 #[test]
-fn a_unique_index_of_several_columns_and_a_conditional_one_are_kept() {
+fn compound_and_conditional_unique_indexes_are_enforced() {
     let second = |text: String| {
         let line = text.trim_end().replace("label_00000000000000000000000003", "label_00000000000000000000000004");
         format!("{text}{line}\n")
@@ -167,7 +167,7 @@ struct OtherPrefix {
 }
 
 #[test]
-fn an_archive_of_another_schema_is_refused_with_every_difference() {
+fn archive_of_another_schema_is_rejected_with_every_difference() {
     let heard = refused(&archive(), &[OtherPrefix::DEF]);
     for said in [
         "the archive does not fit this program:",
@@ -182,7 +182,7 @@ fn an_archive_of_another_schema_is_refused_with_every_difference() {
 }
 
 #[test]
-fn another_format_a_newer_version_and_what_is_no_archive_are_refused() {
+fn unknown_format_newer_version_and_other_files_are_rejected() {
     let archive = archive();
     let newer = changed(&archive, "manifest.json", |text| text.replace("\"version\": 1", "\"version\": 2"));
     assert!(refused(&newer, TABLES).contains("up to version 1"));
@@ -193,7 +193,7 @@ fn another_format_a_newer_version_and_what_is_no_archive_are_refused() {
 }
 
 #[test]
-fn a_member_that_is_not_what_the_contents_say_is_refused() {
+fn archive_that_differs_from_its_contents_is_rejected() {
     let archive = archive();
     let wrong = changed(&archive, "manifest.json", |text| {
         let (before, after) = text.rsplit_once("\"sha256\": \"").unwrap();
@@ -225,7 +225,7 @@ fn members(archive: &[u8]) -> Vec<(String, String)> {
 }
 
 #[test]
-fn an_archive_that_was_packed_again_is_read() {
+fn repacked_archive_is_accepted() {
     let archive = archive();
     let mut unpacked = members(&archive);
     let plain = |members: &[(String, String)]| {
@@ -271,7 +271,7 @@ fn an_archive_that_was_packed_again_is_read() {
 }
 
 #[test]
-fn however_it_is_cut_off_it_is_refused() {
+fn truncated_archive_is_rejected() {
     let archive = archive();
     let folder = TempDir::new().unwrap();
     let installation = convoke::embed::default_engine().lock(folder.path(), clock()).unwrap();
@@ -283,7 +283,7 @@ fn however_it_is_cut_off_it_is_refused() {
 }
 
 #[test]
-fn a_flipped_bit_is_noticed_or_changes_nothing() {
+fn flipped_bit_is_detected_or_harmless() {
     let archive = archive();
     let folder = TempDir::new().unwrap();
     let installation = convoke::embed::default_engine().lock(folder.path(), clock()).unwrap();
@@ -293,7 +293,7 @@ fn a_flipped_bit_is_noticed_or_changes_nothing() {
         flipped[place] ^= 1 << (place % 8);
         let builder = installation.build(TABLES).unwrap();
         let read = convoke_server::archive::reader::read(&flipped[..], TABLES, &*builder, &mut |_| {});
-        assert!(read.is_err(), "bit {} of byte {place} was flipped, and nobody noticed", place % 8);
+        assert!(read.is_err(), "bit {} of byte {place} was flipped without an error", place % 8);
     }
 }
 
@@ -308,7 +308,7 @@ struct Grown {
 }
 
 #[test]
-fn an_archive_from_before_a_column_was_added_is_taken() {
+fn archive_without_a_newer_column_is_accepted() {
     let folder = TempDir::new().unwrap();
     let tables = [Grown::DEF, Label::DEF, super::support::Inspection::DEF];
     imported(folder.path(), &tables, &archive()).unwrap();

@@ -1,4 +1,4 @@
-//! What is exported and imported is the same, bit for bit.
+//! Exported and imported rows are equal, bit for bit.
 
 use convoke::Id;
 use convoke::Millis;
@@ -53,7 +53,7 @@ proptest! {
 }
 
 #[test]
-fn ids_and_times_of_imported_rows_are_those_of_the_exported_ones() {
+fn import_keeps_ids_and_times() {
     let (one, other) = (TempDir::new().unwrap(), TempDir::new().unwrap());
     fill(one.path(), TABLES, |draft| {
         add(draft, u128::MAX - 1, 99, &Crate { name: "a".to_owned(), colour: Colour::Green, weight: Some(0.1) });
@@ -82,7 +82,7 @@ fn ids_and_times_of_imported_rows_are_those_of_the_exported_ones() {
 }
 
 #[test]
-fn rows_that_are_kept_back_are_in_no_archive_and_the_manifest_says_so() {
+fn excluded_rows_are_not_exported_and_the_manifest_lists_them() {
     let folder = TempDir::new().unwrap();
     let tables = [Crate::DEF, KeptBack::DEF];
     fill(folder.path(), &tables, |draft| add(draft, 1, 1, &KeptBack { hash: "s3cret-hash".to_owned() }));

@@ -59,7 +59,7 @@ pub(crate) fn add<T: Table>(builder: &dyn DatabaseBuilder, id: u128, time: i64, 
     builder.insert(T::DEF, id, time, &row.encode()).unwrap();
 }
 
-/// Makes the folder's database anew.
+/// Makes the folder's database again.
 pub(crate) fn fill(folder: &Path, tables: &[&'static TableDef], fill: impl FnOnce(&dyn DatabaseBuilder)) {
     let installation = convoke::embed::default_engine().lock(folder, clock()).unwrap();
     let builder = installation.build(tables).unwrap();

@@ -212,7 +212,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_statement_is_planned_once_whatever_limit_is_bound() {
+    fn statement_is_planned_once_for_any_limit() {
         let folder = tempfile::tempdir().unwrap();
         let common = Common::of_test(folder.path());
         let connection = Connection::open(&common, Purpose::Write).unwrap();

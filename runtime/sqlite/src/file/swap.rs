@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plan_that_was_not_written_to_its_end_changes_nothing() {
+    fn incomplete_plan_changes_nothing() {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("convoke.db"), "old").unwrap();
         fs::write(folder.path().join("replace.json.partial"), "{\"new\":").unwrap();

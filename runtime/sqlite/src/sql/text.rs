@@ -568,7 +568,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_whose_number_is_known_is_found_by_it_and_its_id_is_not_looked_up() {
+    fn row_with_a_known_number_is_found_without_its_id() {
         let fields = Fields::of(&[(2, Value::Null)]);
         assert_eq!(way(&update(&TABLE, fields)), "SEARCH t USING INDEX t._id (_id=?)");
         assert_eq!(way(&update_numbered(&TABLE, fields)), "SEARCH t USING INTEGER PRIMARY KEY (rowid=?)");
@@ -584,7 +584,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_is_found_by_its_id_without_a_walk() {
+    fn row_is_found_by_id_without_a_scan() {
         assert_eq!(way(&get(&TABLE)), "SEARCH t USING INDEX t._id (_id=?)");
         assert_eq!(way(&get_many(&TABLE, 4)), "SEARCH t USING INDEX t._id (_id=?)");
         assert_eq!(way(&delete(&TABLE)), "SEARCH t USING INDEX t._id (_id=?)");

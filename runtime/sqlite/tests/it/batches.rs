@@ -32,7 +32,7 @@ fn between_neighbours<R: Send + 'static>(
 }
 
 #[test]
-fn a_mutation_that_swallows_a_full_disk_is_not_stored_and_its_neighbours_are() {
+fn mutation_that_ignores_a_full_disk_rolls_back_alone() {
     let store = TestStore::with(&made(Sqlite { pages_max: Some(60), ..Sqlite::default() }), &tables(), |_| {});
     let answer = between_neighbours(&store, |db| {
         open(db, "bad", 1)?;
@@ -47,7 +47,7 @@ fn a_mutation_that_swallows_a_full_disk_is_not_stored_and_its_neighbours_are() {
 }
 
 #[test]
-fn a_transaction_that_sqlite_gives_up_is_run_again_one_by_one() {
+fn aborted_batch_is_rerun_one_by_one() {
     let store = TestStore::with(&made(Sqlite { pages_max: Some(60), ..Sqlite::default() }), &tables(), |_| {});
     // One value larger than all free pages: no statement journal saves the transaction then.
     let answer = between_neighbours(&store, |db| {
@@ -60,7 +60,7 @@ fn a_transaction_that_sqlite_gives_up_is_run_again_one_by_one() {
 }
 
 #[test]
-fn of_rows_that_do_not_fit_at_the_end_of_a_batch_only_those_of_the_guilty_one_are_refused() {
+fn oversized_mutation_of_a_batch_fails_alone() {
     let store = TestStore::with(&made(Sqlite { pages_max: Some(60), ..Sqlite::default() }), &tables(), |_| {});
     let [before, bad, after] = [(); 3].map(|()| store.mutate(|db| blob(db, 10)).unwrap());
     let fill = |id: Id<Blob>, bytes: usize| {
@@ -78,7 +78,7 @@ fn of_rows_that_do_not_fit_at_the_end_of_a_batch_only_those_of_the_guilty_one_ar
 }
 
 #[test]
-fn a_row_that_a_refused_mutation_added_and_changed_is_nowhere() {
+fn rejected_mutation_leaves_no_row() {
     let store = TestStore::new(&sqlite(), &tables());
     let refused = store.mutate(|db| {
         let id = blob(db, 1)?;
@@ -93,7 +93,7 @@ fn a_row_that_a_refused_mutation_added_and_changed_is_nowhere() {
 }
 
 #[test]
-fn a_mutation_that_never_ends_is_cut_also_where_it_sets_a_row_that_is_remembered() {
+fn endless_mutation_is_interrupted_on_cached_rows() {
     let store = TestStore::with(&sqlite(), &tables(), |limits| limits.mutation_timeout = Duration::from_secs(2));
     let id = store.mutate(|db| blob(db, 1)).unwrap();
     let endless = store.mutate(move |db| -> Result<(), StoreError> {
@@ -106,7 +106,7 @@ fn a_mutation_that_never_ends_is_cut_also_where_it_sets_a_row_that_is_remembered
 }
 
 #[test]
-fn a_row_that_many_mutations_of_a_batch_change_is_as_the_last_kept_one_left_it() {
+fn row_has_the_last_successful_write_of_a_batch() {
     let store = TestStore::new(&sqlite(), &tables());
     let id = store.mutate(|db| blob(db, 0)).unwrap();
     let longer = |refuses: bool| {
@@ -123,7 +123,7 @@ fn a_row_that_many_mutations_of_a_batch_change_is_as_the_last_kept_one_left_it()
 }
 
 #[test]
-fn a_reading_statement_is_cut_at_the_deadline_and_a_writing_one_never() {
+fn only_reading_statements_are_interrupted_at_the_deadline() {
     let store = TestStore::with(&sqlite(), &tables(), |limits| limits.mutation_timeout = Duration::from_millis(40));
     for part in 0..40 {
         let fill = move |db: &mut DbMut| (0..250).try_for_each(|n| open(db, &format!("{part} {n}"), 1).map(|_| ()));
@@ -160,7 +160,7 @@ fn a_reading_statement_is_cut_at_the_deadline_and_a_writing_one_never() {
 }
 
 #[test]
-fn a_transaction_that_is_kept_beyond_its_function_does_nothing_more() {
+fn transaction_is_unusable_after_its_function() {
     let store = TestStore::new(&sqlite(), &tables());
     thread_local!(static KEPT: RefCell<Option<Rc<dyn Writer>>> = const { RefCell::new(None) });
     start(&store, |transaction| {
@@ -178,7 +178,7 @@ fn a_transaction_that_is_kept_beyond_its_function_does_nothing_more() {
 }
 
 #[test]
-fn more_mutations_than_may_wait_are_refused_at_once() {
+fn full_mutation_queue_rejects_immediately() {
     let store = TestStore::with(&sqlite(), &tables(), |limits| limits.writer_queue_max = 3);
     let (waiting, refused) = together(&store, || {
         let waiting: Vec<Pending<_>> = (0..3).map(|n| store.start(move |db| open(db, &n.to_string(), 1))).collect();
@@ -189,7 +189,7 @@ fn more_mutations_than_may_wait_are_refused_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn more_queries_than_may_wait_are_refused_at_once() {
+async fn full_query_queue_rejects_immediately() {
     let store = TestStore::with(&sqlite(), &tables(), |limits| {
         limits.readers = 1;
         limits.reader_queue_max = 1;
@@ -220,7 +220,7 @@ async fn more_queries_than_may_wait_are_refused_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_function_that_is_quick_runs_on_the_calling_thread() {
+async fn short_query_runs_on_the_calling_thread() {
     let store = TestStore::new(&sqlite(), &[Account::DEF]);
     let pace = LatencyClass::unknown();
     let here = std::thread::current().id();
@@ -234,7 +234,7 @@ async fn a_function_that_is_quick_runs_on_the_calling_thread() {
 }
 
 #[test]
-fn the_batch_is_committed_before_a_slow_mutation_and_after_it() {
+fn slow_mutation_gets_a_separate_commit() {
     let store = TestStore::new(&sqlite(), &tables());
     let seen = |store: &Store| {
         let store = store.clone();
@@ -250,7 +250,7 @@ fn the_batch_is_committed_before_a_slow_mutation_and_after_it() {
 }
 
 #[test]
-fn a_mutation_that_does_not_return_is_named_and_the_store_says_it_is_not_ready() {
+fn stuck_mutation_is_named_and_the_store_is_not_ready() {
     let store = TestStore::with(&sqlite(), &tables(), |limits| limits.mutation_timeout = Duration::from_millis(20));
     let (leave, may_leave) = mpsc::channel::<()>();
     let stuck = start_named(&store, "meetings/forever", false, move |_| {
@@ -271,7 +271,7 @@ fn a_mutation_that_does_not_return_is_named_and_the_store_says_it_is_not_ready()
 }
 
 #[test]
-fn mutations_that_come_together_share_commits_and_run_once() {
+fn concurrent_mutations_share_commits_and_run_once() {
     let store = TestStore::new(&sqlite(), &tables());
     let before = store.stats();
     let pending =

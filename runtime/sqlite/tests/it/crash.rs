@@ -97,7 +97,7 @@ fn writes_until_it_is_killed() {
 }
 
 #[test]
-fn what_was_acknowledged_survives_being_killed_at_any_moment() {
+fn acknowledged_writes_survive_sigkill() {
     let folder = tempfile::tempdir().unwrap();
     let mut acknowledged = Vec::new();
     for round in 0..50u64 {
@@ -140,7 +140,7 @@ fn check(folder: &Path, acknowledged: &[String]) {
 
 #[test]
 #[ignore = "a child process of the test below"]
-fn meets_a_disk_that_takes_no_more() {
+fn fills_the_disk() {
     let Some(folder) = folder() else { return };
     let store = open_store(&folder);
     let ids = Arc::new(IdGenerator::after(store.greatest_id()));
@@ -184,16 +184,16 @@ fn meets_a_disk_that_takes_no_more() {
     say("survived");
 }
 
-/// How large this process may make its files, in bytes.
+/// Size limit of files of this process, in bytes.
 fn limit_files(bytes: Option<u64>) {
     setrlimit(Resource::Fsize, Rlimit { current: bytes, maximum: None }).unwrap();
 }
 
 #[test]
-fn a_commit_that_fails_is_unknown_and_writes_go_on_once_the_database_was_checked() {
+fn failed_commit_is_unknown_and_writes_resume_after_a_check() {
     let folder = tempfile::tempdir().unwrap();
     // Past the limit the system sends a signal that would end the process; a child ignores it if its shell did.
-    let mut child = child("meets_a_disk_that_takes_no_more", folder.path(), "trap '' XFSZ;");
+    let mut child = child("fills_the_disk", folder.path(), "trap '' XFSZ;");
     let lines: Vec<String> = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok).collect();
     assert!(child.wait().unwrap().success(), "{lines:?}");
     assert!(lines.iter().any(|line| line.ends_with("survived")), "{lines:?}");
@@ -217,7 +217,7 @@ fn holds_a_folder() {
 }
 
 #[test]
-fn a_folder_that_another_process_serves_is_refused_until_that_one_is_gone() {
+fn folder_of_another_process_is_rejected_until_it_exits() {
     let folder = tempfile::tempdir().unwrap();
     let mut child = child("holds_a_folder", folder.path(), "");
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
@@ -233,7 +233,7 @@ fn a_folder_that_another_process_serves_is_refused_until_that_one_is_gone() {
 
 #[test]
 #[ignore = "a child process of the test below"]
-fn has_a_mutation_that_does_not_return() {
+fn runs_a_stuck_mutation() {
     let Some(folder) = folder() else { return };
     let options = StoreOptions { stuck: Stuck::EndProcess, ..StoreOptions::new(&folder) };
     let limits = Limits { mutation_timeout: Duration::from_millis(50), ..Limits::default() };
@@ -249,9 +249,9 @@ fn has_a_mutation_that_does_not_return() {
 }
 
 #[test]
-fn a_process_whose_mutation_does_not_return_ends_and_loses_nothing() {
+fn process_with_a_stuck_mutation_exits_without_loss() {
     let folder = tempfile::tempdir().unwrap();
-    let status = child("has_a_mutation_that_does_not_return", folder.path(), "").wait().unwrap();
+    let status = child("runs_a_stuck_mutation", folder.path(), "").wait().unwrap();
     assert_eq!(status.signal(), Some(6), "{status}");
     let store = open_store(folder.path());
     let read = store.read_blocking(Access::Everyone, |transaction| balance(&db(transaction), "acknowledged"));
@@ -306,7 +306,7 @@ fn adds_indexes() {
 }
 
 #[test]
-fn a_start_that_is_killed_while_it_makes_indexes_goes_on_behind_those_that_it_made() {
+fn killed_start_resumes_after_its_finished_indexes() {
     let folder = tempfile::tempdir().unwrap();
     fill(folder.path());
     let made = || {
@@ -356,7 +356,7 @@ fn a_start_that_is_killed_while_it_makes_indexes_goes_on_behind_those_that_it_ma
 }
 
 #[test]
-fn the_log_is_copied_back_between_the_indexes_of_a_start() {
+fn checkpoint_runs_between_index_builds() {
     let folder = tempfile::tempdir().unwrap();
     fill(folder.path());
     let log = folder.path().join("convoke.db-wal");

@@ -16,7 +16,7 @@ fn open_in(folder: &Path) -> Result<Store, OpenError> {
 }
 
 #[test]
-fn the_folder_and_what_lies_in_it_are_its_owners_alone() {
+fn folder_and_files_are_private_to_their_owner() {
     let outer = tempfile::tempdir().unwrap();
     let folder = outer.path().join("a/b");
     let store = open_in(&folder).unwrap();
@@ -30,7 +30,7 @@ fn the_folder_and_what_lies_in_it_are_its_owners_alone() {
 }
 
 #[test]
-fn a_key_from_before_they_had_a_bound_is_served_and_may_be_replaced_by_a_shorter_one() {
+fn oversized_key_of_an_older_release_is_served_and_replaceable() {
     let store = TestStore::new(&sqlite(), &[Account::DEF]);
     let id = store.mutate(|db| open(db, "ada", 1)).unwrap();
     store.close();
@@ -48,7 +48,7 @@ fn a_key_from_before_they_had_a_bound_is_served_and_may_be_replaced_by_a_shorter
 }
 
 #[test]
-fn rows_that_somebody_else_numbered_anew_are_found_by_their_ids() {
+fn renumbered_rows_are_found_by_id() {
     let store = TestStore::new(&sqlite(), &[Account::DEF]);
     let ids = store.mutate(|db| ["ada", "bob", "cy"].map(|owner| open(db, owner, 1)).into_iter().collect());
     let [ada, bob, cy] = <[_; 3]>::try_from(Result::<Vec<_>, StoreError>::unwrap(ids)).unwrap();
@@ -68,7 +68,7 @@ fn rows_that_somebody_else_numbered_anew_are_found_by_their_ids() {
 }
 
 #[test]
-fn a_folder_is_served_once_and_the_message_names_it() {
+fn second_open_is_rejected_with_the_folder_name() {
     let store = TestStore::new(&sqlite(), &[Account::DEF]);
     let again = || open_in(store.folder.path());
     let error = again().err().unwrap();
@@ -81,7 +81,7 @@ fn a_folder_is_served_once_and_the_message_names_it() {
 }
 
 #[test]
-fn closing_answers_what_waits_and_leaves_one_whole_file() {
+fn close_answers_queued_work_and_leaves_one_file() {
     let store = TestStore::new(&sqlite(), &[Account::DEF]);
     let pending: Vec<_> = (0..100).map(|n| store.start(move |db| open(db, &n.to_string(), 1))).collect();
     store.close();
@@ -101,7 +101,7 @@ fn sum(db: &Db) -> (i64, u64) {
 }
 
 #[test]
-fn a_backup_under_load_is_whole_and_as_of_one_commit() {
+fn backup_under_load_is_one_snapshot() {
     let store = TestStore::new(&sqlite(), &[Account::DEF]);
     let pair = |n: u64| {
         move |db: &mut convoke_store::DbMut| {
@@ -148,7 +148,7 @@ fn a_backup_under_load_is_whole_and_as_of_one_commit() {
 }
 
 #[test]
-fn what_was_written_is_there_after_a_restart_and_statements_are_few() {
+fn writes_survive_a_restart_with_few_statements() {
     let store = TestStore::new(&sqlite(), &[Account::DEF]);
     let ids = store.mutate(|db| (0..50).map(|n| open(db, &n.to_string(), n)).collect::<Result<Vec<_>, _>>()).unwrap();
     let store = store.reopened(&[Account::DEF]);

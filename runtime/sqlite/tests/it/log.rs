@@ -10,7 +10,7 @@ use convoke_store::{StoreError, Table};
 use super::{blob, made, own, sqlite, tables};
 
 #[test]
-fn the_log_is_copied_back_when_nobody_writes_any_more() {
+fn checkpoint_runs_when_writes_stop() {
     let store = TestStore::new(&sqlite(), &[Account::DEF]);
     store.mutate(|db| open(db, "ada", 1)).unwrap();
     // The mutation is answered first, and the log is looked at then.
@@ -24,7 +24,7 @@ fn the_log_is_copied_back_when_nobody_writes_any_more() {
 }
 
 #[test]
-fn a_reader_that_stays_open_is_stopped_before_the_log_outgrows_its_bound() {
+fn long_reader_is_interrupted_before_the_log_exceeds_its_limit() {
     const BOUND: u64 = 2 << 20;
     let store =
         TestStore::with(&made(Sqlite { checkpoint_bytes: 256 << 10, ..Sqlite::default() }), &tables(), |limits| {
@@ -55,12 +55,12 @@ fn a_reader_that_stays_open_is_stopped_before_the_log_outgrows_its_bound() {
         assert!(matches!(reader.join().unwrap(), StoreError::Interrupted));
     });
     assert!(own(&store, "readers_stopped_total") >= 1);
-    // 20 MB were written and nobody reads: the log is within its bound again.
+    // 20 MB were written and no one reads: the log is within its bound again.
     assert!(own(&store, "wal_bytes") <= BOUND);
 }
 
 #[test]
-fn a_transaction_that_is_larger_than_the_bound_by_itself_stops_no_reader() {
+fn single_large_transaction_interrupts_no_reader() {
     const BOUND: u64 = 1 << 20;
     let store =
         TestStore::with(&made(Sqlite { checkpoint_bytes: 256 << 10, ..Sqlite::default() }), &tables(), |limits| {
@@ -99,7 +99,7 @@ fn a_transaction_that_is_larger_than_the_bound_by_itself_stops_no_reader() {
 }
 
 #[test]
-fn snapshots_that_nobody_uses_do_not_keep_the_log_from_starting_anew() {
+fn unused_snapshots_do_not_block_the_log_reset() {
     const READERS: usize = 3;
     const CHECKPOINT: u64 = 256 << 10;
     let store =
@@ -128,7 +128,7 @@ fn snapshots_that_nobody_uses_do_not_keep_the_log_from_starting_anew() {
 }
 
 #[test]
-fn a_reader_that_cannot_be_stopped_makes_writes_wait_outside_until_it_returns() {
+fn writes_wait_for_an_uninterruptible_reader() {
     let store =
         TestStore::with(&made(Sqlite { checkpoint_bytes: 128 << 10, ..Sqlite::default() }), &tables(), |limits| {
             limits.wal_bytes_interrupt = 512 << 10;

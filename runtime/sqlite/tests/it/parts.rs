@@ -65,7 +65,7 @@ fn with_size() -> Vec<FieldDef> {
 }
 
 #[test]
-fn a_collision_in_a_large_table_leaves_it_to_the_former_release() {
+fn collision_in_a_large_table_keeps_the_former_schema() {
     for (indexes, expected) in [
         // Of a field that is there: it is found before anything of the release is applied.
         (vec![index("by_number", 1, false), index("one_title", 0, true), index("by_size", 2, false)], "one_title"),
@@ -87,7 +87,7 @@ fn a_collision_in_a_large_table_leaves_it_to_the_former_release() {
 }
 
 #[test]
-fn fields_and_indexes_of_a_large_table_are_all_there_when_it_is_open() {
+fn open_large_table_has_all_fields_and_indexes() {
     let (folder, _) = filled();
     let indexes = vec![
         index("by_number", 1, false),

@@ -26,7 +26,7 @@ fn lock(folder: &Path) -> Result<Box<dyn Installation>, OpenError> {
     Sqlite::default().lock(folder, clock())
 }
 
-/// Makes the folder's database anew, with one row.
+/// Makes the folder's database again, with one row.
 fn named(folder: &Path, name: &str) {
     let installation = lock(folder).unwrap();
     let builder = installation.build(TABLES).unwrap();
@@ -41,7 +41,7 @@ fn open(folder: &Path) -> Store {
 }
 
 #[test]
-fn nothing_is_replaced_while_somebody_serves() {
+fn database_in_use_is_not_replaced() {
     let folder = TempDir::new().unwrap();
     let store = open(folder.path());
     let refused = lock(folder.path()).err().expect("it is served");
@@ -51,7 +51,7 @@ fn nothing_is_replaced_while_somebody_serves() {
 }
 
 #[test]
-fn each_former_database_keeps_a_name_of_its_own_and_opens() {
+fn each_former_database_has_a_unique_name_and_opens() {
     let folder = TempDir::new().unwrap();
     for name in ["first", "second", "third"] {
         named(folder.path(), name);
@@ -74,7 +74,7 @@ fn each_former_database_keeps_a_name_of_its_own_and_opens() {
 }
 
 #[test]
-fn what_killed_work_left_behind_is_gone_at_the_next_start() {
+fn start_removes_leftovers_of_killed_work() {
     let folder = TempDir::new().unwrap();
     named(folder.path(), "a");
     std::fs::create_dir(folder.path().join("tmp")).unwrap();
@@ -84,7 +84,7 @@ fn what_killed_work_left_behind_is_gone_at_the_next_start() {
 }
 
 #[test]
-fn a_log_that_was_never_copied_back_is_taken_in_and_belongs_to_the_database() {
+fn uncheckpointed_log_is_imported_with_its_database() {
     let (from, to) = (TempDir::new().unwrap(), TempDir::new().unwrap());
     named(from.path(), "in the log");
     let store = open(from.path());
@@ -104,7 +104,7 @@ fn a_log_that_was_never_copied_back_is_taken_in_and_belongs_to_the_database() {
 }
 
 #[test]
-fn a_file_that_is_no_database_of_ours_is_not_taken_in() {
+fn foreign_database_file_is_rejected() {
     let folder = TempDir::new().unwrap();
     let file = folder.path().join("x.db");
     std::fs::write(&file, "not a database, whatever it is called".repeat(100)).unwrap();

@@ -63,7 +63,7 @@ fn definition(folder: &Path, forget: bool) -> serde_json::Value {
 }
 
 #[test]
-fn a_database_without_shapes_is_checked_once_and_has_them_from_then_on() {
+fn database_without_shapes_is_checked_once() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     drop(opened::<release_1::Defect>(folder));

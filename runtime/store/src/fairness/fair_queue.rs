@@ -79,7 +79,7 @@ struct Lane {
 
 /// A call in service. It must be passed to [`FairQueue::end`] once.
 #[derive(Clone, Copy, Debug)]
-#[must_use = "a server that is never given back serves nobody else"]
+#[must_use = "a server that is never returned serves no other flow"]
 pub struct Service {
     flow: Flow,
     /// Time charged in advance.
@@ -470,7 +470,7 @@ mod tests {
         assert!(queue.try_serve(flow(2)).is_some() && queue.try_serve(flow(3)).is_none());
         queue.push(flow(3), 0).unwrap();
         queue.end(first, MS);
-        assert!(queue.try_serve(flow(1)).is_none(), "somebody waits");
+        assert!(queue.try_serve(flow(1)).is_none(), "another flow waits");
         assert_eq!(queue.pop().unwrap().1, 0);
     }
 
@@ -694,7 +694,7 @@ mod tests {
 
         /// Every waiting flow is served after each other flow had a turn: its quantum and the call that ended it.
         #[test]
-        fn nobody_starves(
+        fn no_flow_starves(
             costs in proptest::collection::vec(proptest::collection::vec(0..10_000_u64, 1..8), 1..20),
             before in 0..200_usize,
         ) {

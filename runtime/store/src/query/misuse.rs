@@ -11,17 +11,17 @@ use convoke_core::id::Id;
 
 /// Implemented by no type: every field of the index has a key.
 #[diagnostic::on_unimplemented(
-    message = "every field of this index has its key already",
-    label = "a key too many",
+    message = "every field of this index already has a key",
+    label = "this key is one too many",
     note = "end the query: `take`, `page`, `first`, `unique`, `count` or `encode`; or choose an index with more fields"
 )]
 pub trait HasFieldLeft {}
 
 /// Implemented by no type: the query has a range.
 #[diagnostic::on_unimplemented(
-    message = "after `range` or `any` a query takes no further key",
-    label = "a key too late",
-    note = "keys are given in the index's order: `eq` for the first ones, then at most one `range` or `any`"
+    message = "no key can follow `range` or `any`",
+    label = "this key is too late",
+    note = "give the keys in the order of the index: `eq` for the first ones, then at most one `range` or `any`"
 )]
 pub trait HasNoRangeYet {}
 
@@ -44,15 +44,15 @@ pub trait HasFilter {}
 
 /// Implemented by no type: a query ends in a read with a bound.
 #[diagnostic::on_unimplemented(
-    message = "a query is no iterator: it ends in a read with a bound",
-    label = "no end of a query",
+    message = "a query is not an iterator: end it with a bounded read",
+    label = "this does not end a query",
     note = "end it with `take(n)?`, `page(…)?`, `first()?`, `unique()?`, `count()?` or `encode(n)?`"
 )]
 pub trait IsIterator {}
 
 /// Implemented by no type: `ctx.db()` only reads.
 #[diagnostic::on_unimplemented(
-    message = "`ctx.db()` is for reading and cannot write",
+    message = "`ctx.db()` only reads and cannot write",
     label = "a write through a reader",
     note = "a #[mutation] writes through `ctx.db_mut()`; a #[query] cannot write: make it a #[mutation]"
 )]

@@ -84,11 +84,12 @@ bound! {
 pub const INDEX_KEY_BYTES_MAX: u64 = 2_000;
 
 impl TableDef {
-    /// Checks [`FIELDS_MAX`] and [`KEYS_MAX`] and returns the definition. `#[table]` calls it.
+    /// Checks [`FIELDS_MAX`], [`KEYS_MAX`] and the limit of a prefix, and returns the definition. `#[table]` calls it.
     ///
     /// # Panics
     /// At compile time, if a limit is exceeded.
     pub const fn checked(self) -> Self {
+        id::assert_prefix(self.prefix);
         assert!(self.fields.len() <= FIELDS_MAX, "{}", TOO_MANY_FIELDS);
         let mut place = 0;
         while place < self.indexes.len() {
@@ -360,7 +361,7 @@ impl<F: Field, Rest: Keys> Keys for (F, Rest) {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a unique index",
     label = "this needs a unique index",
-    note = "say `unique` in its #[index(…)]; or read with `first()` or `take(n)`, and add with `insert`"
+    note = "write `unique` in its #[index(…)]; or read with `first()` or `take(n)`, and add with `insert`"
 )]
 pub trait Unique: Index {}
 
@@ -758,11 +759,11 @@ pub fn field_schema<T: OutMember>(generator: &mut SchemaGenerator) -> Schema {
     T::schema(generator, false)
 }
 
-/// What may stand for a value of `T` in a query: `T`, `&T`, `&str` for text, `T` for `Option<T>`.
+/// A key for a value of `T` in a query: `T`, `&T`, `&str` for text, `T` for `Option<T>`.
 #[diagnostic::on_unimplemented(
-    message = "the index has a `{T}` here, which cannot be compared with `{Self}`",
-    label = "a key of another type",
-    note = "the keys of an index are given in its order: the first `eq` is for its first field"
+    message = "the index has a field of type `{T}` here, which cannot be compared with `{Self}`",
+    label = "this key has another type",
+    note = "give the keys in the order of the index: the first `eq` is for its first field"
 )]
 pub trait KeyOf<T> {
     /// The key as a value.

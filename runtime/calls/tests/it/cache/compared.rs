@@ -1,4 +1,4 @@
-//! Random changes and questions, of a store that keeps few results and of one that keeps none: nobody can tell them apart.
+//! Random changes and questions, of a store that keeps few results and of one that keeps none: no one can tell them apart.
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -44,7 +44,7 @@ fn call(caller: &TestCaller<'_>, name: &str, args: &Value) -> Result<Value, Stri
 }
 
 #[test]
-fn a_store_that_keeps_results_answers_as_one_that_keeps_none() {
+fn cached_results_equal_uncached_results() {
     let _alone = super::alone();
     let unlimited = |options: &mut convoke::embed::RuntimeOptions| {
         options.settings = toml::from_str("[rates]\nread = 0\nwrite = 0\nsmall = 0\n").unwrap();

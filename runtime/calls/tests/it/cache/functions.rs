@@ -16,7 +16,7 @@ pub(super) struct Item {
     pub text: String,
 }
 
-/// How often functions of these tests ran.
+/// Number of runs of functions of these tests.
 pub(super) static RUNS: AtomicU64 = AtomicU64::new(0);
 
 #[args]
@@ -97,7 +97,7 @@ pub(super) fn look(ctx: &QueryCtx, args: Look) -> Result<Vec<String>> {
     Ok(items.into_iter().map(|item| format!("{} {}{padding}", item.label, item.text)).collect())
 }
 
-/// How many items a shelf has.
+/// Returns the number of items of a shelf.
 #[query]
 pub(super) fn count(ctx: &QueryCtx, args: Look) -> Result<i64> {
     Ok(ctx.db().query(Item::by_shelf_rank).eq(args.shelf).count()? as i64)

@@ -1,4 +1,4 @@
-//! Results of queries that are kept: who is given one, when it falls, and that nobody can tell.
+//! Results of queries that are kept: who is given one, when it falls, and that no one can tell.
 
 mod compared;
 mod functions;
@@ -36,7 +36,7 @@ fn ask(caller: &TestCaller<'_>, function: &str, label: i64) -> Value {
 }
 
 #[test]
-fn from_the_third_time_on_a_question_costs_no_run() {
+fn third_identical_query_is_a_cache_hit() {
     let (_alone, app) = (alone(), TestApp::new());
     let ada = app.user("ada");
     put(&ada, 1, "one");
@@ -51,7 +51,7 @@ fn from_the_third_time_on_a_question_costs_no_run() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[allow(clippy::await_holding_lock, reason = "the others wait for the end of this test")]
-async fn a_store_that_is_closed_gives_nothing_that_was_kept() {
+async fn closed_store_serves_no_cached_results() {
     let (_alone, folder) = (alone(), tempfile::tempdir().unwrap());
     let runtime = Runtime::start(RuntimeOptions::in_folder(folder.path(), convoke::embed::default_engine())).unwrap();
     let ask = async || {
@@ -70,7 +70,7 @@ async fn a_store_that_is_closed_gives_nothing_that_was_kept() {
 }
 
 #[test]
-fn a_result_falls_with_what_it_rests_on_and_with_nothing_else() {
+fn result_is_evicted_only_by_changes_of_its_reads() {
     let (_alone, app) = (alone(), TestApp::new());
     let ada = app.user("ada");
     put(&ada, 1, "one");
@@ -92,7 +92,7 @@ fn a_result_falls_with_what_it_rests_on_and_with_nothing_else() {
 }
 
 #[test]
-fn who_asks_is_a_part_of_the_question_where_it_is_asked_for() {
+fn caller_is_part_of_the_cache_key_if_the_query_reads_it() {
     let (_alone, app) = (alone(), TestApp::new());
     let (ada, bob) = (app.user("ada"), app.user("bob"));
     put(&ada, 1, "one");
@@ -107,7 +107,7 @@ fn who_asks_is_a_part_of_the_question_where_it_is_asked_for() {
 }
 
 #[test]
-fn what_no_commit_announces_is_never_kept() {
+fn results_with_untracked_inputs_are_not_cached() {
     let (_alone, app) = (alone(), TestApp::new());
     let ada = app.user("ada");
     let before = runs();
@@ -119,7 +119,7 @@ fn what_no_commit_announces_is_never_kept() {
 }
 
 #[test]
-fn a_kept_result_is_charged_as_a_run_is() {
+fn cache_hit_is_charged_like_a_run() {
     let (_alone, app) = (alone(), TestApp::configured("[rates]\nread = 5\n"));
     let ada = app.user("ada");
     let codes: Vec<bool> =
@@ -130,7 +130,7 @@ fn a_kept_result_is_charged_as_a_run_is() {
 }
 
 #[test]
-fn a_failure_that_passes_is_not_kept() {
+fn temporary_failure_is_not_cached() {
     let (_alone, app) = (alone(), TestApp::new());
     let ada = app.user("ada");
     put(&ada, 1, "one");
@@ -141,7 +141,7 @@ fn a_failure_that_passes_is_not_kept() {
 }
 
 #[test]
-fn those_who_ask_the_same_at_once_wait_for_one_run() {
+fn concurrent_identical_queries_share_one_run() {
     let (_alone, app) = (alone(), TestApp::new());
     let runtime = app.runtime().clone();
     // The function has been seen to give results that can be kept, and the question is asked for the second time.
@@ -164,7 +164,7 @@ fn those_who_ask_the_same_at_once_wait_for_one_run() {
 }
 
 #[test]
-fn nothing_is_kept_where_the_setting_says_so() {
+fn cache_can_be_disabled() {
     let (_alone, app) = (alone(), TestApp::with(|options| options.limits.cache_mib = 0));
     let ada = app.user("ada");
     put(&ada, 1, "one");
@@ -173,7 +173,7 @@ fn nothing_is_kept_where_the_setting_says_so() {
 }
 
 #[test]
-fn a_runtime_that_starts_again_knows_nothing_of_former_results() {
+fn restart_empties_the_cache() {
     let (_alone, mut app) = (alone(), TestApp::new());
     put(&app.user("ada"), 1, "one");
     (0..4).for_each(|_| assert_eq!(ask(&app.user("ada"), "text", 1), "one"));
@@ -184,7 +184,7 @@ fn a_runtime_that_starts_again_knows_nothing_of_former_results() {
 }
 
 #[test]
-fn what_may_have_changed_anything_leaves_no_result_behind() {
+fn change_of_everything_evicts_the_cache() {
     let (_alone, app) = (alone(), TestApp::new());
     let ada = app.user("ada");
     put(&ada, 1, "one");

@@ -1,4 +1,4 @@
-//! What does not fit is refused by its path, with what was expected and what came.
+//! Invalid arguments are rejected with their path, the expected form, and the received value.
 
 use convoke::testing::TestApp;
 use serde_json::json;
@@ -6,7 +6,7 @@ use serde_json::json;
 const ECHO: &str = "call/functions/echo";
 
 #[test]
-fn each_mistake_in_the_arguments_has_its_sentence_and_its_path() {
+fn each_argument_error_has_a_message_and_a_path() {
     let app = TestApp::new();
     let cases = [
         (json!({ "parts": [] }), "age", "Missing required argument: age"),
@@ -41,7 +41,7 @@ fn each_mistake_in_the_arguments_has_its_sentence_and_its_path() {
 }
 
 #[test]
-fn integers_may_be_written_as_floats_and_optional_arguments_as_null() {
+fn integers_accept_whole_floats_and_options_accept_null() {
     let app = TestApp::new();
     for args in [
         json!({ "age": 31, "parts": [{ "color": "dark-red", "size": null }] }),
@@ -53,7 +53,7 @@ fn integers_may_be_written_as_floats_and_optional_arguments_as_null() {
 }
 
 #[test]
-fn an_id_of_another_table_is_not_an_id() {
+fn id_of_another_table_is_rejected() {
     let app = TestApp::new();
     let args = json!({ "age": 20, "parts": [], "counter": "person_01h455vb4pex5vsknk084sn02q" });
     let reply = app.nobody().call(ECHO, args);
@@ -62,14 +62,14 @@ fn an_id_of_another_table_is_not_an_id() {
 }
 
 #[test]
-fn a_function_without_arguments_takes_an_empty_object_and_nothing_else() {
+fn function_without_arguments_takes_only_an_empty_object() {
     let app = TestApp::new();
     assert_eq!(app.nobody().call("call/functions/nothing", json!({})).value(), &json!(null));
     assert_eq!(app.nobody().call("call/functions/nothing", json!({ "x": 1 })).message(), "Unknown argument: x");
 }
 
 #[test]
-fn an_error_is_small_however_large_the_name_that_was_sent() {
+fn error_is_short_for_a_long_name() {
     let app = TestApp::new();
     let name = "ü".repeat(100_000);
     let reply = app.nobody().call("call/functions/charged", json!({ name: 1 }));

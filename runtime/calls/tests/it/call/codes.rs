@@ -3,7 +3,7 @@
 use convoke::Code;
 
 #[test]
-fn every_code_has_its_spelling_its_status_and_whether_a_retry_can_help() {
+fn every_error_code_has_its_spelling_status_and_retryability() {
     let lines: Vec<String> = Code::ALL
         .iter()
         .map(|code| {
@@ -15,5 +15,9 @@ fn every_code_has_its_spelling_its_status_and_whether_a_retry_can_help() {
     if std::env::var_os("CONVOKE_BLESS").is_some() {
         std::fs::write(file, lines.concat()).unwrap();
     }
-    assert_eq!(lines.concat(), std::fs::read_to_string(file).unwrap(), "if it is meant, `.ci/renew` writes it anew");
+    assert_eq!(
+        lines.concat(),
+        std::fs::read_to_string(file).unwrap(),
+        "the codes differ; if the change is intended, run `.ci/renew`"
+    );
 }

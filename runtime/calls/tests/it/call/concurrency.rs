@@ -6,7 +6,7 @@ use futures_util::stream::FuturesUnordered;
 use serde_json::json;
 
 #[test]
-fn no_increment_is_lost() {
+fn concurrent_increments_are_not_lost() {
     let app = TestApp::new();
     let calls = (0..500).map(|i| {
         let caller = app.nobody();
@@ -22,7 +22,7 @@ fn no_increment_is_lost() {
 }
 
 #[test]
-fn a_panic_and_a_refusal_among_others_are_rolled_back_alone() {
+fn panic_and_rejection_roll_back_only_their_own_writes() {
     let app = TestApp::new();
     let calls = (0..90).map(|i| {
         let caller = app.nobody();
@@ -41,7 +41,7 @@ fn a_panic_and_a_refusal_among_others_are_rolled_back_alone() {
 }
 
 #[test]
-fn more_than_may_wait_are_told_so_at_once() {
+fn full_queue_rejects_immediately() {
     let app = TestApp::with(|options| {
         options.limits.writer_queue_max = 4;
         options.limits.mutation_timeout = std::time::Duration::from_secs(60);

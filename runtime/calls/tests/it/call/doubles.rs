@@ -74,7 +74,7 @@ fn imported(archive: &[u8], tables: &[&'static TableDef]) -> Vec<Doc<Doubles>> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 4, ..ProptestConfig::default() })]
     #[test]
-    fn every_double_comes_back_as_it_was_sent(
+    fn doubles_round_trip_exactly(
         sent in proptest::collection::vec(any::<u64>().prop_map(f64::from_bits).prop_filter("JSON", |n| n.is_finite()), 200),
         format in prop_oneof![Just("json"), Just("convex_encoded_json")],
     ) {

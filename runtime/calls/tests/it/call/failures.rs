@@ -10,7 +10,7 @@ use serde_json::json;
 use super::functions::Counter;
 
 #[test]
-fn a_failed_mutation_keeps_its_logs_and_loses_its_writes() {
+fn failed_mutation_keeps_its_log_and_rolls_back() {
     let app = TestApp::new();
     let reply = app.user("ada").call("call/functions/incrementAndRefuse", json!({ "name": "a" }));
     reply.assert_refused(Code::FailedPrecondition, "Not now");
@@ -20,13 +20,13 @@ fn a_failed_mutation_keeps_its_logs_and_loses_its_writes() {
 }
 
 #[test]
-fn a_mutation_that_catches_a_called_ones_failure_keeps_its_own_writes_only() {
+fn caught_failure_of_a_called_mutation_rolls_back_only_its_writes() {
     let app = TestApp::new();
     assert_eq!(app.nobody().call("call/functions/incrementDespite", json!({ "name": "a" })).value(), &json!(1));
 }
 
 #[test]
-fn a_panic_is_an_internal_error_that_leaves_nothing_and_the_server_lives() {
+fn panic_is_internal_and_rolls_back() {
     let app = TestApp::new();
     for path in ["incrementAndPanic", "panicInQuery", "panicInAction", "panicApart"] {
         let args = if path == "incrementAndPanic" { json!({ "name": "a" }) } else { json!({}) };
@@ -39,7 +39,7 @@ fn a_panic_is_an_internal_error_that_leaves_nothing_and_the_server_lives() {
 }
 
 #[test]
-fn unique_violation_names_table_index_and_fields_and_is_rolled_back() {
+fn unique_violation_names_table_index_and_fields_and_rolls_back() {
     let app = TestApp::new();
     let reply = app.nobody().call("call/functions/violate", json!({ "name": "a" }));
     assert_eq!(reply.code(), "CONFLICT");
@@ -53,7 +53,7 @@ fn unique_violation_names_table_index_and_fields_and_is_rolled_back() {
 }
 
 #[test]
-fn an_action_is_several_transactions_and_those_before_a_failure_stay() {
+fn failed_action_keeps_its_earlier_transactions() {
     let app = TestApp::new();
     let reply = app.nobody().call("call/functions/half", json!({ "name": "a" }));
     assert_eq!(reply.code(), "FAILED_PRECONDITION");
@@ -61,7 +61,7 @@ fn an_action_is_several_transactions_and_those_before_a_failure_stay() {
 }
 
 #[test]
-fn whatever_runs_past_its_limit_is_cut_and_leaves_nothing_also_if_it_swallows_the_error() {
+fn timed_out_call_is_interrupted_and_rolled_back_even_if_it_ignores_the_error() {
     let app = TestApp::with(|options| {
         options.limits.query_timeout = Duration::from_millis(100);
         options.limits.mutation_timeout = Duration::from_millis(100);
@@ -79,14 +79,14 @@ fn whatever_runs_past_its_limit_is_cut_and_leaves_nothing_also_if_it_swallows_th
 }
 
 #[test]
-fn a_result_that_is_too_large_is_an_internal_error_and_a_mutation_is_rolled_back() {
+fn too_large_result_is_internal_and_rolls_back() {
     let app = TestApp::with(|options| options.limits.response_bytes_max = 1_000);
     assert_eq!(app.nobody().call("call/functions/tooLarge", json!({ "name": "a" })).code(), "INTERNAL");
     assert_eq!(app.count::<Counter>(), 0);
 }
 
 #[test]
-fn an_internal_function_answers_exactly_like_an_unknown_one() {
+fn internal_function_looks_like_an_unknown_one() {
     let app = TestApp::new();
     let internal = app.nobody().call("call/functions/hidden", json!({}));
     let unknown = app.nobody().call("call/functions/hiddem", json!({}));
@@ -97,7 +97,7 @@ fn an_internal_function_answers_exactly_like_an_unknown_one() {
 }
 
 #[test]
-fn each_transaction_of_an_action_has_the_time_it_began_at() {
+fn each_transaction_of_an_action_has_its_start_time() {
     let app = TestApp::new();
     let pause = app.runtime().memory::<super::functions::Pause>();
     let nobody = app.nobody();
@@ -113,7 +113,7 @@ fn each_transaction_of_an_action_has_the_time_it_began_at() {
 }
 
 #[test]
-fn an_answer_that_finds_no_memory_is_overload_and_leaves_nothing() {
+fn response_without_memory_is_overloaded_and_rolls_back() {
     let app = TestApp::with(|options| options.limits.response_bytes_total_max = 200_000);
     for function in ["incrementAtLength", "readAtLength"] {
         let path = format!("call/functions/{function}");
@@ -128,7 +128,7 @@ fn an_answer_that_finds_no_memory_is_overload_and_leaves_nothing() {
 }
 
 #[test]
-fn an_answer_beyond_its_limit_is_an_internal_error_and_leaves_nothing() {
+fn response_above_its_limit_is_internal_and_rolls_back() {
     let app = TestApp::with(|options| options.limits.response_bytes_max = 100_000);
     for function in ["incrementAtLength", "readAtLength"] {
         let reply = app.nobody().call(&format!("call/functions/{function}"), json!({ "name": "100000" }));

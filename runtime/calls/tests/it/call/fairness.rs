@@ -1,4 +1,4 @@
-//! Readers and the writer are shared out among identities: one that floods keeps nobody else waiting for long.
+//! Readers and the writer are shared out among identities: one that floods keeps no one else waiting for long.
 //!
 //! The calls of the one who floods are kept where they are until everything is lined up, so that what is compared is an
 //! order and never a time. The clock stands still: a call costs its flow the least that any call does, and some of a
@@ -84,7 +84,7 @@ fn number(reply: ScopedJoinHandle<'_, HttpReply>) -> u64 {
 }
 
 #[test]
-fn a_read_waits_for_a_turn_of_the_one_who_floods_and_not_for_all_their_reads() {
+fn read_waits_for_one_read_of_a_flooding_caller() {
     let app = app(|limits| limits.readers = 1);
     let (server, kept) = (app.serve(), app.runtime().memory::<Kept>());
     let (hog, ada) = (server.token("hog"), server.token("ada"));
@@ -109,7 +109,7 @@ fn a_read_waits_for_a_turn_of_the_one_who_floods_and_not_for_all_their_reads() {
 }
 
 #[test]
-fn one_reader_is_left_to_others_by_the_one_who_floods() {
+fn flooding_caller_leaves_one_reader_free() {
     let app = app(|limits| limits.readers = 3);
     let (server, kept) = (app.serve(), app.runtime().memory::<Kept>());
     let (hog, ada) = (server.token("hog"), server.token("ada"));
@@ -131,7 +131,7 @@ fn one_reader_is_left_to_others_by_the_one_who_floods() {
 }
 
 #[test]
-fn a_write_waits_for_a_turn_of_the_one_who_floods_and_not_for_all_their_writes() {
+fn write_waits_for_one_write_of_a_flooding_caller() {
     let app = app(|_| {});
     let (server, kept) = (app.serve(), app.runtime().memory::<Kept>());
     let (hog, ada) = (server.token("hog"), server.token("ada"));
@@ -152,7 +152,7 @@ fn a_write_waits_for_a_turn_of_the_one_who_floods_and_not_for_all_their_writes()
 }
 
 #[test]
-fn the_first_write_of_an_identity_waits_for_a_turn_and_not_for_all_reads_of_another_one() {
+fn first_write_of_an_identity_waits_for_one_read_of_a_flooding_caller() {
     let app = app(|limits| limits.readers = 1);
     let (server, kept) = (app.serve(), app.runtime().memory::<Kept>());
     let (hog, ada) = (server.token("hog"), server.token("ada"));
@@ -163,7 +163,7 @@ fn the_first_write_of_an_identity_waits_for_a_turn_and_not_for_all_reads_of_anot
         until(&app, |figures| figures.readers_busy == 1);
         let flood = calls(scope, &server, Some(&hog), "keepAReader", ["flood"; FLOOD]);
         until(&app, |figures| figures.reader_queue == FLOOD);
-        // Before it is written for somebody who may be new, it is read whether they are.
+        // Before it is written for a person who may be new, it is read whether they are.
         let adas = asks(scope, &server, Some(&ada), "keptBeforeWriting");
         until(&app, |figures| figures.reader_queue == FLOOD + 1);
         kept.release("first");
@@ -176,7 +176,7 @@ fn the_first_write_of_an_identity_waits_for_a_turn_and_not_for_all_reads_of_anot
 }
 
 #[test]
-fn while_others_wait_one_identity_has_half_of_the_readers() {
+fn contended_identity_gets_half_of_the_readers() {
     let app = app(|limits| limits.readers = 4);
     let (server, kept) = (app.serve(), app.runtime().memory::<Kept>());
     let (hog, ada) = (server.token("hog"), server.token("ada"));
@@ -206,7 +206,7 @@ fn while_others_wait_one_identity_has_half_of_the_readers() {
 }
 
 #[test]
-fn while_others_wait_one_identity_has_an_eighth_of_the_queue_and_alone_all_of_it() {
+fn contended_identity_gets_an_eighth_of_the_queue() {
     let app = app(|limits| {
         limits.readers = 1;
         limits.reader_queue_max = 16;

@@ -239,7 +239,7 @@ pub(super) fn hidden(_ctx: &mut MutationCtx) -> Result<()> {
     Ok(())
 }
 
-/// How often something ran.
+/// Number of runs.
 #[derive(Default)]
 pub(super) struct Runs(pub AtomicUsize);
 
@@ -296,13 +296,13 @@ pub(super) async fn endless_action(ctx: &ActionCtx) -> Result<()> {
     Ok(())
 }
 
-/// Who calls.
+/// Returns the caller.
 #[query]
 pub(super) fn who(ctx: &QueryCtx) -> Result<Option<String>> {
     Ok(ctx.identity().map(|identity| identity.token_identifier()))
 }
 
-/// How often the hook ran for the caller.
+/// Returns the number of runs of the hook for the caller.
 #[query]
 pub(super) fn seen(ctx: &QueryCtx) -> Result<i64> {
     let Some(identity) = ctx.identity() else { return Ok(0) };
@@ -339,7 +339,7 @@ pub(super) fn charged(ctx: &QueryCtx) -> Result<()> {
 
 convoke::rate_class!("small", 3, per 60 s);
 
-/// Where an action waits for its test.
+/// Point at which an action waits for its test.
 #[derive(Default)]
 pub(super) struct Pause {
     pub reached: tokio::sync::Notify,
@@ -386,7 +386,7 @@ pub(super) fn charged_again(ctx: &mut MutationCtx, args: Cost) -> Result<i64> {
     Ok(i64::try_from(runs).unwrap_or(0) + 1)
 }
 
-/// Where a mutation keeps the writer until its test lets go.
+/// Point at which a mutation blocks the writer until its test releases it.
 #[derive(Default)]
 pub(super) struct Hold {
     pub reached: tokio::sync::Notify,
@@ -465,7 +465,7 @@ pub(super) fn keep_the_writer(ctx: &mut MutationCtx, args: Named) -> Result<()> 
     Ok(())
 }
 
-/// How many calls had been kept when it was served.
+/// Number of recorded calls when it was served.
 #[query]
 pub(super) fn kept_before(ctx: &QueryCtx) -> Result<usize> {
     Ok(ctx.memory::<Kept>().begun().len())

@@ -5,7 +5,7 @@ use convoke_calls::call::envelope::LogLinesOn;
 use serde_json::json;
 
 #[test]
-fn a_success_is_an_envelope_with_its_value_also_if_it_is_null() {
+fn success_envelope_has_a_value_even_if_null() {
     let app = TestApp::new();
     let server = app.serve();
     let reply = server.call(None, "call/functions/nothing", &json!({}));
@@ -14,7 +14,7 @@ fn a_success_is_an_envelope_with_its_value_also_if_it_is_null() {
 }
 
 #[test]
-fn log_lines_come_with_every_error_and_with_successes_only_if_asked_for() {
+fn log_lines_are_in_errors_and_on_request_in_successes() {
     let app = TestApp::new();
     let loud = app.serve_with(|_| {}, LogLinesOn::Always);
     let reply = loud.call(None, "call/functions/increment", &json!({ "name": "a" }));
@@ -32,7 +32,7 @@ fn log_lines_come_with_every_error_and_with_successes_only_if_asked_for() {
 }
 
 #[test]
-fn the_token_names_the_caller_and_a_bad_one_is_refused_with_a_challenge() {
+fn invalid_token_gets_a_challenge() {
     let app = TestApp::new();
     let server = app.serve();
     let token = server.token("ada");
@@ -46,7 +46,7 @@ fn the_token_names_the_caller_and_a_bad_one_is_refused_with_a_challenge() {
 }
 
 #[test]
-fn what_was_never_called_is_400_and_says_why() {
+fn invalid_request_is_400_with_the_reason() {
     let app = TestApp::new();
     let server = app.serve();
     let run = "/api/run/call/functions/nothing";
@@ -74,7 +74,7 @@ fn what_was_never_called_is_400_and_says_why() {
 }
 
 #[test]
-fn the_generic_routes_take_both_spellings_of_a_path_and_an_array_around_the_arguments() {
+fn generic_routes_accept_both_path_spellings_and_an_argument_array() {
     let app = TestApp::new();
     let server = app.serve();
     for body in [
@@ -88,7 +88,7 @@ fn the_generic_routes_take_both_spellings_of_a_path_and_an_array_around_the_argu
 }
 
 #[test]
-fn a_panic_is_500_with_a_fixed_sentence_and_a_request_id() {
+fn panic_is_500_with_a_fixed_message_and_a_request_id() {
     let app = TestApp::new();
     let server = app.serve();
     let reply = server.call(None, "call/functions/panicInQuery", &json!({}));

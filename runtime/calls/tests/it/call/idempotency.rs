@@ -9,7 +9,7 @@ use serde_json::json;
 const PATH: &str = "call/functions/incrementOnce";
 
 #[test]
-fn a_repetition_gets_the_first_result_and_runs_nothing() {
+fn retry_gets_the_first_result_without_a_run() {
     let app = TestApp::new();
     let ada = app.user("ada");
     let args = json!({ "name": "a", "idempotencyKey": "k1" });
@@ -22,7 +22,7 @@ fn a_repetition_gets_the_first_result_and_runs_nothing() {
 }
 
 #[test]
-fn a_key_is_its_callers_own_and_bound_to_its_arguments() {
+fn key_belongs_to_its_caller_and_arguments() {
     let app = TestApp::new();
     let args = |name: &str| json!({ "name": name, "idempotencyKey": "k" });
     assert_eq!(app.user("ada").call(PATH, args("a")).value(), &json!(1));
@@ -32,7 +32,7 @@ fn a_key_is_its_callers_own_and_bound_to_its_arguments() {
 }
 
 #[test]
-fn a_refused_call_is_not_remembered() {
+fn rejected_call_is_not_stored() {
     let app = TestApp::new();
     let ada = app.user("ada");
     let refused = ada.call(PATH, json!({ "name": "refused", "idempotencyKey": "k" }));
@@ -41,7 +41,7 @@ fn a_refused_call_is_not_remembered() {
 }
 
 #[test]
-fn of_many_first_uses_at_once_one_is_executed_and_the_others_get_its_result() {
+fn concurrent_first_uses_run_once() {
     let app = TestApp::new();
     let calls = (0..50).map(|_| {
         let caller = app.user("ada");
@@ -53,7 +53,7 @@ fn of_many_first_uses_at_once_one_is_executed_and_the_others_get_its_result() {
 }
 
 #[test]
-fn a_key_is_forgotten_after_a_week() {
+fn key_expires_after_a_week() {
     let app = TestApp::new();
     let args = json!({ "name": "a", "idempotencyKey": "k" });
     assert_eq!(app.user("ada").call(PATH, args.clone()).value(), &json!(1));

@@ -27,7 +27,7 @@ fn ada(email: &str, issued_at: i64) -> Identity {
 }
 
 #[test]
-fn the_hook_runs_before_the_first_call_and_when_claims_change_and_not_for_an_older_token() {
+fn hook_runs_before_the_first_call_and_after_claim_changes_but_not_for_older_tokens() {
     let app = TestApp::new();
     let call = |email, issued_at| app.identity(ada(email, issued_at)).call(SEEN, json!({})).value().clone();
     assert_eq!(call("a@example.com", 100), json!(1));
@@ -81,7 +81,7 @@ fn hook_runs_again_for_an_identity_that_the_database_lost_by_a_restore() {
 }
 
 #[test]
-fn a_hundred_first_calls_at_once_make_one_row() {
+fn concurrent_first_calls_create_one_row() {
     let app = TestApp::new();
     let calls = (0..100).map(|_| {
         let caller = app.identity(ada("a@example.com", 1));
@@ -93,14 +93,14 @@ fn a_hundred_first_calls_at_once_make_one_row() {
 }
 
 #[test]
-fn the_hook_runs_also_when_the_call_is_refused() {
+fn hook_runs_even_if_the_call_is_rejected() {
     let app = TestApp::new();
     assert_eq!(app.user("ada").call(SEEN, json!({ "x": 1 })).code(), "INVALID_ARGUMENT");
     assert_eq!(app.count::<Person>(), 1);
 }
 
 #[test]
-fn nobody_and_a_deploy_key_that_acts_as_somebody_make_no_row() {
+fn anonymous_and_acting_deploy_keys_create_no_row() {
     let app = TestApp::new();
     app.nobody().call(SEEN, json!({})).value();
     app.deploy_key(&["*"]).acting_as("ada").call(SEEN, json!({})).value();
@@ -108,7 +108,7 @@ fn nobody_and_a_deploy_key_that_acts_as_somebody_make_no_row() {
 }
 
 #[test]
-fn the_body_of_an_admin_function_runs_for_admins_and_deploy_keys_only() {
+fn admin_function_runs_only_for_admins_and_deploy_keys() {
     for path in ["forAdmins", "changeForAdmins", "actForAdmins"].map(|name| format!("call/functions/{name}")) {
         let app = TestApp::new();
         let runs = || app.runtime().memory::<Runs>().0.load(Ordering::SeqCst);
@@ -125,7 +125,7 @@ fn the_body_of_an_admin_function_runs_for_admins_and_deploy_keys_only() {
 }
 
 #[test]
-fn a_caller_past_the_rate_of_a_class_is_told_when_to_come_again() {
+fn exceeded_class_rate_returns_a_retry_time() {
     let app = TestApp::new();
     let ada = app.user("ada");
     let path = "call/functions/charged";
@@ -142,7 +142,7 @@ fn a_caller_past_the_rate_of_a_class_is_told_when_to_come_again() {
 }
 
 #[test]
-fn what_is_no_call_shows_nobody() {
+fn invalid_request_creates_no_identity() {
     let app = TestApp::new();
     let server = app.serve();
     let token = server.token("ada");
@@ -153,7 +153,7 @@ fn what_is_no_call_shows_nobody() {
 }
 
 #[test]
-fn a_call_by_type_is_held_to_the_same_rights() {
+fn typed_call_checks_the_same_rights() {
     use super::functions::for_admins;
     let app = TestApp::new();
     assert_eq!(app.nobody().run::<for_admins>(()).unwrap_err().code(), convoke::Code::Unauthenticated);
@@ -162,7 +162,7 @@ fn a_call_by_type_is_held_to_the_same_rights() {
 }
 
 #[test]
-fn what_costs_more_than_a_bucket_holds_needs_a_full_one_and_leaves_a_debt() {
+fn cost_above_the_bucket_size_needs_a_full_bucket_and_leaves_a_debt() {
     let app = TestApp::new();
     let ada = app.user("ada");
     let charge = |cost: u32| ada.call("call/functions/chargedFor", json!({ "cost": cost }));
@@ -174,7 +174,7 @@ fn what_costs_more_than_a_bucket_holds_needs_a_full_one_and_leaves_a_debt() {
 }
 
 #[test]
-fn a_mutation_that_is_run_again_is_charged_once() {
+fn rerun_mutation_is_charged_once() {
     let app =
         TestApp::with(|options| options.engine = Arc::new(Sqlite { pages_max: Some(10_000), ..Sqlite::default() }));
     let ada = app.user("ada");
@@ -185,7 +185,7 @@ fn a_mutation_that_is_run_again_is_charged_once() {
 }
 
 #[test]
-fn what_the_identity_hook_logs_is_the_operators() {
+fn hook_log_lines_reach_only_the_operator() {
     let app = TestApp::new();
     let first = app.user("ada").call("call/functions/logLevels", json!({}));
     assert_eq!(first.log_lines(), ["[DEBUG] one", "[INFO] two count=2 who=ada", "[WARN] three", "[ERROR] four"]);
@@ -195,7 +195,7 @@ fn what_the_identity_hook_logs_is_the_operators() {
 }
 
 #[test]
-fn a_bucket_refills_also_after_the_clock_was_set_back() {
+fn bucket_refills_after_the_clock_is_set_back() {
     let app = TestApp::new();
     let ada = app.user("ada");
     let charge = |cost: u32| ada.call("call/functions/chargedFor", json!({ "cost": cost }));

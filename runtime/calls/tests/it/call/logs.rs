@@ -6,14 +6,14 @@ use convoke::testing::TestApp;
 use serde_json::json;
 
 #[test]
-fn lines_carry_their_level_and_fields_and_leave_out_what_is_finer_than_debug() {
+fn log_lines_have_level_and_fields_and_omit_trace() {
     let app = TestApp::new();
     let reply = app.nobody().call("call/functions/logLevels", json!({}));
     assert_eq!(reply.log_lines(), ["[DEBUG] one", "[INFO] two count=2 who=ada", "[WARN] three", "[ERROR] four"]);
 }
 
 #[test]
-fn the_operators_level_does_not_empty_a_callers_lines() {
+fn operator_log_level_does_not_affect_caller_lines() {
     let quiet = tracing_subscriber::fmt().with_max_level(tracing::Level::ERROR).with_writer(std::io::sink).finish();
     let app = TestApp::new();
     let reply = tracing::subscriber::with_default(quiet, || app.nobody().call("call/functions/logLevels", json!({})));
@@ -21,7 +21,7 @@ fn the_operators_level_does_not_empty_a_callers_lines() {
 }
 
 #[test]
-fn more_lines_than_the_limit_are_counted_and_long_ones_are_cut() {
+fn excess_log_lines_are_counted_and_long_ones_truncated() {
     let app = TestApp::new();
     let reply = app.nobody().call("call/functions/logMuch", json!({ "count": 300, "bytes": 10_000 }));
     let lines = reply.log_lines();
@@ -31,7 +31,7 @@ fn more_lines_than_the_limit_are_counted_and_long_ones_are_cut() {
 }
 
 #[test]
-fn concurrent_calls_never_mix_lines_also_from_tasks_threads_and_transactions() {
+fn concurrent_calls_do_not_mix_log_lines() {
     let app = TestApp::new();
     let calls = (0..20).map(|i| {
         let caller = app.nobody();
@@ -58,12 +58,12 @@ fn concurrent_calls_never_mix_lines_also_from_tasks_threads_and_transactions() {
 }
 
 #[test]
-fn work_that_keeps_a_core_busy_has_a_thread_of_its_own() {
+fn cpu_bound_work_has_a_separate_thread() {
     let app = TestApp::new();
     assert_eq!(app.nobody().call("call/functions/workApart", json!({})).value(), "convoke-work");
 }
 
-/// What the operator's log says of the calls that `work` makes.
+/// Returns the lines of the operator's log about the calls of `work`.
 pub(super) fn operators_log(work: impl FnOnce()) -> String {
     #[derive(Clone, Default)]
     struct Sink(Arc<Mutex<Vec<u8>>>);
@@ -85,7 +85,7 @@ pub(super) fn operators_log(work: impl FnOnce()) -> String {
 }
 
 #[test]
-fn the_operator_gets_the_lines_of_an_action_and_of_the_mutations_it_calls_under_one_request_id() {
+fn action_and_its_mutations_log_one_request_id() {
     let app = TestApp::new();
     let log = operators_log(|| {
         app.user("ada").call("call/functions/half", json!({ "name": "a" }));
@@ -103,7 +103,7 @@ fn the_operator_gets_the_lines_of_an_action_and_of_the_mutations_it_calls_under_
 }
 
 #[test]
-fn a_call_that_was_turned_away_is_no_error_of_the_operators() {
+fn rejected_call_is_not_an_operator_error() {
     let app = TestApp::with(|options| options.limits.actions_max = 0);
     let log = operators_log(|| {
         let reply = app.user("ada").call("call/functions/half", json!({ "name": "a" }));
@@ -113,7 +113,7 @@ fn a_call_that_was_turned_away_is_no_error_of_the_operators() {
 }
 
 #[test]
-fn the_cause_of_an_internal_error_is_told_to_the_operator_once_with_the_request_id() {
+fn internal_error_cause_is_logged_once_with_the_request_id() {
     let app = TestApp::new();
     let log = operators_log(|| {
         app.nobody().call("call/functions/panicInQuery", json!({}));

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::functions::{Counter, Named, increment};
 
-/// Where a reading waits for its test.
+/// Point at which a read waits for its test.
 #[derive(Default)]
 struct Ahead {
     waits: Mutex<bool>,
@@ -36,7 +36,7 @@ fn count_when_let(ctx: &QueryCtx, name: &String) -> Result<i64> {
     }
 }
 
-/// What was counted ahead of the transaction, what is counted in it, and how many statements it took.
+/// Returns the count before the transaction, the count in it, and the number of its statements.
 #[mutation(rate = "small")]
 pub(super) fn count_ahead(ctx: &mut MutationCtx, args: Named) -> Result<Vec<i64>> {
     ctx.charge(1)?;
@@ -78,7 +78,7 @@ fn increment_by(app: &TestApp, by: usize) {
 }
 
 #[test]
-fn a_mutation_runs_again_with_what_was_read_ahead_and_keeps_nothing_of_the_first_time() {
+fn mutation_reruns_with_prepared_reads_and_drops_the_first_run() {
     let app = TestApp::new();
     increment_by(&app, 2);
 
@@ -91,7 +91,7 @@ fn a_mutation_runs_again_with_what_was_read_ahead_and_keeps_nothing_of_the_first
 }
 
 #[test]
-fn others_write_while_it_is_read_and_the_transaction_sees_what_they_wrote() {
+fn writes_during_the_preparation_are_visible_to_the_transaction() {
     let app = TestApp::new();
     increment_by(&app, 1);
     let ahead = app.runtime().memory::<Ahead>();
@@ -112,7 +112,7 @@ fn others_write_while_it_is_read_and_the_transaction_sees_what_they_wrote() {
 }
 
 #[test]
-fn whoever_swallows_the_error_of_the_first_time_is_given_up_all_the_same() {
+fn ignored_preparation_error_still_ends_the_first_run() {
     let app = TestApp::new();
 
     let counted = app.nobody().call("call/prepared/countRegardless", json!({"name": "a"}));
@@ -122,7 +122,7 @@ fn whoever_swallows_the_error_of_the_first_time_is_given_up_all_the_same() {
 }
 
 #[test]
-fn a_reading_that_fails_ends_the_call() {
+fn failed_preparation_ends_the_call() {
     let app = TestApp::new();
     increment_by(&app, 13);
 
@@ -134,7 +134,7 @@ fn a_reading_that_fails_ends_the_call() {
 }
 
 #[test]
-fn a_call_that_is_read_ahead_for_pays_once() {
+fn prepared_call_is_charged_once() {
     let app = TestApp::new();
     let ada = app.user("ada");
     let of = |name: &str| ada.call("call/prepared/countAhead", json!({"name": name}));
@@ -147,7 +147,7 @@ fn a_call_that_is_read_ahead_for_pays_once() {
 }
 
 #[test]
-fn a_mutation_that_never_has_enough_reads_the_rest_in_its_transaction() {
+fn insufficient_preparation_reads_the_rest_in_the_transaction() {
     let app = TestApp::new();
 
     let counted = app.nobody().call("call/prepared/countInRounds", json!({"rounds": 9}));

@@ -23,7 +23,7 @@ fn ready(app: &TestApp, is_ready: bool) -> Result<(), String> {
 }
 
 #[test]
-fn below_the_least_room_users_read_the_operator_writes_and_it_ends_by_itself() {
+fn low_disk_space_rejects_writes_of_users_until_it_recovers() {
     let app = TestApp::new();
     let (increment, read) = ("call/functions/increment", "call/functions/read");
     let (ada, args) = (app.user("ada"), json!({ "name": "a" }));
@@ -50,7 +50,7 @@ fn below_the_least_room_users_read_the_operator_writes_and_it_ends_by_itself() {
 }
 
 #[test]
-fn a_server_that_starts_on_a_full_disk_is_not_ready_from_its_first_moment() {
+fn server_on_a_full_disk_starts_not_ready() {
     let disk = Arc::new(HeldDisk::default());
     disk.set(Room { free_bytes: 0, total_bytes: 1024 * 1024 * MIB });
     let app = TestApp::with(|options| options.disk = disk.clone());

@@ -11,13 +11,13 @@ use serde_json::{Value, json};
 const KEY: &str = "3f1c9c0e-5d2b-4a52";
 const ADD: &str = "call/sentAgain/add";
 
-/// What was added.
+/// An added name.
 #[table(name = "sentAgain", prefix = "sentagain")]
 pub(super) struct Added {
     pub name: String,
 }
 
-/// Who is not let in any more.
+/// A user who is no longer admitted.
 #[table(name = "sentAgainClosed", prefix = "sentagainclosed")]
 #[index(by_subject(subject))]
 pub(super) struct Closed {
@@ -32,7 +32,7 @@ pub(super) struct Add {
     pub idempotency_key: Option<String>,
 }
 
-/// How many there are by now; a name is taken once.
+/// Returns the number of names; a name is taken once.
 #[mutation]
 pub(super) fn add(ctx: &mut MutationCtx, args: Add) -> Result<(i64, String)> {
     ctx.charge_call()?;
@@ -82,7 +82,7 @@ fn replayed(reply: &HttpReply) -> bool {
 }
 
 #[test]
-fn the_same_key_does_it_once_and_is_answered_the_same_for_a_week() {
+fn same_key_runs_once_and_replays_for_a_week() {
     let app = TestApp::new();
     let server = app.serve();
     let token = server.token("ada");
@@ -103,7 +103,7 @@ fn the_same_key_does_it_once_and_is_answered_the_same_for_a_week() {
 }
 
 #[test]
-fn a_key_is_of_its_caller_and_function_and_apart_from_the_keys_in_arguments() {
+fn header_key_belongs_to_caller_and_function_and_differs_from_argument_keys() {
     let app = TestApp::new();
     let server = app.serve();
     let (ada, bob) = (server.token("ada"), server.token("bob"));
@@ -120,7 +120,7 @@ fn a_key_is_of_its_caller_and_function_and_apart_from_the_keys_in_arguments() {
 }
 
 #[test]
-fn a_failure_is_not_kept_and_the_state_that_the_first_call_made_is_no_reason_to_fail() {
+fn failure_is_not_stored_and_a_replay_ignores_later_state() {
     let app = TestApp::new();
     let server = app.serve();
     let token = server.token("ada");
@@ -132,7 +132,7 @@ fn a_failure_is_not_kept_and_the_state_that_the_first_call_made_is_no_reason_to_
 }
 
 #[test]
-fn rights_account_and_rate_are_checked_before_the_stored_answer_is_given() {
+fn replay_checks_rights_account_and_rate() {
     let app = TestApp::configured("[rates]\nwrite = 3");
     let server = app.serve();
     let (ada, bob) = (server.token("ada"), server.token("bob"));
@@ -151,7 +151,7 @@ fn code(reply: &HttpReply) -> String {
 }
 
 #[test]
-fn of_many_at_once_one_runs_and_the_others_get_its_answer() {
+fn concurrent_calls_with_one_key_run_once() {
     let app = TestApp::new();
     let server = app.serve();
     let token = server.token("ada");
@@ -163,7 +163,7 @@ fn of_many_at_once_one_runs_and_the_others_get_its_answer() {
 }
 
 #[test]
-fn of_a_long_answer_only_that_it_was_made_is_kept() {
+fn long_response_is_stored_without_its_value() {
     let app = TestApp::new();
     let server = app.serve();
     let token = server.token("ada");
@@ -184,7 +184,7 @@ fn of_a_long_answer_only_that_it_was_made_is_kept() {
 }
 
 #[test]
-fn what_may_not_carry_a_key_or_carries_a_bad_one_is_400_and_nothing_runs() {
+fn misplaced_or_invalid_key_is_400() {
     let app = TestApp::new();
     let server = app.serve();
     let token = server.token("ada");
@@ -211,7 +211,7 @@ fn what_may_not_carry_a_key_or_carries_a_bad_one_is_400_and_nothing_runs() {
 }
 
 #[test]
-fn another_route_or_format_of_the_same_call_is_its_repetition() {
+fn key_is_shared_across_routes_and_formats() {
     let app = TestApp::new();
     let server = app.serve();
     let token = server.token_of(&DevelopmentUser::new("ada"));
@@ -230,7 +230,7 @@ fn another_route_or_format_of_the_same_call_is_its_repetition() {
 }
 
 #[test]
-fn a_mutation_that_has_much_read_ahead_is_replayed_too() {
+fn prepared_mutation_is_replayed() {
     let app = TestApp::new();
     let server = app.serve();
     let token = server.token("ada");

@@ -4,7 +4,7 @@ use convoke::prelude::*;
 use convoke::testing::TestApp;
 use serde_json::{Value, json};
 
-/// What happens to a parcel.
+/// An event of a parcel.
 #[value]
 pub(super) enum Event {
     /// It moved.
@@ -91,7 +91,7 @@ fn with_tag(value: &Value, is_last: bool) -> String {
 }
 
 #[test]
-fn variant_goes_through_arguments_a_table_and_a_result() {
+fn variant_round_trips_through_arguments_table_and_result() {
     let app = TestApp::new();
     let moved = json!({ "type": "moved", "to": { "name": "Turin" }, "hours": 2, "note": "fragile" });
     let weighed = json!({ "type": "weighed", "grams": 1200, "size": [3, 0.5, null] });
@@ -114,7 +114,7 @@ fn variant_goes_through_arguments_a_table_and_a_result() {
 }
 
 #[test]
-fn refusal_of_a_variant_has_the_path_of_what_does_not_fit_wherever_the_tag_stands() {
+fn variant_error_has_its_path_for_any_position_of_the_tag() {
     let app = TestApp::new();
     let server = app.serve();
     for (last, field, message) in [
@@ -153,7 +153,7 @@ fn refusal_of_a_variant_has_the_path_of_what_does_not_fit_wherever_the_tag_stand
 }
 
 #[test]
-fn tuples_and_maps_are_read_by_the_rules_of_their_parts() {
+fn tuples_and_maps_follow_the_rules_of_their_elements() {
     let app = TestApp::new();
     let numbers = "call/unions/numbers";
     let args = json!({ "pair": [31.0, "x"], "counts": { "a": 1.0, "b": 4_294_967_295_u32 }, "rest": [[255]] });

@@ -1,4 +1,4 @@
-//! How much one user may write.
+//! The limit of bytes that one user may write.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ fn app() -> TestApp {
 const FILL: &str = "call/functions/fill";
 
 #[test]
-fn a_user_who_has_written_too_much_is_told_when_to_write_again_and_others_write_on() {
+fn exceeded_write_quota_returns_a_retry_time() {
     let app = app();
     let (ada, bob) = (app.user("ada"), app.user("bob"));
     ada.call(FILL, json!({ "name": "first", "length": 8_000 })).value();
@@ -51,7 +51,7 @@ fn a_user_who_has_written_too_much_is_told_when_to_write_again_and_others_write_
 }
 
 #[test]
-fn what_writes_more_than_may_be_written_at_once_is_let_through_alone() {
+fn oversized_write_passes_with_a_full_quota() {
     let app = app();
     let ada = app.user("ada");
     ada.call("call/functions/increment", json!({ "name": "a" })).value();
@@ -63,7 +63,7 @@ fn what_writes_more_than_may_be_written_at_once_is_let_through_alone() {
 }
 
 #[test]
-fn a_call_that_fails_has_written_nothing() {
+fn failed_call_uses_no_write_quota() {
     let app = app();
     let ada = app.user("ada");
     for _ in 0..200 {
@@ -74,7 +74,7 @@ fn a_call_that_fails_has_written_nothing() {
 }
 
 #[test]
-fn without_a_limit_anything_may_be_written() {
+fn write_quota_can_be_disabled() {
     for (burst, per_hour) in [(0, 3_600), (10_000, 0)] {
         let app = TestApp::with(|options| {
             options.limits.user_bytes_written_burst = burst;
@@ -87,7 +87,7 @@ fn without_a_limit_anything_may_be_written() {
 }
 
 #[test]
-fn a_job_of_a_user_runs_whatever_that_user_has_written_and_counts() {
+fn job_of_a_user_ignores_but_consumes_the_write_quota() {
     let app = app();
     let ada = app.user("ada");
     let plan = || ada.call("scheduler/functions/planAsCaller", json!({ "n": 1, "afterMs": 0 }));

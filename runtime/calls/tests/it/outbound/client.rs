@@ -16,7 +16,7 @@ fn fetch(app: &TestApp, url: &str, more: Value) -> Reply {
 }
 
 #[test]
-fn a_request_carries_what_it_was_given_and_any_status_is_an_answer() {
+fn request_is_sent_as_built_and_any_status_is_a_response() {
     let app = TestApp::new();
     let server = Script::new([answer(404, "", "nothing here")]);
     let reply = fetch(&app, &server.url, json!({ "post": true }));
@@ -28,7 +28,7 @@ fn a_request_carries_what_it_was_given_and_any_status_is_an_answer() {
 }
 
 #[test]
-fn a_busy_or_broken_server_is_asked_again_by_requests_that_may_be_sent_twice() {
+fn idempotent_requests_are_retried() {
     let app = TestApp::new();
     let busy = || [answer(503, "", "busy"), answer(429, "retry-after: 1\r\n", "later"), answer(200, "", "done")];
     let server = Script::new(busy());
@@ -46,7 +46,7 @@ fn a_busy_or_broken_server_is_asked_again_by_requests_that_may_be_sent_twice() {
 }
 
 #[test]
-fn the_last_answer_stands_when_repetitions_are_used_up_or_the_server_wants_hours() {
+fn last_response_is_returned_after_retries_or_a_long_retry_after() {
     let app = TestApp::new();
     let server = Script::new([answer(500, "", "1"), answer(500, "", "2"), answer(500, "", "3")]);
     assert_eq!(*fetch(&app, &server.url, json!({})).value(), json!({ "status": 500, "text": "3" }));
@@ -55,7 +55,7 @@ fn the_last_answer_stands_when_repetitions_are_used_up_or_the_server_wants_hours
 }
 
 #[test]
-fn an_answer_that_is_too_large_is_cut_off_with_and_without_a_declared_length() {
+fn too_large_response_is_rejected_with_and_without_a_length() {
     let app = TestApp::new();
     let undeclared = format!("HTTP/1.1 200 X\r\nconnection: close\r\n\r\n{}", "x".repeat(5_000));
     for text in [answer(200, "", &"x".repeat(5_000)), undeclared] {
@@ -68,12 +68,12 @@ fn an_answer_that_is_too_large_is_cut_off_with_and_without_a_declared_length() {
 }
 
 #[test]
-fn silence_is_a_timeout_and_nobody_there_a_provider_error() {
+fn silence_is_a_timeout_and_refused_connection_a_provider_error() {
     let app = TestApp::new();
     let server = Script::new([String::new()]);
     let reply = fetch(&app, &server.url, json!({ "timeoutMs": 200 }));
     reply.assert_refused(convoke::Code::Timeout, "An external service did not respond in time");
-    // Nobody listens on the port of a listener that is gone.
+    // No one listens on the port of a listener that is gone.
     let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let reply = fetch(&app, &format!("http://{gone}/"), json!({ "timeoutMs": 1_000 }));
     reply.assert_refused(convoke::Code::ProviderError, "An external service failed");
@@ -108,7 +108,7 @@ impl std::io::Write for Log {
 }
 
 #[test]
-fn a_secret_reaches_its_server_and_no_log() {
+fn secret_reaches_its_server_but_no_log() {
     let mut data = std::path::PathBuf::new();
     let app = TestApp::with(|options| data = options.data.clone());
     let url = |server: &Script| json!({ "url": server.url, "post": false, "repeatable": false });

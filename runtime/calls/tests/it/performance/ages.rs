@@ -22,7 +22,7 @@ fn since_start(app: &TestApp, name: Option<&str>, bucket: Duration) -> Vec<Bucke
 }
 
 #[test]
-fn a_restart_keeps_what_was_written_and_goes_on_in_the_same_minute() {
+fn restart_keeps_metrics_and_continues_the_minute() {
     let mut app = TestApp::new();
     app.record_call(ANSWER, Duration::from_millis(5), true);
     app.block_on(app.store_all_performance()).unwrap();
@@ -39,7 +39,7 @@ fn a_restart_keeps_what_was_written_and_goes_on_in_the_same_minute() {
 }
 
 #[test]
-fn a_minute_is_found_once_before_while_and_after_it_is_written() {
+fn minute_is_counted_once_before_during_and_after_its_write() {
     let app = TestApp::new();
     for minute in 1..=12u64 {
         app.record_call(ANSWER, Duration::from_millis(minute), true);
@@ -52,7 +52,7 @@ fn a_minute_is_found_once_before_while_and_after_it_is_written() {
 }
 
 #[test]
-fn old_figures_are_kept_by_ten_seconds_then_by_minutes_and_go_after_a_week() {
+fn old_metrics_are_merged_and_expire_after_a_week() {
     let app = TestApp::new();
     for second in 0..120u64 {
         app.clock().set(START + Duration::from_secs(second));
@@ -130,7 +130,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 
     #[test]
-    fn whatever_happens_to_them_figures_are_neither_lost_nor_doubled(
+    fn metrics_are_neither_lost_nor_duplicated(
         steps in prop::collection::vec(step(), 1..60)
     ) {
         let mut app = TestApp::new();

@@ -1,4 +1,4 @@
-//! What is counted, and where.
+//! Counters of calls.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ pub(super) fn series(app: &TestApp, name: Option<&str>, from: Millis, end: Milli
 }
 
 #[test]
-fn every_call_is_counted_at_once_with_its_outcome() {
+fn every_call_is_counted_with_its_outcome() {
     let app = TestApp::new();
     for fail in [false, true, false] {
         app.nobody().call(ANSWER, json!({ "fail": fail }));
@@ -37,7 +37,7 @@ fn every_call_is_counted_at_once_with_its_outcome() {
 }
 
 #[test]
-fn a_function_is_named_by_its_path_in_both_spellings_or_by_its_bare_name() {
+fn function_is_found_by_either_path_spelling_or_bare_name() {
     let app = TestApp::new();
     app.nobody().call(ANSWER, json!({ "fail": false }));
     let second = Duration::from_secs(1);

@@ -9,7 +9,7 @@ use serde_json::json;
 use super::harness::{call, effects, entered};
 
 #[test]
-fn a_scheduled_action_runs_at_its_time_and_is_gone() {
+fn scheduled_action_runs_at_its_time_once() {
     let app = TestApp::new();
     call(&app, "planReachOut", json!({ "n": 1, "afterMs": 50 }));
     app.advance(Duration::from_millis(50));
@@ -18,7 +18,7 @@ fn a_scheduled_action_runs_at_its_time_and_is_gone() {
 }
 
 #[test]
-fn an_action_that_fails_is_not_started_again() {
+fn failed_action_is_not_retried() {
     let app = TestApp::new();
     call(&app, "planInVain", json!({ "n": 1 }));
     app.advance(Duration::from_secs(3_600));
@@ -28,7 +28,7 @@ fn an_action_that_fails_is_not_started_again() {
 }
 
 #[test]
-fn an_action_that_declares_tries_is_started_again() {
+fn action_with_tries_is_retried() {
     let app = TestApp::new();
     call(&app, "planPersistently", json!({ "n": 1 }));
     app.advance(Duration::from_secs(60));
@@ -36,7 +36,7 @@ fn an_action_that_declares_tries_is_started_again() {
 }
 
 #[test]
-fn a_newer_job_of_the_key_takes_the_place_of_a_repetition() {
+fn pending_retry_blocks_a_newer_job_of_its_key() {
     let app = TestApp::new();
     call(&app, "planPersistently", json!({ "n": 1 }));
     app.run_due();
@@ -47,7 +47,7 @@ fn a_newer_job_of_the_key_takes_the_place_of_a_repetition() {
 }
 
 #[test]
-fn an_action_that_was_running_when_the_process_died_is_failed_and_not_started_again() {
+fn action_interrupted_by_a_crash_is_failed() {
     let mut app = TestApp::new();
     call(&app, "pretendRunning", json!({ "key": "reachOut" }));
     call(&app, "pretendRunning", json!({ "key": "reachPersistently" }));
@@ -66,7 +66,7 @@ fn an_action_that_was_running_when_the_process_died_is_failed_and_not_started_ag
 }
 
 #[test]
-fn an_action_schedules_and_takes_back() {
+fn action_schedules_and_cancels() {
     let app = TestApp::new();
     assert_eq!(call(&app, "planFromAction", json!({ "n": 1, "afterMs": 10 })), json!(true));
     app.advance(Duration::from_millis(10));

@@ -17,7 +17,7 @@ fn due_in_s(app: &TestApp) -> Vec<i64> {
 }
 
 #[test]
-fn what_was_asked_for_just_before_the_clock_was_set_back_runs_and_so_does_what_follows_it() {
+fn job_scheduled_before_a_clock_setback_runs_with_its_successors() {
     let app = TestApp::new();
     app.run_due();
     call(&app, "plan", json!({ "n": 1, "afterMs": 0, "key": "k" }));
@@ -31,7 +31,7 @@ fn what_was_asked_for_just_before_the_clock_was_set_back_runs_and_so_does_what_f
 }
 
 #[test]
-fn a_delay_is_kept_however_long_ago_it_began() {
+fn delay_survives_a_clock_setback() {
     let app = TestApp::new();
     call(&app, "plan", json!({ "n": 1, "afterMs": 3 * 3_600_000 }));
     app.advance(2 * HOUR);
@@ -47,7 +47,7 @@ fn a_delay_is_kept_however_long_ago_it_began() {
 }
 
 #[test]
-fn a_time_of_day_waits_until_it_comes() {
+fn absolute_time_waits_for_the_clock() {
     let app = TestApp::new();
     app.run_due();
     call(&app, "planFor", json!({ "n": 1, "afterMs": 60_000 }));
@@ -56,7 +56,7 @@ fn a_time_of_day_waits_until_it_comes() {
 }
 
 #[test]
-fn set_back_while_no_process_runs_it_is_seen_by_what_was_left() {
+fn clock_setback_during_downtime_is_detected() {
     let mut app = TestApp::new();
     call(&app, "plan", json!({ "n": 1, "afterMs": 0 }));
     call(&app, "plan", json!({ "n": 2, "afterMs": 90_000 }));
@@ -71,7 +71,7 @@ fn set_back_while_no_process_runs_it_is_seen_by_what_was_left() {
 }
 
 #[test]
-fn set_forward_everything_that_is_due_by_it_runs_once_and_nothing_is_stranded_by_the_way_back() {
+fn clock_jump_forward_runs_due_jobs_once_and_strands_none() {
     let app = TestApp::new();
     app.run_due();
     call(&app, "plan", json!({ "n": 1, "afterMs": 60_000 }));
@@ -86,7 +86,7 @@ fn set_forward_everything_that_is_due_by_it_runs_once_and_nothing_is_stranded_by
 }
 
 #[test]
-fn the_lag_counts_what_waits_from_the_time_to_which_the_clock_was_set() {
+fn lag_counts_from_the_new_clock() {
     let app = TestApp::new();
     app.run_due();
     call(&app, "plan", json!({ "n": 1, "afterMs": 0 }));
@@ -100,7 +100,7 @@ fn the_lag_counts_what_waits_from_the_time_to_which_the_clock_was_set() {
 }
 
 #[test]
-fn the_loop_of_a_server_sees_it_while_it_sleeps() {
+fn sleeping_scheduler_detects_a_clock_setback() {
     let clock = Arc::new(convoke_core::clock::HeldClock::at(START));
     let app = TestApp::with(|options| options.clock = clock.clone());
     let background = app.block_on(async { app.start_background() });

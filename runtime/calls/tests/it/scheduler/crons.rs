@@ -16,7 +16,7 @@ fn ran_at(app: &TestApp) -> Vec<i64> {
 }
 
 #[test]
-fn a_cron_runs_at_its_times_in_utc() {
+fn cron_runs_in_utc() {
     let app = TestApp::new();
     app.advance(Duration::from_secs(3 * 86_400));
     let first = 4 * HOUR + HOUR / 2;
@@ -24,7 +24,7 @@ fn a_cron_runs_at_its_times_in_utc() {
 }
 
 #[test]
-fn runs_missed_while_the_server_was_down_are_made_up_once() {
+fn missed_cron_runs_are_made_up_once() {
     let mut app = TestApp::new();
     app.advance(Duration::from_secs(3_600));
     app.restart();
@@ -36,7 +36,7 @@ fn runs_missed_while_the_server_was_down_are_made_up_once() {
 }
 
 #[test]
-fn a_restart_neither_forgets_nor_repeats_a_cron() {
+fn restart_neither_skips_nor_repeats_a_cron() {
     let mut app = TestApp::new();
     app.advance(Duration::from_secs(86_400));
     app.restart();
@@ -51,7 +51,7 @@ fn a_restart_neither_forgets_nor_repeats_a_cron() {
 }
 
 #[test]
-fn a_cron_that_fails_goes_on_at_its_next_time_and_leaves_few_failures() {
+fn failed_cron_runs_at_its_next_time_and_stores_few_failures() {
     let app = TestApp::new();
     // 2028-02-29T00:00:00Z
     app.clock().set(Millis(1_835_395_200_000 - 1));
@@ -65,7 +65,7 @@ fn a_cron_that_fails_goes_on_at_its_next_time_and_leaves_few_failures() {
 }
 
 #[test]
-fn a_clock_that_was_set_back_silences_no_cron() {
+fn clock_setback_does_not_stop_crons() {
     let mut app = TestApp::new();
     let start = convoke::testing::START;
     app.clock().advance(Duration::from_secs(366 * 86_400));

@@ -7,17 +7,17 @@ use std::time::Duration;
 use convoke::prelude::*;
 use convoke::scheduler::{Job, JobKind, JobState};
 
-/// What a job left behind. Nothing makes it unique: a job that had its effect twice would show.
+/// The effect of a job. It has no unique key, so that a repeated effect is visible.
 #[table(name = "effects", prefix = "effect")]
 #[index(by_n(n))]
 pub(super) struct Effect {
     pub n: i64,
     pub at: Millis,
-    /// Whom the job ran as.
+    /// Caller of the job.
     pub subject: Option<String>,
 }
 
-/// How often a function was entered, whatever became of it.
+/// Number of runs of a function, successful or not.
 #[derive(Default)]
 pub(super) struct Entered(Mutex<HashMap<i64, u32>>);
 
@@ -134,7 +134,7 @@ pub(super) fn take_back_key(ctx: &mut MutationCtx, args: OfKey) -> Result<bool> 
 #[args]
 pub(super) struct Stumble {
     pub n: i64,
-    /// How many of the first attempts fail.
+    /// Number of first attempts that fail.
     pub failures: i64,
 }
 

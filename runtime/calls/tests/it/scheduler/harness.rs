@@ -1,4 +1,4 @@
-//! What the tests of scheduled work share, and what a `TestApp` itself notices.
+//! Shared parts of the scheduler's tests, and checks of `TestApp` itself.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
@@ -21,7 +21,7 @@ pub(super) fn effects(app: &TestApp) -> Vec<(i64, i64)> {
     })
 }
 
-/// How often a function was entered for this number.
+/// Returns the number of runs of a function with this number.
 pub(super) fn entered(app: &TestApp, n: i64) -> u32 {
     app.runtime().memory::<Entered>().times(n)
 }
@@ -32,21 +32,21 @@ fn complaint(app: TestApp) -> String {
 }
 
 #[test]
-fn an_app_that_is_dropped_with_due_work_complains() {
+fn dropped_app_with_due_work_panics() {
     let app = TestApp::new();
     call(&app, "plan", json!({ "n": 1, "afterMs": 0 }));
     assert!(complaint(app).contains("scheduled work is due and was not run"));
 }
 
 #[test]
-fn an_app_that_is_dropped_with_later_work_is_content() {
+fn dropped_app_with_later_work_does_not_panic() {
     let app = TestApp::new();
     call(&app, "plan", json!({ "n": 1, "afterMs": 1 }));
     assert_eq!(app.pending_jobs().len(), 1);
 }
 
 #[test]
-fn a_failed_job_that_nobody_looked_at_is_a_complaint() {
+fn unchecked_failed_job_panics() {
     let app = TestApp::new();
     call(&app, "planInVain", json!({ "n": 1 }));
     app.run_due();
@@ -58,7 +58,7 @@ fn a_failed_job_that_nobody_looked_at_is_a_complaint() {
 }
 
 #[test]
-fn the_clock_moves_in_steps_so_that_every_job_sees_its_own_time() {
+fn test_clock_stops_at_each_job() {
     let app = TestApp::new();
     call(&app, "planCountDown", json!({ "n": 3 }));
     call(&app, "plan", json!({ "n": 100, "afterMs": 15_000 }));
@@ -68,7 +68,7 @@ fn the_clock_moves_in_steps_so_that_every_job_sees_its_own_time() {
 }
 
 #[test]
-fn what_follows_a_commit_follows_commits_only() {
+fn after_commit_work_follows_commits_only() {
     let app = TestApp::new();
     let refused = app.nobody().call("scheduler/functions/note", json!({ "refuse": true }));
     assert_eq!(refused.code(), "FAILED_PRECONDITION");

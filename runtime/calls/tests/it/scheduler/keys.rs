@@ -8,7 +8,7 @@ use serde_json::json;
 use super::harness::{call, effects};
 
 #[test]
-fn a_second_job_of_a_key_adds_nothing() {
+fn second_job_of_a_key_is_ignored() {
     let app = TestApp::new();
     let first = call(&app, "plan", json!({ "n": 1, "afterMs": 1_000, "key": "k" }));
     let second = call(&app, "plan", json!({ "n": 2, "afterMs": 10, "key": "k" }));
@@ -19,7 +19,7 @@ fn a_second_job_of_a_key_adds_nothing() {
 }
 
 #[test]
-fn a_key_is_free_again_once_its_job_has_run() {
+fn key_is_free_after_its_job() {
     let app = TestApp::new();
     let first = call(&app, "plan", json!({ "n": 1, "afterMs": 0, "key": "k" }));
     app.run_due();
@@ -30,7 +30,7 @@ fn a_key_is_free_again_once_its_job_has_run() {
 }
 
 #[test]
-fn a_debounced_job_runs_once_things_are_quiet_with_the_newest_arguments() {
+fn debounced_job_runs_once_with_the_latest_arguments() {
     let app = TestApp::new();
     for n in 0..5 {
         call(&app, "planQuietly", json!({ "n": n, "afterMs": 5_000, "key": "k" }));
@@ -43,7 +43,7 @@ fn a_debounced_job_runs_once_things_are_quiet_with_the_newest_arguments() {
 }
 
 #[test]
-fn a_job_schedules_itself_under_its_own_key() {
+fn job_reschedules_itself_under_its_key() {
     let app = TestApp::new();
     call(&app, "planCountDown", json!({ "n": 2 }));
     app.advance(Duration::from_secs(60));
@@ -51,7 +51,7 @@ fn a_job_schedules_itself_under_its_own_key() {
 }
 
 #[test]
-fn the_job_of_a_key_is_taken_back_by_it() {
+fn job_is_cancelled_by_its_key() {
     let app = TestApp::new();
     call(&app, "plan", json!({ "n": 1, "afterMs": 10, "key": "k" }));
     assert_eq!(call(&app, "takeBackKey", json!({ "key": "k" })), json!(true));

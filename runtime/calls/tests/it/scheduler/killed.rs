@@ -18,13 +18,13 @@ use convoke_core::clock::{Clock as _, SystemClock};
 use super::functions::{Effect, Numbered, leave};
 
 const FOLDER: &str = "CONVOKE_TEST_KILLED_FOLDER";
-/// What the process says when the first job has run.
+/// Output of the process after the first job.
 const RUNNING: &str = "jobs are running";
 const MUTATIONS: i64 = 4_000;
 const ACTIONS: i64 = 400;
 const KILLS: u64 = 6;
 
-/// What an action did outside the database: it cannot be undone, hence it must not be done twice.
+/// An external effect of an action: it cannot be undone, and therefore must not be repeated.
 #[table(name = "killedStarts", prefix = "killedstart")]
 pub(super) struct Started {
     pub n: i64,
@@ -71,7 +71,7 @@ fn executor() -> tokio::runtime::Runtime {
 
 #[test]
 #[ignore = "it is the process that the test below kills"]
-fn the_process_that_is_killed() {
+fn process_to_be_killed() {
     let Some(folder) = std::env::var_os(FOLDER) else { return };
     executor().block_on(async {
         let runtime = runtime(Path::new(&folder));
@@ -89,7 +89,7 @@ fn the_process_that_is_killed() {
     });
 }
 
-/// How many jobs have not run.
+/// Returns the number of jobs that have not run.
 async fn left(folder: &Path) -> u64 {
     let runtime = runtime(folder);
     let left = pending(&runtime).await;
@@ -103,7 +103,7 @@ async fn pending(runtime: &Runtime) -> u64 {
 
 fn start(folder: &Path) -> Child {
     let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "scheduler::killed::the_process_that_is_killed", "--ignored", "--nocapture"])
+        .args(["--exact", "scheduler::killed::process_to_be_killed", "--ignored", "--nocapture"])
         .env(FOLDER, folder)
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
@@ -120,7 +120,7 @@ fn start(folder: &Path) -> Child {
 }
 
 #[test]
-fn killed_while_thousands_of_jobs_run_every_mutation_has_one_effect_and_no_action_starts_twice() {
+fn killed_scheduler_runs_each_mutation_once_and_no_action_twice() {
     let folder = tempfile::tempdir().unwrap();
     let executor = executor();
     executor.block_on(async {

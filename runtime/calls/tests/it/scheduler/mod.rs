@@ -1,4 +1,4 @@
-//! Scheduled work: with a clock that stands still, in a server's loop, and through the death of a process.
+//! Scheduled work: with a test clock, in the loop of a server, and across a killed process.
 
 mod functions;
 

@@ -10,7 +10,7 @@ use super::functions::Effect;
 use super::harness::{call, effects, entered};
 
 #[test]
-fn a_scheduled_mutation_runs_once_at_its_time() {
+fn scheduled_mutation_runs_once_at_its_time() {
     let app = TestApp::new();
     call(&app, "plan", json!({ "n": 1, "afterMs": 5_000 }));
     app.advance(Duration::from_millis(4_999));
@@ -23,7 +23,7 @@ fn a_scheduled_mutation_runs_once_at_its_time() {
 }
 
 #[test]
-fn a_mutation_that_fails_schedules_nothing() {
+fn failed_mutation_schedules_nothing() {
     let app = TestApp::new();
     let refused = app.nobody().call("scheduler/functions/planAndRefuse", json!({ "n": 1, "afterMs": 0 }));
     assert_eq!(refused.code(), "FAILED_PRECONDITION");
@@ -33,7 +33,7 @@ fn a_mutation_that_fails_schedules_nothing() {
 }
 
 #[test]
-fn due_jobs_run_by_time_and_then_in_the_order_of_asking() {
+fn due_jobs_run_by_time_then_by_schedule_order() {
     let app = TestApp::new();
     for (n, after_ms) in [(1, 30), (2, 10), (3, 20), (4, 10), (5, 30)] {
         call(&app, "plan", json!({ "n": n, "afterMs": after_ms }));
@@ -46,7 +46,7 @@ fn due_jobs_run_by_time_and_then_in_the_order_of_asking() {
 }
 
 #[test]
-fn a_failed_attempt_leaves_nothing_and_the_next_one_waits_longer() {
+fn failed_attempt_rolls_back_and_the_delay_grows() {
     let app = TestApp::new();
     call(&app, "planStumble", json!({ "n": 1, "failures": 3 }));
     let mut waits = Vec::new();
@@ -68,7 +68,7 @@ fn a_failed_attempt_leaves_nothing_and_the_next_one_waits_longer() {
 }
 
 #[test]
-fn after_five_failures_it_stays_visible_as_failed() {
+fn job_is_failed_after_five_attempts() {
     let app = TestApp::new();
     call(&app, "planStumble", json!({ "n": 1, "failures": 100 }));
     app.advance(Duration::from_secs(3_600));
@@ -81,7 +81,7 @@ fn after_five_failures_it_stays_visible_as_failed() {
 }
 
 #[test]
-fn a_panic_counts_as_a_failure_and_a_function_says_how_often_it_is_tried() {
+fn panic_counts_as_a_failure_and_tries_are_configurable() {
     let app = TestApp::new();
     call(&app, "planBreakDown", json!({ "n": 1 }));
     app.advance(Duration::from_secs(60));
@@ -91,7 +91,7 @@ fn a_panic_counts_as_a_failure_and_a_function_says_how_often_it_is_tried() {
 }
 
 #[test]
-fn a_job_that_was_taken_back_does_not_run() {
+fn cancelled_job_does_not_run() {
     let app = TestApp::new();
     let job = call(&app, "plan", json!({ "n": 1, "afterMs": 10 }));
     call(&app, "plan", json!({ "n": 2, "afterMs": 10 }));
@@ -102,7 +102,7 @@ fn a_job_that_was_taken_back_does_not_run() {
 }
 
 #[test]
-fn a_job_runs_as_the_runtime_or_as_the_identity_it_was_given() {
+fn job_runs_as_the_runtime_or_its_identity() {
     let app = TestApp::new();
     let ada = app.user("ada");
     ada.call("scheduler/functions/plan", json!({ "n": 1, "afterMs": 0 })).value();
@@ -114,7 +114,7 @@ fn a_job_runs_as_the_runtime_or_as_the_identity_it_was_given() {
 }
 
 #[test]
-fn a_restart_picks_up_what_was_pending() {
+fn restart_resumes_pending_jobs() {
     let mut app = TestApp::new();
     call(&app, "plan", json!({ "n": 1, "afterMs": 1_000 }));
     call(&app, "plan", json!({ "n": 2, "afterMs": 9_000 }));
@@ -127,7 +127,7 @@ fn a_restart_picks_up_what_was_pending() {
 }
 
 #[test]
-fn what_another_version_of_the_program_left_fails_at_once_and_says_why() {
+fn unknown_job_of_another_release_fails_with_the_reason() {
     let app = TestApp::new();
     call(&app, "pretendPlanned", json!({ "key": "args" }));
     call(&app, "pretendPlanned", json!({ "key": "gone/function" }));
@@ -139,7 +139,7 @@ fn what_another_version_of_the_program_left_fails_at_once_and_says_why() {
 }
 
 #[test]
-fn a_thousand_jobs_have_a_thousand_effects() {
+fn thousand_jobs_run_once_each() {
     let app = TestApp::new();
     for n in 0..1_000 {
         call(&app, "plan", json!({ "n": n, "afterMs": n % 7 }));

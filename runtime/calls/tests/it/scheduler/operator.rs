@@ -1,4 +1,4 @@
-//! What an operator sees of jobs and may do about them, and how long they are kept.
+//! Jobs for an operator: lists, actions, and retention.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use serde_json::json;
 use super::harness::{call, effects, entered};
 
 #[test]
-fn jobs_are_listed_cancelled_and_tried_again() {
+fn jobs_are_listed_cancelled_and_retried() {
     let app = TestApp::new();
     call(&app, "planInVain", json!({ "n": 1 }));
     call(&app, "plan", json!({ "n": 2, "afterMs": 9_000 }));
@@ -32,7 +32,7 @@ fn jobs_are_listed_cancelled_and_tried_again() {
 }
 
 #[test]
-fn job_that_waits_for_its_next_try_runs_now_and_keeps_its_attempts() {
+fn job_between_attempts_can_run_now() {
     let app = TestApp::new();
     call(&app, "planPersistently", json!({ "n": 1 }));
     app.run_due();
@@ -48,7 +48,7 @@ fn job_that_waits_for_its_next_try_runs_now_and_keeps_its_attempts() {
 }
 
 #[test]
-fn failed_jobs_and_idempotency_results_are_removed_in_their_time() {
+fn failed_jobs_and_idempotency_results_expire() {
     let app = TestApp::new();
     for n in 0..250 {
         call(&app, "planInVain", json!({ "n": n }));

@@ -29,7 +29,7 @@ fn wait(app: &TestApp, done: impl Fn() -> bool) {
 }
 
 #[test]
-fn a_server_runs_what_is_due_wakes_for_what_is_committed_and_sleeps_until_what_is_later() {
+fn scheduler_runs_due_jobs_and_wakes_for_new_ones() {
     let app = app();
     call(&app, "plan", json!({ "n": 1, "afterMs": 0 }));
     let background = app.block_on(async { app.start_background() });
@@ -45,7 +45,7 @@ fn a_server_runs_what_is_due_wakes_for_what_is_committed_and_sleeps_until_what_i
 }
 
 #[test]
-fn thousands_of_jobs_of_both_kinds_have_one_effect_each() {
+fn thousands_of_jobs_run_once_each() {
     let app = app();
     let background = app.block_on(async { app.start_background() });
     let planned = 1_500;
@@ -76,7 +76,7 @@ fn thousands_of_jobs_of_both_kinds_have_one_effect_each() {
 }
 
 #[test]
-fn a_failure_is_tried_again_without_anybody_asking() {
+fn failure_is_retried_automatically() {
     let app = app();
     let background = app.block_on(async { app.start_background() });
     call(&app, "planStumble", json!({ "n": 1, "failures": 1 }));

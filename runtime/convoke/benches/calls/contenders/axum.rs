@@ -22,7 +22,7 @@ use tokio::sync::oneshot;
 use super::{announce, raw};
 use crate::bank::LISTED;
 
-/// How transfers are committed.
+/// The commit policy of transfers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Commit {
     Each,
@@ -59,7 +59,7 @@ struct Post {
     text: String,
 }
 
-/// What the writer does.
+/// Work of the writer.
 enum Change {
     Transfer(Transfer),
     Post(Post),

@@ -16,9 +16,9 @@ use tokio::net::TcpListener;
 
 use super::announce;
 
-/// What a list is answered with: the bytes that were `PUT` here, which are those of the other contender.
+/// Response to a list request: the bytes that were `PUT` here, from the other contender.
 static LIST: OnceLock<Bytes> = OnceLock::new();
-/// What the query by id answers, to the byte.
+/// Exact response of the query by id.
 const BODY: &[u8] = br#"{"status":"success","value":1000000,"errorMessage":"","errorData":{}}"#;
 
 pub(crate) fn serve() {

@@ -1,4 +1,4 @@
-//! Who is compared: each a process of its own, started from this very binary.
+//! The contenders: each is a process started from this binary.
 
 pub(crate) mod axum;
 pub(crate) mod convoke;
@@ -60,7 +60,7 @@ pub(crate) fn serve(contender: Contender, folder: &Path, accounts: i64) {
     }
 }
 
-/// What a contender says once it serves.
+/// Output of a contender once it serves.
 pub(crate) fn announce(address: SocketAddr) {
     println!("{}", json!({ "address": address }));
     std::io::stdout().flush().unwrap();

@@ -23,7 +23,7 @@ use crate::bank::{BALANCE, LISTED, OPENED_AT_ONCE};
 
 /// Which server, as `e2e/postgres.sh` says it.
 const ADDRESS: &str = "CONVOKE_TEST_POSTGRES";
-/// Where it keeps its data, and so says which process it is.
+/// Folder of its data, which identifies the process.
 const DATA: &str = "CONVOKE_TEST_POSTGRES_DATA";
 /// Connections: what a node has for its writes and its reads.
 const CONNECTIONS: usize = 20;
@@ -40,7 +40,7 @@ pub(crate) fn ids(accounts: i64) -> Vec<String> {
     (0..accounts).map(|number| format!("{ID}{number:012}")).collect()
 }
 
-/// What the server has spent so far.
+/// Returns the resources that the server has used so far.
 #[derive(Clone, Copy)]
 pub(crate) struct Spent {
     /// CPU time of all its processes.

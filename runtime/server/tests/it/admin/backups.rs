@@ -6,7 +6,7 @@ use reqwest::Method;
 use super::Door;
 
 #[test]
-fn a_backup_whose_checksum_cannot_be_written_never_has_its_name() {
+fn backup_without_a_checksum_gets_no_final_name() {
     let app = TestApp::new();
     let door = Door::of(&app);
     let folder = app.store().folder().join("backups");

@@ -23,7 +23,7 @@ fn functions(calls: &[Value]) -> Vec<&str> {
 }
 
 #[test]
-fn a_record_has_arguments_without_secrets_result_rows_and_time() {
+fn call_record_has_arguments_without_secrets_result_size_rows_and_time() {
     let app = TestApp::new();
     let door = Door::of(&app);
     let ada = app.user("ada");
@@ -74,7 +74,7 @@ fn recorded_calls_survive_a_restart() {
 }
 
 #[test]
-fn arguments_and_the_record_itself_can_be_switched_off() {
+fn call_record_and_its_arguments_can_be_disabled() {
     let without = |section: &str| {
         let section: toml::Table = toml::from_str(section).unwrap();
         let mut app = TestApp::with(|options| {

@@ -1,4 +1,4 @@
-//! Who gets into the console, and that its pages may do what their key may, over real sockets.
+//! Access to the console, and the rights of its pages, over real sockets.
 
 use convoke::testing::{TestApp, TestServer};
 use convoke_calls::call::envelope::LogLinesOn;
@@ -9,7 +9,7 @@ use reqwest::header::{HeaderMap, HeaderValue};
 use reqwest::{Client, Method, Response};
 use serde_json::{Value, json};
 
-/// A page that somebody logged in to.
+/// A page that a person logged in to.
 struct Page<'a> {
     app: &'a TestApp,
     base: String,
@@ -109,7 +109,7 @@ fn code_of(answer: &(u16, Value)) -> (u16, &str) {
 }
 
 #[test]
-fn a_link_opens_once_with_all_rights() {
+fn console_link_works_once_with_all_rights() {
     let app = TestApp::new();
     let server = served(&app);
     let base = base(&server);
@@ -128,7 +128,7 @@ fn a_link_opens_once_with_all_rights() {
 }
 
 #[test]
-fn a_session_is_its_cookie_and_its_secret_together_and_ends_with_logout() {
+fn session_needs_cookie_and_secret_and_ends_with_logout() {
     let app = TestApp::new();
     let server = served(&app);
     let page = Page::by_code(&app, &server);
@@ -158,7 +158,7 @@ fn reason(answer: &(u16, Value)) -> &str {
 }
 
 #[test]
-fn session_survives_a_restart_and_an_ended_one_says_why() {
+fn session_survives_a_restart_and_an_ended_one_has_a_reason() {
     let app = TestApp::new();
     let first = served(&app);
     let operator = Page::by_code(&app, &first);
@@ -210,7 +210,7 @@ fn logout_at_one_node_ends_the_session_at_every_node() {
 }
 
 #[test]
-fn unknown_user_is_created_on_request_and_in_development_and_never_by_a_misspelled_name() {
+fn unknown_user_is_created_on_request_and_in_development_but_not_by_a_misspelling() {
     let app = TestApp::new();
     let server = served(&app);
     let page = Page::by_code(&app, &server);
@@ -240,7 +240,7 @@ fn unknown_user_is_created_on_request_and_in_development_and_never_by_a_misspell
 }
 
 #[test]
-fn a_key_gives_its_own_scopes_until_it_is_revoked() {
+fn console_session_has_the_scopes_of_its_key_until_revocation() {
     let app = TestApp::new();
     let server = served(&app);
     let operator = Page::by_code(&app, &server);
@@ -276,7 +276,7 @@ fn a_key_gives_its_own_scopes_until_it_is_revoked() {
 }
 
 #[test]
-fn a_deploy_key_gets_a_link_with_its_own_rights() {
+fn link_of_a_deploy_key_has_its_scopes() {
     let app = TestApp::new();
     let server = served(&app);
     server.admin().console.serve_at(base(&server));
@@ -301,7 +301,7 @@ fn a_deploy_key_gets_a_link_with_its_own_rights() {
 }
 
 #[test]
-fn another_host_and_what_changes_something_from_another_origin_are_not_let_in() {
+fn other_hosts_and_cross_origin_changes_are_rejected() {
     let app = TestApp::new();
     let server = served(&app);
     let page = Page::by_code(&app, &server);
@@ -336,7 +336,7 @@ fn another_host_and_what_changes_something_from_another_origin_are_not_let_in() 
 }
 
 #[test]
-fn over_plain_http_nobody_logs_in_but_from_this_machine() {
+fn login_over_plain_http_works_only_on_loopback() {
     let app = TestApp::new();
     let server = served(&app);
     let base = base(&server);
@@ -359,7 +359,7 @@ fn over_plain_http_nobody_logs_in_but_from_this_machine() {
 }
 
 #[test]
-fn over_tls_one_logs_in_from_anywhere_and_the_cookie_goes_over_tls_only() {
+fn login_over_tls_works_anywhere_with_a_secure_cookie() {
     let app = TestApp::new();
     let server = app.serve_console(options(), |options| options.trusted_proxies = vec!["127.0.0.0/8".parse().unwrap()]);
     let base = base(&server);
@@ -375,7 +375,7 @@ fn over_tls_one_logs_in_from_anywhere_and_the_cookie_goes_over_tls_only() {
     assert_eq!(status, 200, "{body}");
     let cookie = answered["set-cookie"].to_str().unwrap();
     assert!(cookie.ends_with("; Path=/console; Max-Age=28800; HttpOnly; SameSite=Strict; Secure"), "{cookie}");
-    // The same session over plain HTTP is nobody's.
+    // The same session over plain HTTP is no one's.
     fields.insert("cookie", HeaderValue::try_from(cookie.split(';').next().unwrap()).unwrap());
     fields.insert("x-convoke-console", HeaderValue::try_from(body["value"]["secret"].as_str().unwrap()).unwrap());
     let asked = |fields| sent(&app, Method::GET, &format!("{base}/console/api/session"), fields, None);
@@ -385,7 +385,7 @@ fn over_tls_one_logs_in_from_anywhere_and_the_cookie_goes_over_tls_only() {
 }
 
 #[test]
-fn its_pages_run_nothing_but_their_own_files_and_no_other_site_asks_here() {
+fn console_pages_run_only_their_own_scripts_and_reject_other_sites() {
     let app = TestApp::new();
     let server = served(&app);
     let base = base(&server);
@@ -415,7 +415,7 @@ fn its_pages_run_nothing_but_their_own_files_and_no_other_site_asks_here() {
 }
 
 #[test]
-fn it_is_not_where_calls_are_unless_that_is_said() {
+fn call_listener_serves_no_console_by_default() {
     let app = TestApp::new();
     let server = app.serve_with(|_| {}, LogLinesOn::Error);
     for path in ["/console", "/console/assets/main.js", "/console/api/admin/functions"] {
@@ -430,7 +430,7 @@ fn it_is_not_where_calls_are_unless_that_is_said() {
 }
 
 #[test]
-fn a_download_is_fetched_once_by_its_ticket_and_needs_the_scope() {
+fn download_ticket_works_once_and_needs_the_scope() {
     let app = TestApp::new();
     let server = served(&app);
     let page = Page::by_code(&app, &server);
@@ -457,7 +457,7 @@ fn a_download_is_fetched_once_by_its_ticket_and_needs_the_scope() {
 }
 
 #[test]
-fn a_function_runs_as_a_chosen_user_and_every_use_is_recorded() {
+fn console_runs_a_function_as_a_user_and_records_it() {
     let app = TestApp::new();
     let server = served(&app);
     let page = Page::by_code(&app, &server);

@@ -1,4 +1,4 @@
-//! Who gets in, and how far.
+//! Access to the console.
 
 use std::os::unix::fs::PermissionsExt as _;
 
@@ -13,7 +13,7 @@ use super::Door;
 const FUNCTIONS: &str = "/api/admin/functions";
 
 #[test]
-fn a_route_answers_a_key_with_its_scope_and_the_operator_alike() {
+fn route_serves_a_scoped_key_and_the_operator_alike() {
     let app = TestApp::new();
     let door = Door::of(&app);
     let key = door.key("ci", &["functions"]);
@@ -26,7 +26,7 @@ fn a_route_answers_a_key_with_its_scope_and_the_operator_alike() {
 }
 
 #[test]
-fn nobody_and_a_user_are_told_that_a_deploy_key_is_needed() {
+fn anonymous_and_user_callers_need_a_deploy_key() {
     let app = TestApp::new();
     let door = Door::of(&app);
     let token = format!("Bearer {}", door.server.token("ada"));
@@ -38,7 +38,7 @@ fn nobody_and_a_user_are_told_that_a_deploy_key_is_needed() {
 }
 
 #[test]
-fn a_key_without_the_scope_is_told_which_one_it_lacks() {
+fn missing_scope_is_named() {
     let app = TestApp::new();
     let door = Door::of(&app);
     let key = door.key("logs", &["logs"]);
@@ -58,7 +58,7 @@ fn a_key_without_the_scope_is_told_which_one_it_lacks() {
 }
 
 #[test]
-fn another_method_is_405_with_those_there_are_and_another_path_404() {
+fn wrong_method_is_405_and_unknown_path_is_404() {
     let app = TestApp::new();
     let door = Door::of(&app);
     let reply = door.operator(Method::DELETE, "/api/admin/keys", None);
@@ -69,7 +69,7 @@ fn another_method_is_405_with_those_there_are_and_another_path_404() {
 }
 
 #[test]
-fn the_control_socket_is_for_its_owner_serves_every_route_and_goes_with_the_server() {
+fn control_socket_is_private_serves_every_route_and_is_removed_at_exit() {
     let app = TestApp::new();
     let door = Door::of(&app);
     assert_eq!(std::fs::metadata(&door.path).unwrap().permissions().mode() & 0o777, 0o600);
@@ -90,7 +90,7 @@ fn the_control_socket_is_for_its_owner_serves_every_route_and_goes_with_the_serv
 }
 
 #[test]
-fn the_operator_calls_as_a_user_by_the_control_socket_and_nobody_else_by_that_field() {
+fn only_the_control_socket_accepts_calls_as_a_user() {
     let app = TestApp::new();
     let door = Door::of(&app);
     let ada = STANDARD.encode(r#"{"issuer":"https://id.example","subject":"ada"}"#);

@@ -12,7 +12,7 @@ fn planned(app: &TestApp, name: &str, args: Value) {
 }
 
 #[test]
-fn jobs_are_listed_shown_run_again_and_taken_back() {
+fn jobs_are_listed_shown_rerun_and_cancelled() {
     let app = TestApp::new();
     planned(&app, "planFail", json!({ "n": 1 }));
     planned(&app, "plan", json!({ "n": 2, "afterMs": 9_000 }));
@@ -48,7 +48,7 @@ fn jobs_are_listed_shown_run_again_and_taken_back() {
 }
 
 #[test]
-fn a_schema_that_fits_is_open_and_applying_it_again_changes_nothing() {
+fn matching_schema_is_open_and_applying_it_changes_nothing() {
     let app = TestApp::new();
     let door = Door::of(&app);
     for (method, path) in [(Method::GET, "schema"), (Method::POST, "schema/apply")] {

@@ -22,7 +22,7 @@ fn listed(door: &Door<'_>, name: &str) -> Value {
 }
 
 #[test]
-fn a_key_works_from_its_making_on_and_not_a_call_longer_than_until_it_is_revoked() {
+fn key_works_from_creation_until_revocation() {
     let app = TestApp::new();
     let door = Door::of(&app);
     let key = door.key("ci", &["functions"]);
@@ -39,7 +39,7 @@ fn a_key_works_from_its_making_on_and_not_a_call_longer_than_until_it_is_revoked
 }
 
 #[test]
-fn after_a_rotation_the_former_secret_is_accepted_as_long_as_the_overlap_lasts() {
+fn rotated_secret_is_accepted_during_the_overlap() {
     let app = TestApp::new();
     let door = Door::of(&app);
     let first = door.key("ci", &["functions"]);
@@ -57,7 +57,7 @@ fn after_a_rotation_the_former_secret_is_accepted_as_long_as_the_overlap_lasts()
 }
 
 #[test]
-fn an_expired_key_is_refused_and_shown_as_expired() {
+fn expired_key_is_rejected_and_listed_as_expired() {
     let app = TestApp::new();
     let door = Door::of(&app);
     let brief = json!({ "name": "brief", "scopes": ["functions"], "expiresIn": 1_000 });
@@ -70,7 +70,7 @@ fn an_expired_key_is_refused_and_shown_as_expired() {
 }
 
 #[test]
-fn what_cannot_be_a_key_is_refused_by_its_field() {
+fn invalid_key_is_rejected_with_its_field() {
     let app = TestApp::new();
     let door = Door::of(&app);
     for (body, field) in [
@@ -97,7 +97,7 @@ fn what_cannot_be_a_key_is_refused_by_its_field() {
 }
 
 #[test]
-fn a_key_gives_nobody_what_it_lacks_itself() {
+fn key_cannot_grant_scopes_that_it_lacks() {
     let app = TestApp::new();
     let door = Door::of(&app);
     let keeper = door.key("keeper", &["keys", "functions"]);
@@ -114,7 +114,7 @@ fn a_key_gives_nobody_what_it_lacks_itself() {
 }
 
 #[test]
-fn every_use_is_in_the_record_with_what_it_was_and_how_it_ended() {
+fn every_key_use_is_recorded_with_its_outcome() {
     let app = TestApp::new();
     let door = Door::of(&app);
     let key = door.key("ci", &["functions"]);
@@ -148,7 +148,7 @@ fn every_use_is_in_the_record_with_what_it_was_and_how_it_ended() {
 }
 
 #[test]
-fn a_stream_ends_within_a_second_of_its_keys_revocation_and_others_go_on() {
+fn stream_ends_within_a_second_of_its_key_revocation() {
     let app = TestApp::new();
     let door = Door::of(&app);
     let (key, other) = (door.key("logs", &["logs"]), door.key("other", &["logs"]));
@@ -172,7 +172,7 @@ fn a_stream_ends_within_a_second_of_its_keys_revocation_and_others_go_on() {
 }
 
 #[test]
-fn a_users_call_leaves_no_use_and_old_uses_go() {
+fn user_calls_are_not_key_uses_and_old_uses_expire() {
     let app = TestApp::new();
     let door = Door::of(&app);
     let token = door.server.token("ada");
@@ -186,7 +186,7 @@ fn a_users_call_leaves_no_use_and_old_uses_go() {
 }
 
 #[test]
-fn internal_functions_need_a_scope_of_their_own() {
+fn internal_functions_need_the_internal_scope() {
     let app = TestApp::new();
     let door = Door::of(&app);
     let (usual, reaching) = (door.key("usual", &["functions"]), door.key("reaching", &["functions", "internal"]));

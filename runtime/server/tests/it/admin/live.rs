@@ -9,7 +9,7 @@ use serde_json::json;
 use super::Door;
 
 #[test]
-fn a_connection_is_listed_sees_what_the_operator_changes_and_can_be_ended() {
+fn live_connection_is_listed_updated_and_closable() {
     let app = TestApp::new();
     let door = Door::of(&app);
     let token = format!("Bearer {}", door.server.token("ada"));

@@ -23,7 +23,7 @@ fn names(page: &Json) -> Vec<&str> {
 }
 
 #[test]
-fn a_row_is_added_changed_and_removed_and_indexes_follow() {
+fn row_edits_update_indexes() {
     let app = TestApp::new();
     let door = Door::of(&app);
     let id = added(&door, "a", 1);
@@ -44,7 +44,7 @@ fn a_row_is_added_changed_and_removed_and_indexes_follow() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused_by_its_field_and_changes_nothing() {
+fn invalid_row_is_rejected_with_its_field() {
     let app = TestApp::new();
     let door = Door::of(&app);
     let id = added(&door, "a", 1);
@@ -79,7 +79,7 @@ fn what_does_not_fit_is_refused_by_its_field_and_changes_nothing() {
 }
 
 #[test]
-fn the_runtimes_own_tables_are_looked_at_only_and_writing_has_a_scope_of_its_own() {
+fn runtime_tables_are_read_only_and_writing_needs_its_scope() {
     let app = TestApp::new();
     let door = Door::of(&app);
     let refused = door.operator(Method::POST, "/api/admin/tables/_jobs", Some(&json!({ "set": {} })));
@@ -96,7 +96,7 @@ fn the_runtimes_own_tables_are_looked_at_only_and_writing_has_a_scope_of_its_own
 }
 
 #[test]
-fn rows_come_by_any_index_from_either_end_a_page_at_a_time() {
+fn rows_page_through_any_index_in_both_directions() {
     let app = TestApp::new();
     let door = Door::of(&app);
     for name in ["c", "a", "e", "b", "d"] {
@@ -151,7 +151,7 @@ fn rows_come_by_any_index_from_either_end_a_page_at_a_time() {
 }
 
 #[test]
-fn several_conditions_hold_together_and_are_counted() {
+fn several_conditions_combine_and_are_counted() {
     let app = TestApp::new();
     let door = Door::of(&app);
     for (name, count) in [("apple", 1), ("Apricot", 2), ("banana", 3), ("cherry", 4)] {
@@ -192,7 +192,7 @@ fn several_conditions_hold_together_and_are_counted() {
 }
 
 #[test]
-fn a_count_goes_on_behind_the_rows_that_it_has_counted() {
+fn count_continues_after_the_counted_rows() {
     let app = TestApp::new();
     let door = Door::of(&app);
     let people = *app.store().tables().iter().find(|table| table.name == "people").unwrap();
@@ -212,7 +212,7 @@ fn a_count_goes_on_behind_the_rows_that_it_has_counted() {
 }
 
 #[test]
-fn selected_rows_are_removed_in_one_transaction() {
+fn selected_rows_are_deleted_in_one_transaction() {
     let app = TestApp::new();
     let door = Door::of(&app);
     let ids: Vec<String> = (0..3).map(|count| added(&door, &format!("{count}"), count)).collect();

@@ -16,7 +16,7 @@ fn named(door: &Door<'_>, name: &str) -> Option<Value> {
 }
 
 #[test]
-fn a_secret_is_set_used_at_once_removed_and_never_shown() {
+fn secret_is_set_used_removed_and_never_shown() {
     let app = TestApp::new();
     let door = Door::of(&app);
     let route = format!("{SECRETS}/API_KEY");
@@ -38,7 +38,7 @@ fn a_secret_is_set_used_at_once_removed_and_never_shown() {
 }
 
 #[test]
-fn a_secret_needs_a_scope_of_its_own_and_a_name_and_a_value_that_fit() {
+fn secret_needs_its_scope_and_a_valid_name_and_value() {
     let app = TestApp::new();
     let door = Door::of(&app);
     let other = door.key("other", &["data", "keys", "functions"]);

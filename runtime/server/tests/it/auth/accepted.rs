@@ -11,7 +11,7 @@ use serde_json::json;
 use super::support::{AUDIENCE, Fixture, ISSUER, KeyServer, NOW, Signer, claims, message, provider};
 
 #[tokio::test]
-async fn a_token_of_each_algorithm_names_its_subject() {
+async fn token_of_each_algorithm_is_accepted() {
     let signers = [Signer::rs256("rsa"), Signer::es256("ec"), Signer::ed25519("ed")];
     let server = KeyServer::listing(&signers.each_ref()).await;
     let fixture = Fixture::of(&server);
@@ -24,7 +24,7 @@ async fn a_token_of_each_algorithm_names_its_subject() {
 }
 
 #[tokio::test]
-async fn no_header_is_nobody_and_asks_no_server() {
+async fn missing_header_is_anonymous_without_a_fetch() {
     let server = KeyServer::start().await;
     let fixture = Fixture::of(&server);
     assert!(matches!(fixture.auth.authenticate(None).await, Ok(Caller::Nobody)));
@@ -32,7 +32,7 @@ async fn no_header_is_nobody_and_asks_no_server() {
 }
 
 #[tokio::test]
-async fn a_verified_token_is_remembered_and_its_identity_shared() {
+async fn verified_token_is_cached_with_its_identity() {
     let signer = Signer::es256("k");
     let server = KeyServer::listing(&[&signer]).await;
     let fixture = Fixture::of(&server);
@@ -51,7 +51,7 @@ async fn a_verified_token_is_remembered_and_its_identity_shared() {
 }
 
 #[tokio::test]
-async fn a_refused_token_is_not_remembered() {
+async fn rejected_token_is_not_cached() {
     let signer = Signer::es256("k");
     let server = KeyServer::listing(&[&signer]).await;
     let fixture = Fixture::of(&server);
@@ -63,7 +63,7 @@ async fn a_refused_token_is_not_remembered() {
 }
 
 #[tokio::test]
-async fn a_remembered_token_is_forgotten_when_it_expires() {
+async fn cached_token_is_evicted_at_its_expiry() {
     let signer = Signer::es256("k");
     let server = KeyServer::listing(&[&signer]).await;
     let fixture = Fixture::of(&server);
@@ -78,7 +78,7 @@ async fn a_remembered_token_is_forgotten_when_it_expires() {
 }
 
 #[tokio::test]
-async fn of_several_providers_the_issuer_chooses_and_neither_vouches_for_the_other() {
+async fn issuer_selects_the_provider() {
     let (here, there) = (Signer::es256("k"), Signer::es256("k"));
     let server = KeyServer::listing(&[&here]).await;
     let set = json!({ "keys": [there.jwk] });
@@ -98,7 +98,7 @@ async fn of_several_providers_the_issuer_chooses_and_neither_vouches_for_the_oth
 }
 
 #[tokio::test]
-async fn a_provider_accepts_only_the_algorithms_on_its_list() {
+async fn provider_accepts_only_its_listed_algorithms() {
     let (ec, ed) = (Signer::es256("ec"), Signer::ed25519("ed"));
     let server = KeyServer::listing(&[&ec, &ed]).await;
     let fixture = Fixture::new(ProviderConfig { algorithms: vec![Algorithm::ES256], ..provider(&server) });
@@ -107,7 +107,7 @@ async fn a_provider_accepts_only_the_algorithms_on_its_list() {
 }
 
 #[tokio::test]
-async fn two_keys_of_one_name_both_count() {
+async fn two_keys_with_one_id_are_both_tried() {
     let signers = [Signer::es256("k"), Signer::es256("k"), Signer::ed25519("k")];
     let server = KeyServer::listing(&signers.each_ref()).await;
     let fixture = Fixture::of(&server);
@@ -118,7 +118,7 @@ async fn two_keys_of_one_name_both_count() {
 }
 
 #[tokio::test]
-async fn memory_for_tokens_is_bounded_and_a_forgotten_one_is_verified_again() {
+async fn token_cache_is_bounded() {
     let signer = Signer::ed25519("k");
     let server = KeyServer::listing(&[&signer]).await;
     let limits = Limits { tokens_remembered_max: 32, ..Limits::default() };

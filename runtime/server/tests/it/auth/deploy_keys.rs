@@ -39,7 +39,7 @@ fn setup(scopes: &[Scope]) -> (Authenticator, Arc<Table>, NewKey) {
 }
 
 #[tokio::test]
-async fn a_deploy_key_is_accepted_under_both_keywords_in_any_case() {
+async fn deploy_key_is_accepted_under_both_keywords_in_any_case() {
     let (auth, table, key) = setup(&[Scope::Functions]);
     for scheme in ["Convoke", "convoke", "Convex", "CONVEX"] {
         let value = format!("{scheme} {}", key.reveal());
@@ -52,14 +52,14 @@ async fn a_deploy_key_is_accepted_under_both_keywords_in_any_case() {
 }
 
 #[tokio::test]
-async fn a_deploy_key_is_no_bearer_token() {
+async fn deploy_key_is_not_a_bearer_token() {
     let (auth, _, key) = setup(&[]);
     let value = format!("Bearer {}", key.reveal());
     assert_eq!(message(auth.authenticate(Some(value.as_bytes())).await), "token is not a signed JWT");
 }
 
 #[tokio::test]
-async fn a_revoked_deploy_key_is_refused_at_the_next_call_and_challenged_under_its_keyword() {
+async fn revoked_deploy_key_is_rejected_with_a_challenge() {
     let (auth, table, key) = setup(&[]);
     let value = format!("convex {}", key.reveal());
     auth.authenticate(Some(value.as_bytes())).await.unwrap();
@@ -72,7 +72,7 @@ async fn a_revoked_deploy_key_is_refused_at_the_next_call_and_challenged_under_i
 }
 
 #[tokio::test]
-async fn a_deploy_key_acts_as_a_user_with_the_scope_and_is_403_without() {
+async fn acting_as_a_user_needs_the_scope() {
     let user = STANDARD.encode(r#"{"issuer":"https://id.example","subject":"ada"}"#);
     let (auth, _, key) = setup(&[Scope::Functions]);
     let value = format!("Convoke {}:{user}", key.reveal());
@@ -88,7 +88,7 @@ async fn a_deploy_key_acts_as_a_user_with_the_scope_and_is_403_without() {
 }
 
 #[tokio::test]
-async fn without_a_table_every_deploy_key_is_refused_and_without_a_keyword_none_is_read() {
+async fn deploy_keys_need_a_table_and_a_keyword() {
     let (_, _, key) = setup(&[]);
     let value = format!("Convoke {}", key.reveal());
     let auth = |config: AuthConfig| {
@@ -106,7 +106,7 @@ async fn without_a_table_every_deploy_key_is_refused_and_without_a_keyword_none_
 }
 
 #[test]
-fn a_keyword_that_would_hide_bearer_tokens_is_a_setting_at_fault() {
+fn keyword_that_hides_bearer_tokens_is_rejected() {
     let config = AuthConfig { deploy_key_schemes: Schemes::new(["BEARER"]), ..AuthConfig::default() };
     let new = Authenticator::new(config, Arc::new(TestClock::at(NOW)), &Limits::default(), http());
     assert!(matches!(new.map(|_| ()), Err(ConfigError::Scheme { .. })));

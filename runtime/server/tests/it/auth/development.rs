@@ -15,7 +15,7 @@ fn issuer() -> DevelopmentIssuer {
 }
 
 #[tokio::test]
-async fn a_minted_token_names_whom_it_was_minted_for() {
+async fn development_token_names_its_subject() {
     let issuer = issuer();
     let fixture = Fixture::new(issuer.provider());
     let user = DevelopmentUser {
@@ -37,7 +37,7 @@ async fn a_minted_token_names_whom_it_was_minted_for() {
 }
 
 #[tokio::test]
-async fn a_minted_token_ends() {
+async fn development_token_expires() {
     let issuer = issuer();
     let fixture = Fixture::new(issuer.provider());
     let token = issuer.mint(&DevelopmentUser::new("ada"), HOUR).unwrap();
@@ -46,14 +46,14 @@ async fn a_minted_token_ends() {
 }
 
 #[tokio::test]
-async fn another_servers_development_tokens_are_refused() {
+async fn development_token_of_another_server_is_rejected() {
     let fixture = Fixture::new(issuer().provider());
     let token = issuer().mint(&DevelopmentUser::new("ada"), HOUR).unwrap();
     assert_eq!(message(fixture.authenticate(&token).await), "signing key not known");
 }
 
 #[tokio::test]
-async fn the_key_is_made_at_the_first_start_and_stays() {
+async fn development_key_is_created_once() {
     let folder = tempfile::tempdir().unwrap();
     let open =
         || DevelopmentIssuer::open(folder.path(), Environment::Development, Arc::new(TestClock::at(NOW))).unwrap();
@@ -68,7 +68,7 @@ async fn the_key_is_made_at_the_first_start_and_stays() {
 }
 
 #[test]
-fn production_has_no_development_issuer_and_no_key_of_one() {
+fn production_has_no_development_issuer_or_key() {
     let folder = tempfile::tempdir().unwrap();
     let open = |environment| DevelopmentIssuer::open(folder.path(), environment, Arc::new(TestClock::at(NOW)));
     assert!(matches!(open(Environment::Production), Err(DevelopmentError::Production)));

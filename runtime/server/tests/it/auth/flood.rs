@@ -1,4 +1,4 @@
-//! Many callers at once: one fetch, and nobody waits for others' unknown keys.
+//! Many callers at once: one fetch, and no one waits for others' unknown keys.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use futures_util::future::join_all;
 use super::support::{Fixture, KeyServer, Signer, eventually, message};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_hundred_first_calls_at_once_make_one_fetch() {
+async fn concurrent_first_calls_share_one_fetch() {
     let signer = Arc::new(Signer::ed25519("k"));
     let server = KeyServer::listing(&[&signer]).await;
     server.delay(Duration::from_millis(100));
@@ -24,7 +24,7 @@ async fn a_hundred_first_calls_at_once_make_one_fetch() {
 }
 
 #[tokio::test]
-async fn a_flood_of_unknown_keys_makes_one_fetch_each_thirty_seconds() {
+async fn unknown_keys_cause_one_fetch_per_thirty_seconds() {
     let signer = Signer::ed25519("k");
     let server = KeyServer::listing(&[&signer]).await;
     let fixture = Fixture::of(&server);
@@ -51,7 +51,7 @@ async fn a_flood_of_unknown_keys_makes_one_fetch_each_thirty_seconds() {
 }
 
 #[tokio::test]
-async fn who_has_a_known_key_does_not_wait_for_the_fetch_that_a_flood_causes() {
+async fn known_key_does_not_wait_for_a_fetch() {
     let signer = Signer::ed25519("k");
     let server = KeyServer::listing(&[&signer]).await;
     let fixture = Arc::new(Fixture::of(&server));
@@ -77,7 +77,7 @@ async fn who_has_a_known_key_does_not_wait_for_the_fetch_that_a_flood_causes() {
 }
 
 #[tokio::test]
-async fn a_caller_that_goes_away_does_not_take_the_fetch_along() {
+async fn disconnected_caller_does_not_cancel_the_fetch() {
     let signer = Signer::es256("k");
     let server = KeyServer::listing(&[&signer]).await;
     server.delay(Duration::from_millis(100));

@@ -1,4 +1,4 @@
-//! Who a token names, with real keys and a real key server on this machine.
+//! Identities of tokens, with real keys and a real local key server.
 
 mod support;
 

@@ -9,7 +9,7 @@ use serde_json::json;
 use super::support::{AUDIENCE, Fixture, ISSUER, KeyServer, Reply, Signer, eventually, message, provider};
 
 #[tokio::test]
-async fn an_outage_keeps_the_keys_that_were_fetched() {
+async fn outage_keeps_the_fetched_keys() {
     let signer = Signer::es256("k");
     let server = KeyServer::listing(&[&signer]).await;
     let limits = Limits { key_refresh_interval: Duration::from_millis(10), ..Limits::default() };
@@ -31,7 +31,7 @@ async fn an_outage_keeps_the_keys_that_were_fetched() {
 }
 
 #[tokio::test]
-async fn keys_never_fetched_are_503_with_a_time_to_wait_and_one_attempt_each_thirty_seconds() {
+async fn missing_keys_are_503_with_a_retry_time() {
     let signer = Signer::es256("k");
     let server = KeyServer::start().await;
     server.reply("/jwks", Reply::status(500));
@@ -52,7 +52,7 @@ async fn keys_never_fetched_are_503_with_a_time_to_wait_and_one_attempt_each_thi
 }
 
 #[tokio::test]
-async fn a_server_that_is_not_there_is_503_too() {
+async fn unreachable_key_server_is_503() {
     let server = KeyServer::start().await;
     let provider = provider(&server);
     drop(server);
@@ -61,7 +61,7 @@ async fn a_server_that_is_not_there_is_503_too() {
 }
 
 #[tokio::test]
-async fn a_server_that_never_answers_costs_the_time_limit_and_no_more() {
+async fn silent_key_server_costs_only_the_timeout() {
     let server = KeyServer::start().await;
     server.delay(Duration::from_secs(60));
     let limits = Limits { key_fetch_timeout: Duration::from_millis(50), ..Limits::default() };
@@ -72,7 +72,7 @@ async fn a_server_that_never_answers_costs_the_time_limit_and_no_more() {
 }
 
 #[tokio::test]
-async fn one_provider_that_fails_does_not_touch_another() {
+async fn failing_provider_does_not_affect_another() {
     let (down, up) = (KeyServer::start().await, Signer::es256("k"));
     let set = KeySource::Set(json!({ "keys": [up.jwk] }));
     let other = ProviderConfig { issuer: "https://down.example".into(), ..provider(&down) };
@@ -85,7 +85,7 @@ async fn one_provider_that_fails_does_not_touch_another() {
 }
 
 #[tokio::test]
-async fn after_a_failed_start_the_background_finds_the_keys_soon() {
+async fn background_fetch_recovers_after_a_failed_start() {
     let signer = Signer::es256("k");
     let server = KeyServer::start().await;
     server.reply("/jwks", Reply::status(500));
@@ -99,7 +99,7 @@ async fn after_a_failed_start_the_background_finds_the_keys_soon() {
 }
 
 #[tokio::test]
-async fn the_background_ends_with_the_authenticator() {
+async fn background_fetch_ends_with_the_authenticator() {
     let signer = Signer::es256("k");
     let server = KeyServer::listing(&[&signer]).await;
     let limits = Limits { key_refresh_interval: Duration::from_millis(5), ..Limits::default() };

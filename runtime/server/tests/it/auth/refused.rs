@@ -17,7 +17,7 @@ impl Bench {
         Self { fixture: Fixture::of(&server), signer, _server: server }
     }
 
-    /// What the client reads when header or claims are changed like this; `null` takes the member out.
+    /// Returns the client's error if header or claims are changed like this; `null` removes a member.
     async fn refusal(&self, header: Value, claims_change: Value) -> String {
         let token = self.signer.token_with(&merged(self.signer.header(), header), &merged(claims(), claims_change));
         message(self.fixture.authenticate(&token).await)
@@ -42,7 +42,7 @@ fn merged(mut object: Value, change: Value) -> Value {
 }
 
 #[tokio::test]
-async fn what_the_clauses_allow_is_accepted() {
+async fn allowed_claims_are_accepted() {
     let bench = Bench::new().await;
     bench.accepts(json!({}), json!({})).await;
     bench.accepts(json!({"typ": null}), json!({"iat": null})).await;
@@ -75,7 +75,7 @@ async fn the_times() {
     let beyond = "token claim `exp` must be from 0 to 2^53 seconds";
     assert_eq!(bench.refusal(json!({}), json!({"exp": 1e308})).await, beyond);
     assert_eq!(bench.refusal(json!({}), json!({"exp": -1})).await, beyond);
-    assert_eq!(bench.refusal(json!({}), json!({"nbf": NOW + 6})).await, "token is not valid yet, in 6 s it will be");
+    assert_eq!(bench.refusal(json!({}), json!({"nbf": NOW + 6})).await, "token is not valid for another 6 s");
     assert_eq!(bench.refusal(json!({}), json!({"iat": NOW + 6})).await, "token was issued 6 s in the future");
 }
 
@@ -101,7 +101,7 @@ async fn the_header() {
 }
 
 #[tokio::test]
-async fn a_name_that_stands_twice() {
+async fn duplicate_member_names() {
     let bench = Bench::new().await;
     let (header, claims) = (bench.signer.header().to_string(), claims().to_string());
     bench.fixture.authenticate(&bench.signer.token_of(&header, &claims)).await.unwrap();
@@ -158,7 +158,7 @@ async fn the_form() {
 }
 
 #[tokio::test]
-async fn no_refusal_repeats_the_token() {
+async fn rejections_do_not_contain_the_token() {
     let bench = Bench::new().await;
     let secret = "c2VjcmV0LXNlY3JldA";
     for value in [

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::support::{Fixture, KeyServer, Reply, Signer, eventually, message, provider};
 
 #[tokio::test]
-async fn a_new_key_is_fetched_when_the_first_token_names_it() {
+async fn new_key_is_fetched_for_its_first_token() {
     let (old, new) = (Signer::es256("old"), Signer::es256("new"));
     let server = KeyServer::listing(&[&old]).await;
     let fixture = Fixture::of(&server);
@@ -26,7 +26,7 @@ async fn a_new_key_is_fetched_when_the_first_token_names_it() {
 }
 
 #[tokio::test]
-async fn when_a_key_leaves_the_set_its_tokens_are_forgotten_and_the_others_stay() {
+async fn removed_key_evicts_only_its_tokens() {
     let (stays, goes) = (Signer::es256("stays"), Signer::ed25519("goes"));
     let server = KeyServer::listing(&[&stays, &goes]).await;
     let fixture = Fixture::of(&server);
@@ -44,7 +44,7 @@ async fn when_a_key_leaves_the_set_its_tokens_are_forgotten_and_the_others_stay(
 }
 
 #[tokio::test]
-async fn the_background_notices_a_key_that_left_without_any_call() {
+async fn background_fetch_detects_a_removed_key() {
     let (first, second) = (Signer::es256("1"), Signer::es256("2"));
     let server = KeyServer::listing(&[&first]).await;
     let limits = Limits { key_refresh_interval: Duration::from_millis(20), ..Limits::default() };
@@ -60,7 +60,7 @@ async fn the_background_notices_a_key_that_left_without_any_call() {
 }
 
 #[tokio::test]
-async fn another_key_under_the_old_name_forgets_the_old_tokens() {
+async fn replaced_key_evicts_the_old_tokens() {
     let (old, new) = (Signer::es256("k"), Signer::es256("k"));
     let server = KeyServer::listing(&[&old]).await;
     let limits = Limits { key_refresh_interval: Duration::from_millis(20), ..Limits::default() };
@@ -77,7 +77,7 @@ async fn another_key_under_the_old_name_forgets_the_old_tokens() {
 }
 
 #[tokio::test]
-async fn a_provider_without_key_names_can_rotate_too() {
+async fn rotation_works_without_key_ids() {
     let (old, new) = (Signer::es256("1").nameless(), Signer::es256("2").nameless());
     let server = KeyServer::listing(&[&old]).await;
     let fixture = Fixture::of(&server);
@@ -91,7 +91,7 @@ async fn a_provider_without_key_names_can_rotate_too() {
 }
 
 #[tokio::test]
-async fn a_renamed_key_is_another_key() {
+async fn renamed_key_counts_as_a_different_key() {
     let old = Signer::es256("old");
     let new = old.clone().named("new");
     let server = KeyServer::listing(&[&old]).await;
@@ -105,7 +105,7 @@ async fn a_renamed_key_is_another_key() {
 }
 
 #[tokio::test]
-async fn a_set_without_a_key_that_could_check_a_token_leaves_the_keys_that_were_known() {
+async fn unusable_key_set_keeps_the_known_keys() {
     let signer = Signer::es256("k");
     let server = KeyServer::listing(&[&signer]).await;
     // Ed25519 keys are of no use to this provider.

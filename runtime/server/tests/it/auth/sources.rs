@@ -1,4 +1,4 @@
-//! Where keys come from: discovery, an address, a file; and what is not taken for keys.
+//! Sources of keys: discovery, a URL, a file; and documents that are rejected.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ fn discovered(server: &KeyServer, issuer: &str) -> (Fixture, String) {
 }
 
 #[tokio::test]
-async fn discovery_leads_to_the_keys_also_with_a_slash_at_the_issuers_end() {
+async fn discovery_works_with_a_trailing_slash_in_the_issuer() {
     for end in ["", "/"] {
         let signer = Signer::es256("k");
         let server = KeyServer::listing(&[&signer]).await;
@@ -33,7 +33,7 @@ async fn discovery_leads_to_the_keys_also_with_a_slash_at_the_issuers_end() {
 }
 
 #[tokio::test]
-async fn a_discovery_document_of_another_issuer_is_not_followed() {
+async fn discovery_document_of_another_issuer_is_rejected() {
     let signer = Signer::es256("k");
     let server = KeyServer::listing(&[&signer]).await;
     let (fixture, claims) = discovered(&server, &server.url(""));
@@ -44,7 +44,7 @@ async fn a_discovery_document_of_another_issuer_is_not_followed() {
 }
 
 #[tokio::test]
-async fn a_discovery_document_does_not_lead_to_plain_http_elsewhere() {
+async fn discovery_document_with_a_remote_plain_http_url_is_rejected() {
     let server = KeyServer::start().await;
     let (fixture, claims) = discovered(&server, &server.url(""));
     server.reply(DISCOVERY, Reply::json(&json!({"issuer": server.url(""), "jwks_uri": "http://192.0.2.1/jwks"})));
@@ -55,7 +55,7 @@ async fn a_discovery_document_does_not_lead_to_plain_http_elsewhere() {
 }
 
 #[tokio::test]
-async fn what_is_no_key_set_counts_as_unreachable() {
+async fn invalid_key_set_counts_as_unreachable() {
     let many = json!({"keys": vec![json!({}); 101]});
     let replies = [
         Reply { status: 200, headers: String::new(), body: "<html>".into() },
@@ -78,7 +78,7 @@ async fn what_is_no_key_set_counts_as_unreachable() {
 }
 
 #[tokio::test]
-async fn a_file_is_read_at_start_and_again_when_a_token_names_a_new_key() {
+async fn key_file_is_read_at_start_and_for_an_unknown_key() {
     let (first, second) = (Signer::es256("1"), Signer::ed25519("2"));
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("keys.json");
@@ -97,7 +97,7 @@ async fn a_file_is_read_at_start_and_again_when_a_token_names_a_new_key() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_file_that_changes_is_read_without_a_call_and_a_broken_one_keeps_the_former_keys() {
+async fn changed_key_file_is_reloaded_and_an_invalid_one_keeps_the_known_keys() {
     let (first, second) = (Signer::es256("1"), Signer::es256("2"));
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("keys.json");
@@ -119,7 +119,7 @@ async fn a_file_that_changes_is_read_without_a_call_and_a_broken_one_keeps_the_f
 }
 
 #[test]
-fn a_key_file_that_cannot_be_read_is_found_at_start() {
+fn unreadable_key_file_stops_the_start() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("keys.json");
     let new = || {
@@ -132,7 +132,7 @@ fn a_key_file_that_cannot_be_read_is_found_at_start() {
     std::fs::write(&path, "{}").unwrap();
     assert!(matches!(new(), Err(ConfigError::Keys { .. })));
     std::fs::write(&path, r#"{"keys":[]}"#).unwrap();
-    let Err(ConfigError::Keys { reason, .. }) = new() else { panic!("nobody could ever be let in") };
+    let Err(ConfigError::Keys { reason, .. }) = new() else { panic!("a provider without keys must be rejected") };
     assert_eq!(
         reason,
         "none of its keys can check a token: expected at least one for signatures by RS256, ES256, EdDSA"
@@ -142,7 +142,7 @@ fn a_key_file_that_cannot_be_read_is_found_at_start() {
 }
 
 #[tokio::test]
-async fn a_client_that_follows_redirects_still_gets_no_keys_over_plain_http_from_elsewhere() {
+async fn redirect_to_remote_plain_http_is_rejected() {
     let signer = Signer::es256("k");
     let server = KeyServer::start().await;
     server.reply("/moved", Reply::json(&json!({"keys": [signer.jwk]})));

@@ -1,4 +1,4 @@
-//! How exact the noted reads are: of the runs that commits cause, how many come to another result.
+//! Precision of recorded reads: the fraction of runs caused by commits that have another result.
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -17,7 +17,7 @@ fn course() -> impl Iterator<Item = usize> {
 }
 
 #[test]
-fn of_the_runs_that_commits_cause_most_come_to_another_result() {
+fn most_reruns_change_the_result() {
     let app = TestApp::with(|options| options.limits.live_runs_per_second_max = 1_000_000);
     let ada = app.user("ada");
     let mut queries = Vec::new();

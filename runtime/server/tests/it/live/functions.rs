@@ -18,7 +18,7 @@ pub(super) struct Tally {
     pub count: i64,
 }
 
-/// Who may look into a room.
+/// A member of a room.
 #[table(name = "guests", prefix = "guest")]
 #[index(by_room_subject(room, subject), unique)]
 pub(super) struct Guest {
@@ -85,21 +85,21 @@ pub(super) fn enter_or_leave(ctx: &mut MutationCtx, args: InRoom) -> Result<()> 
     Ok(())
 }
 
-/// How often something was counted; it asks no caller who they are.
+/// Returns a count, independent of the caller.
 #[query]
 pub(super) fn count(ctx: &QueryCtx, args: Named) -> Result<i64> {
     ctx.charge_call()?;
     Ok(ctx.db().query(Tally::by_room_name).eq(&args.room).eq(&args.name).unique()?.map_or(0, |row| row.count))
 }
 
-/// What was counted most often.
+/// Returns the greatest count.
 #[query]
 pub(super) fn top(ctx: &QueryCtx, args: Top) -> Result<Vec<String>> {
     let rows = ctx.db().query(Tally::by_room_count).eq(&args.room).order(Order::Desc).take(args.rows as usize)?;
     Ok(rows.into_iter().map(|row| row.name.clone()).collect())
 }
 
-/// What was counted, by name.
+/// Returns the counts by name.
 #[query]
 pub(super) fn by_name(ctx: &QueryCtx, args: InRoom) -> Result<BTreeMap<String, i64>> {
     let rows = ctx.db().query(Tally::by_room_name).eq(&args.room).take(100)?;
@@ -123,7 +123,7 @@ pub(super) fn forget(ctx: &mut MutationCtx, args: Named) -> Result<()> {
     Ok(())
 }
 
-/// What was counted, page by page.
+/// Returns the counts in pages.
 #[query]
 pub(super) fn page(ctx: &QueryCtx, args: Paged) -> Result<PaginationResult<String>> {
     let page = match args.by_count {
@@ -143,7 +143,7 @@ pub(super) fn count_at_length(ctx: &QueryCtx, args: Named) -> Result<String> {
     Ok(format!("{}{count}", ".".repeat(64 * 1024)))
 }
 
-/// What the next run of [`count_later`] waits for.
+/// Point at which the next run of [`count_later`] waits.
 pub(super) static HELD: Mutex<Option<Receiver<()>>> = Mutex::new(None);
 
 /// As [`count`], some time after its snapshot was opened.
@@ -182,7 +182,7 @@ pub(super) fn time(ctx: &QueryCtx) -> Result<Millis> {
 /// State beside the database.
 #[derive(Default)]
 pub(super) struct Flag {
-    /// How many runs of [`unsteady`] still fail.
+    /// Number of runs of [`unsteady`] that still fail.
     pub failures: AtomicUsize,
 }
 

@@ -71,7 +71,7 @@ impl Events {
 }
 
 impl Event {
-    /// What is told of a query.
+    /// An event of a query.
     fn value(&self, query: usize) -> &Value {
         let told = self.data["results"].as_array().unwrap().iter().find(|told| told["query"] == query);
         let told = told.unwrap_or_else(|| panic!("nothing of query {query}: {self:?}"));
@@ -100,7 +100,7 @@ fn outside(work: impl FnOnce() + Send) {
 }
 
 #[test]
-fn events_bring_every_query_and_then_those_that_changed() {
+fn first_event_has_every_query_and_later_ones_the_changed() {
     let app = TestApp::new();
     let server = app.serve();
     let token = server.token("ada");
@@ -139,7 +139,7 @@ fn events_bring_every_query_and_then_those_that_changed() {
 }
 
 #[test]
-fn who_comes_back_is_told_what_changed_since() {
+fn reconnected_client_gets_the_changes_since_its_last_event() {
     let app = TestApp::new();
     let server = app.serve();
     let (ada, bob) = (server.token("ada"), server.token("bob"));
@@ -152,7 +152,7 @@ fn who_comes_back_is_told_what_changed_since() {
         while app.live().counts().0 > 0 {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
-        // While nobody watches.
+        // While no one watches.
         add(&app, "x");
         let mut events = Events::of(resumed(&ada, &first.id, &queries)).await;
         let second = events.results().await;
@@ -173,7 +173,7 @@ fn who_comes_back_is_told_what_changed_since() {
 }
 
 #[test]
-fn a_failure_that_passes_is_nothing_to_come_back_with() {
+fn temporary_failure_has_no_event_id() {
     let app = TestApp::with(|options| options.limits.live_refresh = Duration::from_millis(20));
     let server = app.serve();
     app.memory::<super::functions::Flag>().failures.store(1, Relaxed);
@@ -189,7 +189,7 @@ fn a_failure_that_passes_is_nothing_to_come_back_with() {
 }
 
 #[test]
-fn what_asks_for_nothing_is_rejected_before_there_is_a_stream() {
+fn request_without_queries_is_rejected_before_the_stream() {
     let app = TestApp::with(|options| options.limits.live_queries_per_request_max = 2);
     let server = app.serve();
     let count = json!({ "path": "live/functions/count", "args": of("r", "x") });
@@ -210,7 +210,7 @@ fn what_asks_for_nothing_is_rejected_before_there_is_a_stream() {
 }
 
 #[test]
-fn a_stream_says_why_the_server_ends_it() {
+fn stream_ends_with_a_reason() {
     let app = TestApp::with(|options| {
         options.limits.live_result_bytes_max = 1_000;
         options.limits.live_connections_per_caller_max = 2;
@@ -259,7 +259,7 @@ fn a_stream_says_why_the_server_ends_it() {
 
 /// They come from a trusted proxy, whose own connections are not counted.
 #[test]
-fn a_thousand_who_read_nothing_take_nothing_from_those_who_read() {
+fn thousand_stalled_clients_do_not_delay_others() {
     const SLOW: usize = 1_000;
     const CHANGES: usize = 15;
     let app = TestApp::with(|options| {
@@ -308,7 +308,7 @@ fn a_thousand_who_read_nothing_take_nothing_from_those_who_read() {
 }
 
 #[test]
-fn a_client_that_goes_away_leaves_nothing_behind() {
+fn disconnected_client_leaves_no_state() {
     let app = TestApp::new();
     let server = app.serve();
     let queries = json!([{ "path": "live/functions/count", "args": of("r", "x") }]);

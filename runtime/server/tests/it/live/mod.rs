@@ -49,7 +49,7 @@ fn subscribe(app: &TestApp, connection: &mut LiveConnection, queries: &[(&str, V
 }
 
 #[test]
-fn a_watcher_is_told_each_change_and_nothing_else() {
+fn subscriber_gets_only_changes() {
     let app = TestApp::new();
     let ada = app.user("ada");
     let mut seen = ada.watch("live/functions/count", of("a", "x"));
@@ -67,7 +67,7 @@ fn a_watcher_is_told_each_change_and_nothing_else() {
 }
 
 #[test]
-fn a_run_that_was_overtaken_is_not_the_last_word() {
+fn overtaken_run_is_repeated() {
     let app = TestApp::new();
     let ada = app.user("ada");
     let (go_on, held) = std::sync::mpsc::channel();
@@ -98,13 +98,15 @@ fn a_run_that_was_overtaken_is_not_the_last_word() {
         go_on.send(()).unwrap();
         let (mut slow, update) = first.await.unwrap();
         assert_eq!(values(&update), [(0, json!(0))]);
-        let next = tokio::time::timeout(Duration::from_secs(60), slow.next()).await.expect("it is told what it missed");
+        let next = tokio::time::timeout(Duration::from_secs(60), slow.next())
+            .await
+            .expect("the client must get the missed change");
         assert_eq!(values(&next.unwrap()), [(0, json!(1))]);
     });
 }
 
 #[test]
-fn a_list_is_run_again_only_for_what_it_looked_at() {
+fn list_reruns_only_for_changes_of_its_reads() {
     let app = TestApp::new();
     let ada = app.user("ada");
     for names in ["a", "b,c", "c"] {
@@ -157,7 +159,7 @@ fn all_queries_of_a_connection_move_together() {
 }
 
 #[test]
-fn who_asks_the_same_and_not_who_asks_shares_a_run() {
+fn identical_queries_of_different_callers_share_a_run() {
     let app = TestApp::new();
     let names: Vec<String> = (0..20).map(|number| format!("user{number}")).collect();
     for name in &names {
@@ -189,7 +191,7 @@ fn who_asks_the_same_and_not_who_asks_shares_a_run() {
 }
 
 #[test]
-fn a_result_is_shared_no_longer_when_its_query_asks_who_calls() {
+fn query_that_reads_the_caller_is_not_shared() {
     let app = TestApp::new();
     let (ada, bob) = (app.user("ada"), app.user("bob"));
     let [mut of_ada, mut of_bob] = [&ada, &bob].map(|caller| caller.watch("live/functions/countOrName", of("r", "x")));
@@ -202,7 +204,7 @@ fn a_result_is_shared_no_longer_when_its_query_asks_who_calls() {
 }
 
 #[test]
-fn whoever_loses_a_right_is_told_so_and_nothing_else() {
+fn lost_right_sends_only_the_error() {
     let app = TestApp::new();
     let (ada, bob) = (app.user("ada"), app.user("bob"));
     ada.call("live/functions/enterOrLeave", json!({ "room": "r" })).value();
@@ -219,7 +221,7 @@ fn whoever_loses_a_right_is_told_so_and_nothing_else() {
 }
 
 #[test]
-fn what_grows_old_by_itself_is_looked_at_again_after_a_while() {
+fn time_dependent_result_is_refreshed() {
     let app = TestApp::with(|options| options.limits.live_refresh = Duration::from_millis(20));
     let mut seen = app.nobody().watch("live/functions/time", json!({}));
     let first = seen.next().value().clone();
@@ -230,7 +232,7 @@ fn what_grows_old_by_itself_is_looked_at_again_after_a_while() {
 }
 
 #[test]
-fn a_run_that_fails_for_now_is_tried_again_before_its_caller_is_told() {
+fn temporary_failure_is_retried_before_it_is_sent() {
     let app = TestApp::new();
     let ada = app.user("ada");
     let mut seen = ada.watch("live/functions/unsteady", of("r", "x"));
@@ -250,7 +252,7 @@ fn a_run_that_fails_for_now_is_tried_again_before_its_caller_is_told() {
 }
 
 #[test]
-fn a_subscription_is_charged_once() {
+fn subscription_is_charged_once() {
     let app = TestApp::configured("[rates]\nread = 3");
     let ada = app.user("ada");
     let mut seen = ada.watch("live/functions/count", of("r", "x"));
@@ -267,7 +269,7 @@ fn a_subscription_is_charged_once() {
 }
 
 #[test]
-fn a_function_that_is_not_there_and_arguments_that_do_not_fit_are_results() {
+fn unknown_function_and_invalid_arguments_are_results() {
     let app = TestApp::new();
     let ada = app.user("ada");
     for (path, args, code) in [
@@ -283,7 +285,7 @@ fn a_function_that_is_not_there_and_arguments_that_do_not_fit_are_results() {
 }
 
 #[test]
-fn each_bound_of_a_connection_holds() {
+fn connection_limits_are_enforced() {
     let app = TestApp::with(|options| {
         options.limits.live_connections_per_caller_max = 2;
         options.limits.live_queries_max = 3;

@@ -34,7 +34,7 @@ struct Reader<'app> {
     rows: usize,
     /// The numbers of its pages, in their order.
     pages: Vec<u32>,
-    /// What is watched under each number: arguments, the journal, the newest result.
+    /// Live queries by number: arguments, journal, newest result.
     watched: BTreeMap<u32, (Value, Option<String>, Value)>,
     next: u32,
 }
@@ -110,7 +110,7 @@ impl<'app> Reader<'app> {
         }
     }
 
-    /// The wire is cut, and the client connects anew.
+    /// The wire is cut, and the client connects again.
     fn come_again(&mut self) {
         self.connection = self.caller.live().unwrap();
         let numbers: Vec<u32> = self.watched.keys().copied().collect();
@@ -135,11 +135,11 @@ impl<'app> Reader<'app> {
     }
 }
 
-/// What happens: its kind, and to which name.
+/// An event: its kind, and a name.
 type Step = (u8, u8);
 
 #[test]
-fn pages_stay_side_by_side_whatever_comes_and_goes() {
+fn pages_stay_adjacent_during_changes() {
     let longest = Cell::new(0);
     let run = |steps: Vec<Step>| {
         let app = TestApp::with(|options| options.limits.live_runs_per_second_max = 100_000);
@@ -167,7 +167,7 @@ fn pages_stay_side_by_side_whatever_comes_and_goes() {
 }
 
 #[test]
-fn a_page_that_is_asked_for_once_says_where_the_next_one_begins() {
+fn one_time_page_has_a_cursor() {
     let app = TestApp::new();
     let ada = app.user("ada");
     add(&ada, "r", "a,b,c,d,e");
@@ -189,7 +189,7 @@ fn a_page_that_is_asked_for_once_says_where_the_next_one_begins() {
 }
 
 #[test]
-fn a_page_too_long_to_be_read_whole_is_to_be_split() {
+fn too_long_page_requests_a_split() {
     let app = TestApp::new();
     let ada = app.user("ada");
     add(&ada, "r", "a,b,c,d,e,f,g,h");
@@ -210,7 +210,7 @@ fn a_page_too_long_to_be_read_whole_is_to_be_split() {
 }
 
 #[test]
-fn a_cursor_of_something_else_is_named_so_that_clients_begin_again() {
+fn foreign_cursor_is_an_error_that_restarts_clients() {
     let app = TestApp::new();
     let ada = app.user("ada");
     add(&ada, "r", "a,b,c");
@@ -242,7 +242,7 @@ fn a_cursor_of_something_else_is_named_so_that_clients_begin_again() {
 }
 
 #[test]
-fn pages_that_end_at_the_same_place_are_run_once_for_all() {
+fn pages_with_the_same_end_share_a_run() {
     let app = TestApp::with(|options| options.limits.live_runs_per_second_max = 100_000);
     let ada = app.user("ada");
     add(&ada, "r", "a,c,e,g");

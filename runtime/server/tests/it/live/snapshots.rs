@@ -12,7 +12,7 @@ fn at(server: &TestServer<'_>, ts: &Value, path: &str, args: Value) -> HttpReply
 }
 
 #[test]
-fn queries_at_a_ts_see_one_state_until_a_commit_touches_what_they_read() {
+fn queries_at_a_timestamp_share_a_snapshot_until_a_conflicting_commit() {
     let app = TestApp::new();
     let server = app.serve();
     let nobody = app.nobody();
@@ -51,7 +51,7 @@ fn queries_at_a_ts_see_one_state_until_a_commit_touches_what_they_read() {
 }
 
 #[test]
-fn a_batch_is_read_from_one_snapshot_while_others_write() {
+fn query_batch_reads_one_snapshot() {
     let app = TestApp::new();
     let server = app.serve();
     let query = |path: &str, args: Value| json!({ "path": path, "args": args });
@@ -84,7 +84,7 @@ fn a_batch_is_read_from_one_snapshot_while_others_write() {
 }
 
 #[test]
-fn each_query_of_a_batch_has_its_own_format_and_its_own_error() {
+fn each_query_of_a_batch_has_its_format_and_error() {
     let app = TestApp::new();
     let server = app.serve();
     add(&app.nobody(), "r", "x,größe");

@@ -102,7 +102,7 @@ impl Client {
 
     async fn mutate(&mut self, request: u32, path: &str, args: Value) -> (Value, Value) {
         self.send(json!({ "type": "Mutation", "requestId": request, "udfPath": path, "args": [args] })).await;
-        // A client lays its guess over whatever is told before the answer.
+        // A client applies its optimistic update over each result before the response.
         let response = self.expect("MutationResponse").await;
         (response, self.expect("Transition").await)
     }
@@ -114,7 +114,7 @@ impl Client {
 }
 
 #[test]
-fn a_key_that_clients_cannot_read_fails_its_query_and_mutation_alone() {
+fn unreadable_member_name_fails_only_its_call() {
     let app = TestApp::new();
     let server = app.serve();
     app.block_on(async {
@@ -149,7 +149,7 @@ fn a_key_that_clients_cannot_read_fails_its_query_and_mutation_alone() {
 }
 
 #[test]
-fn one_reads_what_one_wrote_and_a_request_that_is_sent_again_is_done_once() {
+fn client_reads_its_own_writes_and_a_resent_request_runs_once() {
     let app = TestApp::new();
     let server = app.serve();
     let (ada, bob) = (server.token("ada"), server.token("bob"));
@@ -183,7 +183,7 @@ fn one_reads_what_one_wrote_and_a_request_that_is_sent_again_is_done_once() {
 }
 
 #[test]
-fn what_a_mutation_wrote_is_never_told_before_its_answer() {
+fn mutation_response_precedes_its_query_updates() {
     let app = TestApp::with(|options| options.limits.live_runs_per_second_max = 10_000);
     let server = app.serve();
     app.block_on(async {
@@ -198,7 +198,7 @@ fn what_a_mutation_wrote_is_never_told_before_its_answer() {
 }
 
 #[test]
-fn what_a_client_sent_before_it_closed_is_done() {
+fn requests_before_a_close_still_run() {
     const SENT: u32 = 100;
     let app = TestApp::new();
     let server = app.serve();
@@ -223,7 +223,7 @@ fn what_a_client_sent_before_it_closed_is_done() {
 }
 
 #[test]
-fn a_page_ends_where_it_ended_when_its_client_comes_again() {
+fn reconnected_page_keeps_its_end() {
     let app = TestApp::new();
     let server = app.serve();
     let page = |journal: Value| {
@@ -259,7 +259,7 @@ fn a_page_ends_where_it_ended_when_its_client_comes_again() {
 }
 
 #[test]
-fn what_violates_the_protocol_is_fatal_and_unknown_functions_are_not() {
+fn protocol_violation_is_fatal_but_unknown_function_is_not() {
     let app = TestApp::new();
     let server = app.serve();
     let modify = |base: u32, new: u32| json!({ "type": "ModifyQuerySet", "baseVersion": base, "newVersion": new, "modifications": [] });
@@ -298,7 +298,7 @@ fn what_violates_the_protocol_is_fatal_and_unknown_functions_are_not() {
 }
 
 #[test]
-fn only_pages_that_may_call_connect_and_only_by_an_upgrade() {
+fn only_allowed_origins_connect_and_only_by_upgrade() {
     let app = TestApp::new();
     let server = app.serve();
     app.block_on(async {
@@ -315,7 +315,7 @@ fn only_pages_that_may_call_connect_and_only_by_an_upgrade() {
 }
 
 #[test]
-fn a_token_that_is_refused_ends_the_connection_and_so_does_a_key_that_is_revoked() {
+fn rejected_token_or_revoked_key_ends_the_connection() {
     let app = TestApp::new();
     let door = Door::of(&app);
     let server = &door.server;
@@ -325,7 +325,7 @@ fn a_token_that_is_refused_ends_the_connection_and_so_does_a_key_that_is_revoked
     app.block_on(async {
         let mut client = connected(server, "s").await;
         client.authenticate("User", "nonsense").await;
-        // What was sent behind it does not run as nobody.
+        // What was sent behind it does not run as no one.
         client
             .send(
                 json!({ "type": "Mutation", "requestId": 0, "udfPath": "live/functions:add", "args": [of("r", "x")] }),
@@ -352,7 +352,7 @@ fn a_token_that_is_refused_ends_the_connection_and_so_does_a_key_that_is_revoked
 }
 
 #[test]
-fn a_server_that_ends_says_so_and_whoever_says_nothing_is_not_waited_for() {
+fn shutdown_notifies_clients_without_waiting_for_silent_ones() {
     let app = TestApp::with(|options| {
         options.limits.live_connect_timeout = Duration::from_millis(50);
         options.limits.live_connections_per_caller_max = 2;
@@ -377,7 +377,7 @@ fn a_server_that_ends_says_so_and_whoever_says_nothing_is_not_waited_for() {
 }
 
 #[test]
-fn a_client_that_sends_without_end_is_served_in_turn_with_others() {
+fn flooding_client_is_served_in_turn() {
     const FLOOD: u32 = 300;
     let app = TestApp::new();
     let server = app.serve();

@@ -26,7 +26,7 @@ async fn line(response: &mut Response, held: &mut Vec<u8>) -> Value {
 }
 
 #[test]
-fn a_key_with_the_scope_follows_what_it_asked_for() {
+fn scoped_key_follows_filtered_calls() {
     let app = TestApp::new();
     let door = Door::of(&app);
     let key = door.key("watch", &["logs"]);
@@ -53,7 +53,7 @@ fn a_key_with_the_scope_follows_what_it_asked_for() {
 }
 
 #[test]
-fn scheduled_calls_and_the_causes_of_internal_errors_are_shown() {
+fn followed_calls_include_scheduled_ones_and_error_causes() {
     let app = TestApp::new();
     let door = Door::of(&app);
     app.user("ada").call("work/planBreakDown", json!({ "n": 1 }));
@@ -79,7 +79,7 @@ fn scheduled_calls_and_the_causes_of_internal_errors_are_shown() {
 }
 
 #[test]
-fn an_outcome_that_there_is_not_is_refused_and_another_method_too() {
+fn unknown_outcome_and_wrong_method_are_rejected() {
     let app = TestApp::new();
     let door = Door::of(&app);
     let reply = door.operator(Method::GET, &format!("{LOGS}?outcome=forbiden"), None);

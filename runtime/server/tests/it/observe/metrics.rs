@@ -9,7 +9,7 @@ use serde_json::json;
 use super::support::Samples;
 
 #[test]
-fn calls_are_counted_by_function_and_outcome_and_their_durations_add_up() {
+fn calls_are_counted_by_function_and_outcome_with_durations() {
     let app = TestApp::new();
     let server = app.serve();
     let token = server.token("ada");
@@ -49,7 +49,7 @@ fn calls_are_counted_by_function_and_outcome_and_their_durations_add_up() {
 }
 
 #[test]
-fn what_a_client_makes_up_is_no_label() {
+fn client_input_is_never_a_label() {
     let app = TestApp::new();
     let server = app.serve();
     for path in ["made/up", "work/increment%00", "x\"}y"] {
@@ -65,7 +65,7 @@ fn what_a_client_makes_up_is_no_label() {
 }
 
 #[test]
-fn refusals_are_counted_where_they_happen() {
+fn rejections_are_counted_by_reason() {
     let app = TestApp::new();
     let server = app.serve_with(
         |options| {
@@ -94,7 +94,7 @@ fn refusals_are_counted_where_they_happen() {
 }
 
 #[test]
-fn a_token_is_checked_once_and_looked_up_from_then_on() {
+fn token_is_verified_once_then_cached() {
     let app = TestApp::new();
     let server = app.serve();
     let token = server.token("ada");
@@ -113,7 +113,7 @@ fn a_token_is_checked_once_and_looked_up_from_then_on() {
 }
 
 #[test]
-fn scheduled_work_shows_by_state_by_how_late_it_is_and_by_what_became_of_it() {
+fn job_metrics_have_state_lag_and_outcome() {
     let app = TestApp::new();
     let plan = |name: &str, args| app.user("ada").call(&format!("work/{name}"), args);
     plan("plan", json!({ "n": 1, "afterMs": 30_000 }));
@@ -143,7 +143,7 @@ fn scheduled_work_shows_by_state_by_how_late_it_is_and_by_what_became_of_it() {
 }
 
 #[test]
-fn repetitions_and_used_up_rates_are_counted() {
+fn replays_and_rate_limits_are_counted() {
     let app = TestApp::new();
     let server = app.serve();
     let args = json!({ "name": "a", "idempotencyKey": "k" });
@@ -158,7 +158,7 @@ fn repetitions_and_used_up_rates_are_counted() {
 convoke::gauge!("test_twice", "A figure of the application.", |runtime| runtime.limits().readers as f64 * 2.0);
 
 #[test]
-fn an_applications_figure_stands_among_the_others() {
+fn application_metric_is_exported() {
     let app = TestApp::new();
     let server = app.serve();
     let page = Samples::scrape(&app, &server);
@@ -166,7 +166,7 @@ fn an_applications_figure_stands_among_the_others() {
 }
 
 #[test]
-fn the_process_the_build_and_the_files_are_there() {
+fn process_build_and_file_metrics_are_exported() {
     let app = TestApp::new();
     let server = app.serve();
     let page = Samples::scrape(&app, &server);

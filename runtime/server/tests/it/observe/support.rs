@@ -25,7 +25,7 @@ impl Samples {
             } else if let Some(rest) = line.strip_prefix("# TYPE ") {
                 assert!(rest.starts_with(&family), "every family has its help: {line}");
             } else {
-                assert!(line.starts_with(&family), "every sample stands in its family: {line}");
+                assert!(line.starts_with(&family), "every sample must follow its family: {line}");
                 let (name, value) = line.rsplit_once(' ').unwrap();
                 let former = samples.insert(name.to_owned(), value.parse().unwrap());
                 assert_eq!(former, None, "twice: {name}");

@@ -99,7 +99,7 @@ function One({ path, query }) {
   return html`<p class="crumbs"><a href=${to(["functions"])}>Functions</a> / ${parts.slice(0, -1).join(" / ")}</p>
     <${Waiting} asked=${asked}>${(one) => html`
       <${Header} title=${parts.at(-1)}>
-        <${Badge} kind=${one.kind}>${one.kind}<//><${Badge}>${one.visibility}<//>
+        <${Badge} kind=${one.kind}>${one.kind}<//><${Badge}>${one.visibility}<//>${one.rights && html`<${Badge}>rights: ${one.rights}<//>`}
         <${Copy} text=${path}>Copy the path<//>
         ${can("logs") && html`<a class="button" href=${to(["calls"], { function: path })}>Show its calls</a>`}
       <//>

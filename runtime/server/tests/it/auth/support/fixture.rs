@@ -12,7 +12,7 @@ use super::{KeyServer, Signer, TestClock};
 
 pub(crate) const ISSUER: &str = "https://id.example";
 pub(crate) const AUDIENCE: &str = "api";
-/// Where the clocks start, in seconds.
+/// Start of the clocks, in seconds.
 pub(crate) const NOW: i64 = 1_800_000_000;
 
 pub(crate) struct Fixture {

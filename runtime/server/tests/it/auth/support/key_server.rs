@@ -1,4 +1,4 @@
-//! A key server: answers GET by path, counts, delays and fails as it is told.
+//! A key server: serves GET by path, and counts, delays or fails requests as configured.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -26,7 +26,7 @@ struct State {
     delay: Duration,
 }
 
-/// What a path answers.
+/// Response of a path.
 #[derive(Clone)]
 pub(crate) struct Reply {
     pub status: u16,
@@ -75,7 +75,7 @@ impl KeyServer {
         self.state.lock().unwrap().delay = delay;
     }
 
-    /// How often a path was asked.
+    /// Returns the number of requests of a path.
     pub(crate) fn hits(&self, path: &str) -> usize {
         self.state.lock().unwrap().hits.get(path).copied().unwrap_or(0)
     }

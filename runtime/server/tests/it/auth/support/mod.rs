@@ -1,4 +1,4 @@
-//! What the tests stand on: a clock, keys that sign, a server that lists them, and an authenticator in between.
+//! Shared parts of the tests: a clock, signing keys, a server that lists them, and an authenticator.
 
 mod clock;
 mod fixture;
