@@ -24,7 +24,7 @@ use convoke_store::overlay::{Base as _, Batch, Mode, Transaction};
 use convoke_store::schema::Extent;
 use convoke_store::{
     Commits, DatabaseBuilder, Installation, NewRow, OfflineDatabase, OfflineError, OnOpening, OpenError, StoreError,
-    TableDef, Value, Writer as _,
+    TableDef, Value,
 };
 
 /// A locked installation.

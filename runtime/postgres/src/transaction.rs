@@ -24,8 +24,8 @@ use super::value::{self, Bits, Param, PgRow};
 use convoke_core::clock::Clock;
 use convoke_store::overlay::{Base, RowWrite, Write};
 use convoke_store::query::LIST_MAX;
+use convoke_store::reader::Visit;
 use convoke_store::schema::{Definition, Schemas};
-use convoke_store::transaction::Visit;
 use convoke_store::{Commit, Commits, Fields, NewRow, Plan, Reader, Row, StoreError, TableDef, TurnName, Value};
 
 type Result<T> = std::result::Result<T, StoreError>;

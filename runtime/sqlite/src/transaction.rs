@@ -18,8 +18,8 @@ use super::failure;
 use super::sql::{self, SqliteRow, StatementKey, places, row, unique_index};
 use convoke_store::overlay::{Base, RowWrite, Write};
 use convoke_store::query::LIST_MAX;
+use convoke_store::reader::Visit;
 use convoke_store::schema::{Definition, Schemas};
-use convoke_store::transaction::Visit;
 use convoke_store::{Commit, Fields, MemoryRow, PackedRow, Plan, Reader, Row, StoreError, TableDef, ValueRef};
 
 /// The connection of a transaction.

@@ -11,7 +11,7 @@ use proptest::test_runner::TestRunner;
 
 use super::support::{Account, Factory, TestStore, down, field, key, start, together};
 use crate::schema::table::Bytes;
-use crate::{Condition, Id, IndexDef, Literal, Plan, Reader, Row, StoreError, TableDef, Value, Writer};
+use crate::{Condition, Id, IndexDef, Literal, Plan, Reader, Row, StoreError, TableDef, Transaction, Value};
 
 const A: usize = 0;
 const B: usize = 1;
@@ -327,7 +327,7 @@ fn read(row: &dyn Row) -> Result<(u128, Vec<Value>), StoreError> {
 
 /// Returns all rows of a visit.
 fn gather(
-    visit: impl FnOnce(&mut crate::transaction::Visit<'_>) -> Result<(), StoreError>,
+    visit: impl FnOnce(&mut crate::reader::Visit<'_>) -> Result<(), StoreError>,
 ) -> Result<Vec<(u128, Vec<Value>)>, StoreError> {
     let mut rows = Vec::new();
     visit(&mut |row| {
@@ -342,7 +342,7 @@ fn gather(
 ///
 /// # Errors
 /// The transaction is lost.
-fn run(transaction: &dyn Writer, mut model: Model, ops: &[Op]) -> Result<Model, StoreError> {
+fn run(transaction: &Transaction, mut model: Model, ops: &[Op]) -> Result<Model, StoreError> {
     let is_known = || transaction.count(&Plan::new(&TABLE, None)).map(drop);
     let mut saved = Vec::new();
     for op in ops {
@@ -452,7 +452,7 @@ fn cases(count: u32) -> TestRunner {
 }
 
 fn remove_all(store: &TestStore) {
-    let removed = start(store, |transaction: Rc<dyn Writer>| {
+    let removed = start(store, |transaction: Rc<Transaction>| {
         [&TABLE, &STEPS].into_iter().try_for_each(|table| {
             let mut ids = Vec::new();
             transaction.select(&Plan::new(table, None), &mut |row| {
@@ -485,7 +485,7 @@ pub fn every_operation_does_what_a_plain_list_would(engine: &Factory) {
     let ran = cases(300).run(&vec(op(24), 1..120), |ops| {
         remove_all(&store);
         let (writes, reads) = (ops.clone(), ops);
-        let pending = start(&store, move |transaction: Rc<dyn Writer>| run(&*transaction, Model::default(), &writes));
+        let pending = start(&store, move |transaction: Rc<Transaction>| run(&*transaction, Model::default(), &writes));
         let model = pending.wait().unwrap();
         store.read(|db| reads.iter().for_each(|op| check(db.reader(), &model, op).unwrap()));
         Ok(())
@@ -503,7 +503,7 @@ pub fn mutations_that_wait_together_see_what_those_before_them_kept(engine: &Fac
         let (pending, reads): (Vec<_>, Vec<_>) = together(&store, || {
             let line_up = |(number, (is_kept, ops)): (usize, (bool, Vec<Op>))| {
                 let (after, writes) = (after.clone(), ops.clone());
-                let pending = start(&store, move |transaction: Rc<dyn Writer>| {
+                let pending = start(&store, move |transaction: Rc<Transaction>| {
                     let (place, last) = last_step(&*transaction)?;
                     let before = after.lock().unwrap()[last].clone();
                     let own = run(&*transaction, before, &writes)?;

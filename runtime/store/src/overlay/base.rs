@@ -3,8 +3,8 @@
 use super::writes::RowWrite;
 use crate::error::StoreError;
 use crate::query::Plan;
+use crate::reader::Reader;
 use crate::schema::table::TableDef;
-use crate::transaction::Reader;
 
 /// The state of the database on which a mutation runs: the engine's transaction of the mutation or of its batch.
 ///

@@ -23,11 +23,14 @@
 
 mod base;
 mod batch;
+mod merge;
 mod pending;
+mod row_bytes;
 mod transaction;
 mod writes;
 
 pub use base::Base;
 pub use batch::{Batch, PENDING_BYTES_MAX};
+pub use row_bytes::row_bytes;
 pub use transaction::{End, Mode, Transaction};
 pub use writes::{RowWrite, Write};

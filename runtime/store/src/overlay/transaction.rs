@@ -5,22 +5,23 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::rc::Rc;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::base::Base;
 use super::batch::{Batch, PENDING_BYTES_MAX};
+use super::merge::Merge;
 use super::pending::{Matches, PendingRow, deciding_fields};
+use super::row_bytes::{delete_bytes, row_bytes, update_bytes};
 use crate::commits::Commit;
-use crate::commits::changes::Change;
 use crate::error::StoreError;
 use crate::fields::Fields;
 use crate::nodes::TurnName;
 use crate::packed_row::PackedRow;
 use crate::query::{Plan, index_key};
+use crate::reader::{Reader, Visit};
 use crate::row::{MemoryRow, Row};
 use crate::schema::Schemas;
 use crate::schema::table::{IndexDef, TableDef};
-use crate::transaction::{Reader, Visit, Writer};
 use crate::value::{ColumnType, Value, ValueRef};
 
 /// Most rows of the database that a mutation keeps in memory after it has read them, because it often writes them next.
@@ -76,6 +77,8 @@ pub struct Transaction {
     savepoints: RefCell<Vec<Savepoint>>,
     /// Rows of the base that the mutation has read.
     known: RefCell<FxHashMap<(&'static str, u128), PackedRow>>,
+    /// Keys of unique indexes that no row of the base has, by the names of the table and the index.
+    absent: RefCell<FxHashSet<(&'static str, &'static str, Vec<u8>)>>,
     bytes_written: Cell<u64>,
     rows_written: Cell<u64>,
     statements: Cell<u64>,
@@ -104,6 +107,7 @@ impl Transaction {
             start_bytes,
             savepoints: RefCell::default(),
             known: RefCell::default(),
+            absent: RefCell::default(),
             bytes_written: Cell::new(0),
             rows_written: Cell::new(0),
             statements: Cell::new(0),
@@ -158,6 +162,23 @@ impl Transaction {
         }
     }
 
+    /// Remembers that no row of the base has the keys of a plan, which has all keys of a unique index.
+    fn remember_absence(&self, plan: &Plan) {
+        let mut absent = self.absent.borrow_mut();
+        if absent.len() < KNOWN_MAX
+            && let Some(index) = plan.unique_index()
+            && let Some(keys) = index_key::of_fixed(plan, index)
+        {
+            absent.insert((plan.table.name, index.name, keys));
+        }
+    }
+
+    /// Forgets all rows of the base, because the base has changed.
+    fn forget(&self) {
+        self.known.borrow_mut().clear();
+        self.absent.borrow_mut().clear();
+    }
+
     /// Returns a row of the base.
     fn base_row(&self, table: &'static TableDef, id: u128) -> Result<Option<PackedRow>> {
         if let Some(row) = self.known.borrow().get(&(table.name, id)) {
@@ -201,6 +222,10 @@ impl Transaction {
             if self.batch.pending().has_left(table, number, &keys) {
                 continue;
             }
+            let key = (table.name, index.name, keys);
+            if self.absent.borrow().contains(&key) {
+                continue;
+            }
             let mut plan = Plan::new(table, Some(index));
             plan.eq = index.keys.iter().map(|key| row.value(key.field).to_value()).collect();
             plan.limit = Some(1);
@@ -221,12 +246,12 @@ impl Transaction {
     }
 
     /// Adds a checked write.
-    fn put(&self, table: &'static TableDef, id: u128, row: PendingRow, change: Change<'_>) -> Result<()> {
+    fn put(&self, table: &'static TableDef, id: u128, row: PendingRow, bytes_written: u64) -> Result<()> {
         let mut pending = self.batch.pending();
         pending.put(table, id, row);
         let bytes = pending.bytes() - self.start_bytes;
         drop(pending);
-        self.bytes_written.set(self.bytes_written.get() + change.bytes());
+        self.bytes_written.set(self.bytes_written.get() + bytes_written);
         self.rows_written.set(self.rows_written.get() + 1);
         match self.mode {
             _ if bytes <= PENDING_BYTES_MAX => Ok(()),
@@ -245,13 +270,160 @@ impl Transaction {
             })?;
         }
         self.batch.set_applied();
-        self.known.borrow_mut().clear();
+        self.forget();
         Ok(())
     }
 
     fn close_savepoint(&self) -> Result<Savepoint> {
         let innermost = self.savepoints.borrow_mut().pop();
         innermost.ok_or_else(|| StoreError::Engine("no savepoint is open".to_owned()))
+    }
+}
+
+/// Writes and savepoints.
+impl Transaction {
+    /// Inserts a row.
+    ///
+    /// # Errors
+    /// [`StoreError::UniqueViolation`]: a row has this id (the index is `_id`) or the same keys in a unique index. The
+    /// mutation may continue. Errors of [`TableDef::require_storable`]; failures of the store.
+    pub fn insert(&self, table: &'static TableDef, id: u128, creation_time: i64, values: &[Value]) -> Result<()> {
+        self.alive()?;
+        self.count_statements(1);
+        table.require_storable(values)?;
+        require_fitting(table, values.iter().enumerate())?;
+        self.require_room(values.iter().map(Value::bytes).sum())?;
+        let former = self.pending_row(table, id);
+        let exists = match &former {
+            Some(row) => row.now.is_some(),
+            None => !self.base.is_free(table, id) && self.base_row(table, id)?.is_some(),
+        };
+        if exists {
+            return Err(StoreError::UniqueViolation { table: table.name, index: "_id" });
+        }
+        let value = |place: usize| match values.get(place) {
+            Some(value) if !table.fields[place].retired => Ok(value.as_ref()),
+            Some(_) | None => Ok(ValueRef::Null),
+        };
+        let row = PackedRow::pack((creation_time, None), table.fields.len(), PackedRow::BYTES_MAX, value)?;
+        let row = row.ok_or_else(too_large)?;
+        self.require_unique(table, id, &row, |_| true)?;
+        let base = former.and_then(|row| row.base);
+        let row = PendingRow { is_replaced: base.is_some(), base, now: Some(row), fields: Fields::default() };
+        self.put(table, id, row, row_bytes(table, values))
+    }
+
+    /// Writes the changed fields of a row, by position. Returns true if the row exists. `before` has the old values and
+    /// serves to count the written bytes; missing values count as changed. If a field has two values, the first counts.
+    ///
+    /// # Errors
+    /// As [`Transaction::insert`].
+    pub fn update(
+        &self,
+        table: &'static TableDef,
+        id: u128,
+        before: &[Value],
+        changes: &[(usize, Value)],
+    ) -> Result<bool> {
+        let is_in_order = changes.is_sorted_by(|(one, _), (next, _)| one < next);
+        if !is_in_order || changes.iter().any(|(place, _)| table.fields[*place].retired) {
+            let mut sorted = changes.to_vec();
+            sorted.retain(|(place, _)| !table.fields[*place].retired);
+            sorted.sort_by_key(|(place, _)| *place);
+            sorted.dedup_by(|next, one| next.0 == one.0);
+            return self.update(table, id, before, &sorted);
+        }
+        if changes.is_empty() {
+            return self.get(table, id, &mut |_| Ok(ControlFlow::Break(())));
+        }
+        self.alive()?;
+        self.count_statements(1);
+        table.require_storable_changes(before, changes)?;
+        require_fitting(table, changes.iter().map(|(place, value)| (*place, value)))?;
+        self.require_room(changes.iter().map(|(_, value)| value.bytes()).sum())?;
+        let Some(former) = self.existing(table, id)? else { return Ok(false) };
+        let row = former.now.as_ref().and_then(|row| row.with(table.fields.len(), changes)).ok_or_else(too_large)?;
+        let changed = Fields::of(changes);
+        self.require_unique(table, id, &row, |index| deciding_fields(table, index).any(|field| changed.has(field)))?;
+        let row = PendingRow { now: Some(row), fields: former.fields.and(changed), ..former };
+        self.put(table, id, row, update_bytes(table, before, changes))?;
+        Ok(true)
+    }
+
+    /// Deletes a row. Returns true if it existed.
+    ///
+    /// # Errors
+    /// Failures of the store.
+    pub fn delete(&self, table: &'static TableDef, id: u128) -> Result<bool> {
+        self.alive()?;
+        self.count_statements(1);
+        let Some(former) = self.existing(table, id)? else { return Ok(false) };
+        let row = PendingRow { base: former.base, ..PendingRow::default() };
+        self.put(table, id, row, delete_bytes(table))?;
+        Ok(true)
+    }
+
+    /// Opens a savepoint. Savepoints form a stack.
+    ///
+    /// # Errors
+    /// Failures of the store.
+    pub fn savepoint(&self) -> Result<()> {
+        self.alive()?;
+        self.count_statements(1);
+        if self.mode == Mode::Alone {
+            self.apply()?;
+            self.base.savepoint()?;
+        }
+        let savepoint = Savepoint { mark: self.batch.pending().mark(), bytes_written: self.bytes_written.get() };
+        self.savepoints.borrow_mut().push(savepoint);
+        Ok(())
+    }
+
+    /// Closes the innermost savepoint and keeps its writes.
+    ///
+    /// # Errors
+    /// [`StoreError::Engine`]: no savepoint is open; failures of the store.
+    pub fn release(&self) -> Result<()> {
+        self.alive()?;
+        self.close_savepoint()?;
+        self.count_statements(1);
+        if self.mode == Mode::Alone {
+            self.apply()?;
+            self.base.release()?;
+        }
+        Ok(())
+    }
+
+    /// Closes the innermost savepoint and undoes its writes.
+    ///
+    /// # Errors
+    /// As [`Transaction::release`].
+    pub fn rollback(&self) -> Result<()> {
+        self.alive()?;
+        let savepoint = self.close_savepoint()?;
+        self.count_statements(2);
+        self.base.verify()?;
+        self.bytes_written.set(savepoint.bytes_written);
+        match self.mode {
+            Mode::Shared => self.batch.pending().undo_to(savepoint.mark),
+            Mode::Alone => {
+                self.batch.pending().clear();
+                self.forget();
+                self.base.rollback()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the bytes written so far without undone writes: each row with its index entries, or the differences of a
+    /// changed row. The engine's storage format does not matter.
+    pub fn bytes_written(&self) -> u64 {
+        self.bytes_written.get()
+    }
+
+    /// Returns the number of rows inserted, updated or deleted so far, including undone writes.
+    pub fn rows_written(&self) -> u64 {
+        self.rows_written.get()
     }
 }
 
@@ -286,13 +458,13 @@ impl Reader for Transaction {
         let visited = self.visited(plan.keys_only);
         let remembers = !plan.keys_only && plan.limit.is_some_and(|limit| limit <= KNOWN_MAX as u64);
         let Matches { rows, hidden } = self.batch.pending().matches(plan)?;
-        let mut merged = Merge { plan, rows: rows.into_iter().peekable(), left: plan.limit, visited, visit };
+        let mut merged = Merge::new(plan, rows, visited, visit);
         if merged.is_complete() {
             return merged.rest();
         }
-        let of_base = Plan { limit: plan.limit.map(|limit| limit.saturating_add(hidden)), ..plan.clone() };
-        let mut flow = ControlFlow::Continue(());
-        self.base.select(&of_base, &mut |row| {
+        let (mut flow, mut is_absent) = (ControlFlow::Continue(()), true);
+        let mut visit_base = |row: &dyn Row| {
+            is_absent = false;
             if hidden > 0 && self.batch.pending().get(plan.table, row.id()?).is_some() {
                 return Ok(ControlFlow::Continue(()));
             }
@@ -301,7 +473,16 @@ impl Reader for Transaction {
             }
             flow = merged.visit_behind_pending(row)?;
             Ok(flow)
-        })?;
+        };
+        if hidden == 0 {
+            self.base.select(plan, &mut visit_base)?;
+        } else {
+            let limit = plan.limit.map(|limit| limit.saturating_add(hidden));
+            self.base.select(&Plan { limit, ..plan.clone() }, &mut visit_base)?;
+        }
+        if is_absent {
+            self.remember_absence(plan);
+        }
         if flow.is_break() { Ok(()) } else { merged.rest() }
     }
 
@@ -385,203 +566,6 @@ impl Reader for Transaction {
     fn pin(&self) -> Result<Commit> {
         self.alive()?;
         Err(StoreError::Engine("a transaction that writes shows no commit".to_owned()))
-    }
-}
-
-/// The pending rows of a plan, merged into rows of the base.
-struct Merge<'a, 'v> {
-    plan: &'a Plan,
-    rows: std::iter::Peekable<std::vec::IntoIter<(Vec<u8>, MemoryRow)>>,
-    /// Rows until the limit.
-    left: Option<u64>,
-    visited: &'a Cell<u64>,
-    visit: &'a mut Visit<'v>,
-}
-
-impl Merge<'_, '_> {
-    /// Returns true if pending rows alone are the result: the plan has all keys of a unique index, and a pending row
-    /// has them.
-    fn is_complete(&mut self) -> bool {
-        let Plan { index, eq, .. } = self.plan;
-        let is_unique = index.is_some_and(|index| index.unique && index.keys.len() == eq.len());
-        is_unique && !eq.contains(&Value::Null) && self.rows.peek().is_some()
-    }
-
-    /// Visits the pending rows before a row of the base, and then this row.
-    fn visit_behind_pending(&mut self, row: &dyn Row) -> Result<ControlFlow<()>> {
-        if self.rows.peek().is_some() {
-            let Some(place) = index_key::of_visited(self.plan, row)? else {
-                return Err(StoreError::Engine(format!("a row of {} does not fit its index", self.plan.table.name)));
-            };
-            let reverse = self.plan.reverse;
-            while let Some((_, row)) =
-                self.rows.next_if(|(pending, _)| if reverse { *pending > place } else { *pending < place })
-            {
-                if self.visit_pending(&row)?.is_break() {
-                    return Ok(ControlFlow::Break(()));
-                }
-            }
-        }
-        self.visit_one(row)
-    }
-
-    /// Visits the remaining pending rows.
-    fn rest(mut self) -> Result<()> {
-        while let Some((_, row)) = self.rows.next() {
-            if self.visit_pending(&row)?.is_break() {
-                break;
-            }
-        }
-        Ok(())
-    }
-
-    fn visit_pending(&mut self, row: &MemoryRow) -> Result<ControlFlow<()>> {
-        match self.plan.index.filter(|_| self.plan.keys_only) {
-            Some(index) => self.visit_one(&KeysOf { row, index }),
-            None => self.visit_one(row),
-        }
-    }
-
-    fn visit_one(&mut self, row: &dyn Row) -> Result<ControlFlow<()>> {
-        if self.left == Some(0) {
-            return Ok(ControlFlow::Break(()));
-        }
-        self.left = self.left.map(|left| left - 1);
-        self.visited.set(self.visited.get() + 1);
-        let flow = (self.visit)(row)?;
-        Ok(if self.left == Some(0) { ControlFlow::Break(()) } else { flow })
-    }
-}
-
-/// A row of which only the id and the keys of an index are read.
-struct KeysOf<'a> {
-    row: &'a MemoryRow,
-    index: &'a IndexDef,
-}
-
-impl Row for KeysOf<'_> {
-    fn id(&self) -> Result<u128> {
-        self.row.id()
-    }
-
-    fn creation_time(&self) -> Result<i64> {
-        self.row.creation_time()
-    }
-
-    fn value(&self, place: usize) -> Result<ValueRef<'_>> {
-        let is_key = self.index.keys.iter().any(|key| key.field == place);
-        if is_key { self.row.value(place) } else { Ok(ValueRef::Null) }
-    }
-}
-
-impl Writer for Transaction {
-    fn insert(&self, table: &'static TableDef, id: u128, creation_time: i64, values: &[Value]) -> Result<()> {
-        self.alive()?;
-        self.count_statements(1);
-        table.require_storable(values)?;
-        require_fitting(table, values.iter().enumerate())?;
-        self.require_room(values.iter().map(Value::bytes).sum())?;
-        let former = self.pending_row(table, id);
-        let exists = match &former {
-            Some(row) => row.now.is_some(),
-            None => !self.base.is_free(table, id) && self.base_row(table, id)?.is_some(),
-        };
-        if exists {
-            return Err(StoreError::UniqueViolation { table: table.name, index: "_id" });
-        }
-        let value = |place: usize| match values.get(place) {
-            Some(value) if !table.fields[place].retired => Ok(value.as_ref()),
-            Some(_) | None => Ok(ValueRef::Null),
-        };
-        let row = PackedRow::pack((creation_time, None), table.fields.len(), PackedRow::BYTES_MAX, value)?;
-        let row = row.ok_or_else(too_large)?;
-        self.require_unique(table, id, &row, |_| true)?;
-        let base = former.and_then(|row| row.base);
-        let row = PendingRow { is_replaced: base.is_some(), base, now: Some(row), fields: Fields::default() };
-        self.put(table, id, row, Change::Inserted { table, id, values })
-    }
-
-    fn update(&self, table: &'static TableDef, id: u128, before: &[Value], changes: &[(usize, Value)]) -> Result<bool> {
-        let is_in_order = changes.is_sorted_by(|(one, _), (next, _)| one < next);
-        if !is_in_order || changes.iter().any(|(place, _)| table.fields[*place].retired) {
-            let mut sorted = changes.to_vec();
-            sorted.retain(|(place, _)| !table.fields[*place].retired);
-            sorted.sort_by_key(|(place, _)| *place);
-            sorted.dedup_by(|next, one| next.0 == one.0);
-            return self.update(table, id, before, &sorted);
-        }
-        if changes.is_empty() {
-            return self.get(table, id, &mut |_| Ok(ControlFlow::Break(())));
-        }
-        self.alive()?;
-        self.count_statements(1);
-        table.require_storable_changes(before, changes)?;
-        require_fitting(table, changes.iter().map(|(place, value)| (*place, value)))?;
-        self.require_room(changes.iter().map(|(_, value)| value.bytes()).sum())?;
-        let Some(former) = self.existing(table, id)? else { return Ok(false) };
-        let row = former.now.as_ref().and_then(|row| row.with(table.fields.len(), changes)).ok_or_else(too_large)?;
-        let changed = Fields::of(changes);
-        self.require_unique(table, id, &row, |index| deciding_fields(table, index).any(|field| changed.has(field)))?;
-        let row = PendingRow { now: Some(row), fields: former.fields.and(changed), ..former };
-        self.put(table, id, row, Change::Updated { table, id, before, values: changes })?;
-        Ok(true)
-    }
-
-    fn delete(&self, table: &'static TableDef, id: u128) -> Result<bool> {
-        self.alive()?;
-        self.count_statements(1);
-        let Some(former) = self.existing(table, id)? else { return Ok(false) };
-        let row = PendingRow { base: former.base, ..PendingRow::default() };
-        self.put(table, id, row, Change::Deleted { table, id })?;
-        Ok(true)
-    }
-
-    fn savepoint(&self) -> Result<()> {
-        self.alive()?;
-        self.count_statements(1);
-        if self.mode == Mode::Alone {
-            self.apply()?;
-            self.base.savepoint()?;
-        }
-        let savepoint = Savepoint { mark: self.batch.pending().mark(), bytes_written: self.bytes_written.get() };
-        self.savepoints.borrow_mut().push(savepoint);
-        Ok(())
-    }
-
-    fn release(&self) -> Result<()> {
-        self.alive()?;
-        self.close_savepoint()?;
-        self.count_statements(1);
-        if self.mode == Mode::Alone {
-            self.apply()?;
-            self.base.release()?;
-        }
-        Ok(())
-    }
-
-    fn rollback(&self) -> Result<()> {
-        self.alive()?;
-        let savepoint = self.close_savepoint()?;
-        self.count_statements(2);
-        self.base.verify()?;
-        self.bytes_written.set(savepoint.bytes_written);
-        match self.mode {
-            Mode::Shared => self.batch.pending().undo_to(savepoint.mark),
-            Mode::Alone => {
-                self.batch.pending().clear();
-                self.known.borrow_mut().clear();
-                self.base.rollback()?;
-            }
-        }
-        Ok(())
-    }
-
-    fn bytes_written(&self) -> u64 {
-        self.bytes_written.get()
-    }
-
-    fn rows_written(&self) -> u64 {
-        self.rows_written.get()
     }
 }
 

@@ -211,11 +211,17 @@ pub fn of_visited(plan: &Plan, row: &dyn Row) -> Result<Option<Vec<u8>>, StoreEr
     Ok(of_place(plan, &values.collect::<Result<Vec<_>, _>>()?, row.id()?))
 }
 
-fn of_keys(plan: &Plan, index: &IndexDef) -> Option<Vec<Range>> {
-    let mut prefix = Vec::new();
+/// Returns the fixed keys of a plan: the positions of its rows begin with them. None: a value does not fit the index.
+pub fn of_fixed(plan: &Plan, index: &IndexDef) -> Option<Vec<u8>> {
+    let mut keys = Vec::new();
     for (key, value) in plan.eq.iter().enumerate() {
-        encode(plan.table, index, key, value.as_ref(), &mut prefix)?;
+        encode(plan.table, index, key, value.as_ref(), &mut keys)?;
     }
+    Some(keys)
+}
+
+fn of_keys(plan: &Plan, index: &IndexDef) -> Option<Vec<Range>> {
+    let prefix = of_fixed(plan, index)?;
     let next = plan.eq.len();
     let with = |value: &Value| {
         let mut place = prefix.clone();

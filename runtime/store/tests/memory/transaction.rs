@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use convoke_core::clock::Clock;
 use convoke_store::overlay::{Base, RowWrite, Write};
+use convoke_store::reader::Visit;
 use convoke_store::schema::{Definition, Schemas};
-use convoke_store::transaction::Visit;
 use convoke_store::{Commit, Commits, Fields, IndexDef, Plan, Reader, Row, StoreError, TableDef, Value, ValueRef};
 
 use super::database::{Database, StoredRow, Table, index_text};
