@@ -3,7 +3,8 @@
 //! The writes of a mutation arrive with its commit, and all statements are sent together. The mutation assumes that they
 //! violate no unique index, and the transaction checks it in the same round trip. If an assumption is wrong, the
 //! mutation runs again on a new snapshot and reads the keys before each write, so that its function can handle the
-//! violation. A row that was read is remembered as it is in the snapshot, so that reading it again needs no round trip.
+//! violation. A reading transaction remembers rows as they are in the snapshot, so that reading them again needs no round
+//! trip.
 //!
 //! After a deadline, a conflict or a failure of the server, the transaction is *poisoned*: every further operation
 //! fails, whatever the function returns.
@@ -72,9 +73,9 @@ impl Purpose {
         })
     }
 
-    /// Returns true if everything is read from one snapshot.
-    const fn has_snapshot(self) -> bool {
-        !matches!(self, Purpose::Upkeep)
+    /// Returns true if it only reads, on one snapshot.
+    const fn is_read(self) -> bool {
+        matches!(self, Purpose::Read | Purpose::ReadLong)
     }
 }
 
@@ -352,8 +353,9 @@ impl PgTransaction {
         self.ask(Ask::Rows(sql, params)).map(Told::rows)
     }
 
+    /// Remembers a row of a reading transaction. A mutation remembers its rows itself.
     fn remember(&self, table: &'static TableDef, id: u128, row: Rc<Raw>) {
-        if !self.purpose.has_snapshot() || self.has_sent.get() {
+        if !self.purpose.is_read() {
             return;
         }
         let mut remembered = self.remembered.borrow_mut();
@@ -627,7 +629,7 @@ impl Reader for PgTransaction {
 
     fn pin(&self) -> Result<Commit> {
         self.alive()?;
-        if !matches!(self.purpose, Purpose::Read | Purpose::ReadLong) {
+        if !self.purpose.is_read() {
             return Err(StoreError::Engine("a transaction that writes shows no commit".to_owned()));
         }
         Ok(self.newest)
@@ -708,12 +710,7 @@ impl Base for PgTransaction {
 
     fn apply(&self, writes: &[RowWrite]) -> Result<()> {
         self.alive()?;
-        self.flights(writes)
-            .into_iter()
-            .filter(|steps| !steps.is_empty())
-            .try_for_each(|steps| self.fly_steps(steps))?;
-        self.remembered.borrow_mut().clear();
-        Ok(())
+        self.flights(writes).into_iter().filter(|steps| !steps.is_empty()).try_for_each(|steps| self.fly_steps(steps))
     }
 
     fn savepoint(&self) -> Result<()> {

@@ -68,7 +68,7 @@ impl SqliteEngine {
             wal_bytes_kept: settings.checkpoint_bytes,
             clock: clock.clone(),
             counters: shared.counters.clone(),
-            newest: Arc::new(Newest::new(2 * page_cache::bytes_of_rows(limits))),
+            newest: Arc::new(Newest::new(page_cache::bytes_of_rows(limits))),
             commits,
             reads: shared.reads.clone(),
         };

@@ -392,3 +392,114 @@ fn bounds(range: &Range) -> (Bound<&[u8]>, Bound<&[u8]>) {
         Edge::End => (Bound::Included(&[]), Bound::Excluded(&[])),
     }
 }
+
+#[cfg(all(test, feature = "conformance"))]
+mod tests {
+    use super::*;
+    use crate::conformance::support::Account;
+    use crate::schema::table::Table as _;
+    use crate::value::{Value, ValueRef};
+
+    const TABLE: &TableDef = Account::DEF;
+    const BY_OWNER: usize = 0;
+
+    /// Owner and balance.
+    type Columns = (&'static str, i64);
+
+    fn packed((owner, balance): Columns) -> PackedRow {
+        let values = [ValueRef::Text(owner), ValueRef::Integer(balance)];
+        PackedRow::pack((1, None), 2, usize::MAX, |place| Ok(values[place])).unwrap().unwrap()
+    }
+
+    /// Sets a row that is `base` in the database.
+    fn put(pending: &mut Pending, id: u128, base: Option<Columns>, now: Option<Columns>) {
+        let (base, now) = (base.map(packed), now.map(packed));
+        let is_changed = |place: &usize| match (&base, &now) {
+            (Some(base), Some(now)) => base.value(*place) != now.value(*place),
+            _ => false,
+        };
+        let fields = (0..2).filter(is_changed).collect();
+        pending.put(TABLE, id, PendingRow { base, now, fields, is_replaced: false });
+    }
+
+    fn has_other(pending: &mut Pending, owner: &'static str) -> bool {
+        let row = packed((owner, 0));
+        let keys = index_key::of_unique_row(TABLE, &TABLE.indexes[BY_OWNER], |field| row.value(field)).unwrap();
+        pending.has_other(TABLE, BY_OWNER, &keys, u128::MAX)
+    }
+
+    fn writes(pending: &mut Pending) -> Vec<(u128, Write)> {
+        pending.writes().into_iter().map(|write| (write.id, write.write)).collect()
+    }
+
+    #[test]
+    fn undo_restores_rows_orders_and_memory() {
+        let mut pending = Pending::default();
+        put(&mut pending, 1, None, Some(("a", 1)));
+        pending.keep();
+        assert!(has_other(&mut pending, "a") && !has_other(&mut pending, "b"));
+        let (bytes, before) = (pending.bytes(), writes(&mut pending));
+        let mark = pending.mark();
+        for _ in 0..2 {
+            put(&mut pending, 1, None, Some(("b", 2)));
+            put(&mut pending, 2, Some(("c", 3)), None);
+            put(&mut pending, 1, None, None);
+            put(&mut pending, 3, None, Some(("d", 4)));
+            assert!(!has_other(&mut pending, "a") && has_other(&mut pending, "d"));
+            pending.undo_to(mark);
+            assert!(has_other(&mut pending, "a") && !has_other(&mut pending, "b") && !has_other(&mut pending, "d"));
+            assert_eq!((pending.bytes(), writes(&mut pending)), (bytes, before.clone()));
+            assert_eq!(pending.matches(&Plan::new(TABLE, None)).unwrap().hidden, 0);
+        }
+        pending.undo_to(0);
+        assert_eq!(writes(&mut pending), before, "kept rows are not undone");
+    }
+
+    #[test]
+    fn writes_are_deletes_and_then_changed_rows_by_id() {
+        let mut pending = Pending::default();
+        put(&mut pending, 3, None, Some(("c", 3)));
+        put(&mut pending, 9, Some(("d", 4)), None);
+        put(&mut pending, 1, Some(("a", 1)), Some(("a", 2)));
+        put(&mut pending, 2, Some(("b", 2)), Some(("b", 2)));
+        put(&mut pending, 4, None, None);
+        let balance = [1].into_iter().collect();
+        let expected =
+            [(9, Write::Delete), (1, Write::Update(packed(("a", 2)), balance)), (3, Write::Insert(packed(("c", 3))))];
+        assert_eq!(writes(&mut pending), expected);
+    }
+
+    #[test]
+    fn rows_that_exchange_unique_keys_are_vacated_first() {
+        let mut pending = Pending::default();
+        put(&mut pending, 1, Some(("a", 1)), Some(("b", 1)));
+        put(&mut pending, 2, Some(("b", 2)), Some(("a", 2)));
+        // No row takes over the former keys of this row.
+        put(&mut pending, 3, Some(("c", 3)), Some(("d", 3)));
+        let unique: Fields = [0, 1].into_iter().collect();
+        let expected = [
+            (1, Write::Vacate(unique)),
+            (2, Write::Vacate(unique)),
+            (1, Write::Update(packed(("b", 1)), unique)),
+            (2, Write::Update(packed(("a", 2)), unique)),
+            (3, Write::Update(packed(("d", 3)), [0].into_iter().collect())),
+        ];
+        assert_eq!(writes(&mut pending), expected);
+    }
+
+    #[test]
+    fn counts_are_those_of_the_range_now_and_in_the_database() {
+        let mut pending = Pending::default();
+        put(&mut pending, 1, Some(("a", 10)), Some(("a", 90)));
+        put(&mut pending, 2, Some(("b", 20)), None);
+        put(&mut pending, 3, Some(("c", 80)), Some(("c", 30)));
+        put(&mut pending, 4, None, Some(("d", 40)));
+        let by_balance = TABLE.indexes.iter().find(|index| index.name == "by_balance");
+        let range = |start, end| Some((Bound::Included(Value::Integer(start)), Bound::Excluded(Value::Integer(end))));
+        let plan = |start, end| Plan { range: range(start, end), ..Plan::new(TABLE, by_balance) };
+        assert_eq!(pending.counts(&plan(0, 50)).unwrap(), (2, 2));
+        assert_eq!(pending.counts(&plan(50, 100)).unwrap(), (1, 1));
+        assert_eq!(pending.counts(&plan(20, 80)).unwrap(), (2, 1));
+        assert_eq!(pending.counts(&Plan::new(TABLE, None)).unwrap(), (3, 3));
+    }
+}

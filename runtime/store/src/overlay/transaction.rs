@@ -2,6 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
+use std::collections::hash_map::Entry;
 use std::ops::ControlFlow;
 use std::rc::Rc;
 
@@ -26,8 +27,8 @@ use crate::value::{ColumnType, Value, ValueRef};
 
 /// Most rows of the database that a mutation keeps in memory after it has read them, because it often writes them next.
 const KNOWN_MAX: usize = 256;
-/// A larger row is read again instead.
-const KNOWN_BYTES_MAX: usize = 16 * 1_024;
+/// Most bytes of these rows. Other rows are read again.
+const KNOWN_BYTES_MAX: usize = 4 * 1_024 * 1_024;
 
 type Result<T> = std::result::Result<T, StoreError>;
 
@@ -77,6 +78,7 @@ pub struct Transaction {
     savepoints: RefCell<Vec<Savepoint>>,
     /// Rows of the base that the mutation has read.
     known: RefCell<FxHashMap<(&'static str, u128), PackedRow>>,
+    known_bytes: Cell<usize>,
     /// Keys of unique indexes that no row of the base has, by the names of the table and the index.
     absent: RefCell<FxHashSet<(&'static str, &'static str, Vec<u8>)>>,
     bytes_written: Cell<u64>,
@@ -107,6 +109,7 @@ impl Transaction {
             start_bytes,
             savepoints: RefCell::default(),
             known: RefCell::default(),
+            known_bytes: Cell::new(0),
             absent: RefCell::default(),
             bytes_written: Cell::new(0),
             rows_written: Cell::new(0),
@@ -152,13 +155,17 @@ impl Transaction {
         if keys_only { &self.keys_visited } else { &self.rows_visited }
     }
 
-    /// Keeps a row of the base that is visited, unless it is large or cannot be read.
+    /// Remembers a row of the base that is visited, unless it cannot be read or the limits are reached.
     fn remember(&self, table: &'static TableDef, row: &dyn Row) {
         let mut known = self.known.borrow_mut();
-        if known.len() < KNOWN_MAX
-            && let (Ok(id), Ok(Some(columns))) = (row.id(), row.packed(table.fields.len(), KNOWN_BYTES_MAX))
-        {
-            known.insert((table.name, id), columns);
+        if known.len() >= KNOWN_MAX {
+            return;
+        }
+        let Ok(id) = row.id() else { return };
+        let Entry::Vacant(free) = known.entry((table.name, id)) else { return };
+        if let Ok(Some(columns)) = row.packed(table.fields.len(), KNOWN_BYTES_MAX - self.known_bytes.get()) {
+            self.known_bytes.set(self.known_bytes.get() + columns.bytes());
+            free.insert(columns);
         }
     }
 
@@ -176,6 +183,7 @@ impl Transaction {
     /// Forgets all rows of the base, because the base has changed.
     fn forget(&self) {
         self.known.borrow_mut().clear();
+        self.known_bytes.set(0);
         self.absent.borrow_mut().clear();
     }
 
@@ -489,31 +497,24 @@ impl Reader for Transaction {
     fn get_many(&self, table: &'static TableDef, ids: &[u128], visit: &mut Visit<'_>) -> Result<()> {
         self.alive()?;
         self.count_statements(1);
-        let mut counted = |row: &dyn Row| {
-            self.rows_visited.set(self.rows_visited.get() + 1);
-            visit(row)
-        };
-        if self.batch.pending().is_untouched(table) {
-            return self.base.get_many(table, ids, &mut counted);
-        }
-        let (mut others, mut pending) = (Vec::with_capacity(ids.len()), BTreeSet::new());
-        for id in ids {
-            let is_pending = self.batch.pending().get(table, *id).is_some();
-            if is_pending {
-                pending.insert(*id);
-            } else {
-                others.push(*id);
-            }
-        }
-        for id in pending {
-            let row = self.pending_row(table, id).and_then(|row| row.now);
-            if let Some(columns) = row
-                && counted(&MemoryRow { id, columns })?.is_break()
-            {
+        let count = || self.rows_visited.set(self.rows_visited.get() + 1);
+        let is_pending = |id: &u128| self.batch.pending().get(table, *id).is_some();
+        let (pending, others): (Vec<u128>, Vec<u128>) = ids.iter().partition(|id| is_pending(id));
+        for id in pending.into_iter().collect::<BTreeSet<_>>() {
+            let Some(columns) = self.pending_row(table, id).and_then(|row| row.now) else { continue };
+            count();
+            if visit(&MemoryRow { id, columns })?.is_break() {
                 return Ok(());
             }
         }
-        if others.is_empty() { Ok(()) } else { self.base.get_many(table, &others, &mut counted) }
+        if others.is_empty() {
+            return Ok(());
+        }
+        self.base.get_many(table, &others, &mut |row| {
+            self.remember(table, row);
+            count();
+            visit(row)
+        })
     }
 
     fn count(&self, plan: &Plan) -> Result<u64> {
@@ -592,4 +593,193 @@ fn require_fitting<'a>(table: &TableDef, values: impl Iterator<Item = (usize, &'
 
 fn too_large() -> StoreError {
     StoreError::Engine("a row has at most 4 GiB".to_owned())
+}
+
+#[cfg(all(test, feature = "conformance"))]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::commits::Commits;
+    use crate::conformance::support::{Account, clock};
+    use crate::overlay::RowWrite;
+    use crate::schema::table::Table as _;
+
+    const TABLE: &TableDef = Account::DEF;
+
+    /// A database with the account `a` under the id 1, which counts its reads.
+    #[derive(Default)]
+    struct OneRow {
+        reads: Cell<u32>,
+        applied: RefCell<Vec<RowWrite>>,
+        is_rejecting: bool,
+    }
+
+    impl OneRow {
+        fn visit(&self, is_found: bool, visit: &mut Visit<'_>) -> Result<bool> {
+            self.reads.set(self.reads.get() + 1);
+            let value = |place| Ok([ValueRef::Text("a"), ValueRef::Integer(10)][place]);
+            let columns = PackedRow::pack((1, None), 2, usize::MAX, value)?.unwrap();
+            if is_found { visit(&MemoryRow { id: 1, columns }).map(|_| true) } else { Ok(false) }
+        }
+    }
+
+    impl Reader for OneRow {
+        fn get(&self, _: &'static TableDef, id: u128, visit: &mut Visit<'_>) -> Result<bool> {
+            self.visit(id == 1, visit)
+        }
+
+        fn select(&self, plan: &Plan, visit: &mut Visit<'_>) -> Result<()> {
+            self.visit(plan.eq == [Value::Text("a".to_owned())], visit).map(drop)
+        }
+
+        fn get_many(&self, _: &'static TableDef, _: &[u128], _: &mut Visit<'_>) -> Result<()> {
+            unreachable!("no test reads by several ids")
+        }
+
+        fn count(&self, _: &Plan) -> Result<u64> {
+            unreachable!("no test counts")
+        }
+
+        fn bytes(&self, _: &'static TableDef) -> Result<u64> {
+            Ok(0)
+        }
+
+        fn schemas(&self, tables: &[&'static TableDef]) -> Result<Schemas> {
+            unreachable!("no test reads the schema of {tables:?}")
+        }
+
+        fn statements(&self) -> u64 {
+            0
+        }
+
+        fn rows_visited(&self) -> u64 {
+            0
+        }
+
+        fn keys_visited(&self) -> u64 {
+            0
+        }
+
+        fn pin(&self) -> Result<Commit> {
+            unreachable!("a mutation pins no snapshot")
+        }
+    }
+
+    impl Base for OneRow {
+        fn alive(&self) -> Result<()> {
+            Ok(())
+        }
+
+        fn is_free(&self, _: &'static TableDef, id: u128) -> bool {
+            id > 1
+        }
+
+        fn holder(&self, plan: &Plan, id: u128) -> Result<Option<u128>> {
+            let mut holder = None;
+            self.select(plan, &mut |row| {
+                holder = Some(row.id()?).filter(|holder| *holder != id);
+                Ok(ControlFlow::Break(()))
+            })?;
+            Ok(holder)
+        }
+
+        fn apply(&self, writes: &[RowWrite]) -> Result<()> {
+            self.applied.borrow_mut().extend_from_slice(writes);
+            if self.is_rejecting {
+                return Err(StoreError::UniqueViolation { table: TABLE.name, index: "another" });
+            }
+            Ok(())
+        }
+
+        fn savepoint(&self) -> Result<()> {
+            Ok(())
+        }
+
+        fn release(&self) -> Result<()> {
+            Ok(())
+        }
+
+        fn rollback(&self) -> Result<()> {
+            Ok(())
+        }
+    }
+
+    fn batch() -> Batch {
+        Batch::new(Arc::new(Commits::new(clock(), &[TABLE])))
+    }
+
+    fn account(owner: &str, balance: i64) -> [Value; 2] {
+        [Value::Text(owner.to_owned()), Value::Integer(balance)]
+    }
+
+    fn by_owner(owner: &str) -> Plan {
+        let mut plan = Plan::new(TABLE, Some(&TABLE.indexes[0]));
+        plan.eq = vec![Value::Text(owner.to_owned())];
+        plan
+    }
+
+    #[test]
+    fn unique_keys_are_read_once() {
+        let base = Rc::new(OneRow::default());
+        let mutation = Transaction::begin(&batch(), base.clone(), Mode::Shared);
+        mutation.select(&by_owner("b"), &mut |_| unreachable!("there is no such row")).unwrap();
+        mutation.insert(TABLE, 2, 1, &account("b", 1)).unwrap();
+        assert_eq!(base.reads.get(), 1, "the insert knows that the keys are free");
+        mutation.insert(TABLE, 3, 1, &account("c", 1)).unwrap();
+        assert_eq!(base.reads.get(), 2, "one read of by_owner; the row is not in by_hundred");
+        let taken = mutation.insert(TABLE, 4, 1, &account("a", 1));
+        assert!(matches!(taken, Err(StoreError::UniqueViolation { index: "by_owner", .. })));
+    }
+
+    #[test]
+    fn row_that_was_read_is_written_without_another_read() {
+        let (base, batch) = (Rc::new(OneRow::default()), batch());
+        let mutation = Transaction::begin(&batch, base.clone(), Mode::Shared);
+        assert!(mutation.get(TABLE, 1, &mut |_| Ok(ControlFlow::Break(()))).unwrap());
+        for balance in [11, 12] {
+            assert!(mutation.update(TABLE, 1, &[], &[(1, Value::Integer(balance))]).unwrap());
+        }
+        assert_eq!((base.reads.get(), mutation.rows_written(), batch.writes().len()), (1, 2, 1));
+        mutation.undo();
+        assert!(batch.writes().is_empty() && batch.changes().is_empty());
+    }
+
+    #[test]
+    fn mutation_with_too_many_pending_bytes_ends() {
+        let (base, batch) = (Rc::new(OneRow::default()), batch());
+        let mutation = Transaction::begin(&batch, base.clone(), Mode::Shared);
+        let large = "x".repeat(PENDING_BYTES_MAX / 2);
+        mutation.insert(TABLE, 2, 1, &account("b", 1)).unwrap();
+        let insert = |id| mutation.insert(TABLE, id, 1, &account(&format!("{large}{id}"), 1));
+        insert(3).unwrap();
+        assert!(insert(4).is_err() && mutation.end() == Some(End::Outgrown));
+        assert!(mutation.delete(TABLE, 2).is_err(), "no further operation runs");
+        mutation.undo();
+        assert!(batch.writes().is_empty() && base.applied.borrow().is_empty());
+    }
+
+    #[test]
+    fn mutation_alone_applies_its_rows_at_savepoints() {
+        let (base, batch) = (Rc::new(OneRow::default()), batch());
+        let mutation = Transaction::begin(&batch, base.clone(), Mode::Alone);
+        mutation.insert(TABLE, 2, 1, &account("b", 1)).unwrap();
+        assert!(base.applied.borrow().is_empty());
+        mutation.savepoint().unwrap();
+        assert_eq!(base.applied.borrow().len(), 1);
+        mutation.insert(TABLE, 3, 1, &account("c", 1)).unwrap();
+        mutation.rollback().unwrap();
+        assert_eq!((base.applied.borrow().len(), batch.writes().len()), (1, 0));
+        assert!(!batch.changes().is_empty(), "the applied row is a change of the commit");
+    }
+
+    #[test]
+    fn mutation_ends_when_the_engine_rejects_a_row() {
+        let base = Rc::new(OneRow { is_rejecting: true, ..OneRow::default() });
+        let mutation = Transaction::begin(&batch(), base, Mode::Alone);
+        mutation.insert(TABLE, 2, 1, &account("b", 1)).unwrap();
+        assert!(mutation.savepoint().is_err());
+        assert_eq!(mutation.end(), Some(End::Violated { table: "accounts", index: "another" }));
+        assert!(matches!(mutation.delete(TABLE, 2), Err(StoreError::UniqueViolation { .. })));
+    }
 }
