@@ -206,15 +206,16 @@ pub fn panic_inside_nested_savepoints_leaves_nothing(engine: &Factory) {
     let store = with(engine, &[("a", 10), ("b", 20)]);
     let pending = together(&store, || {
         let add = |owner: &'static str, balance| store.start(move |db| open(db, owner, balance).map(drop));
+        let first = add("c", 30);
         let panics = store.start(|db| {
             rename(db, "a", "x")?;
             db.writer().savepoint()?;
             close(db, "b")?;
             db.writer().savepoint()?;
-            open(db, "c", 7)?;
+            open(db, "e", 7)?;
             std::panic::resume_unwind(Box::new("on purpose"))
         });
-        [add("c", 30), panics, add("d", 40)]
+        [first, panics, add("d", 40)]
     });
     let [first, panicked, last] = pending.map(super::support::Pending::wait);
     assert!(matches!(&panicked, Err(StoreError::Panicked(text)) if text == "on purpose"), "{panicked:?}");
