@@ -485,7 +485,7 @@ pub fn every_operation_does_what_a_plain_list_would(engine: &Factory) {
     let ran = cases(300).run(&vec(op(24), 1..120), |ops| {
         remove_all(&store);
         let (writes, reads) = (ops.clone(), ops);
-        let pending = start(&store, move |transaction: Rc<Transaction>| run(&*transaction, Model::default(), &writes));
+        let pending = start(&store, move |transaction: Rc<Transaction>| run(&transaction, Model::default(), &writes));
         let model = pending.wait().unwrap();
         store.read(|db| reads.iter().for_each(|op| check(db.reader(), &model, op).unwrap()));
         Ok(())

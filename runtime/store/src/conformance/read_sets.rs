@@ -258,7 +258,7 @@ fn carry_out(writer: &Transaction, table: &'static TableDef, writes: &[Write]) -
 
 fn mutate(store: &TestStore, table: &'static TableDef, writes: &[Write]) {
     let writes = writes.to_vec();
-    start(store, move |writer: Rc<Transaction>| carry_out(&*writer, table, &writes)).wait().unwrap();
+    start(store, move |writer: Rc<Transaction>| carry_out(&writer, table, &writes)).wait().unwrap();
 }
 
 struct Known {

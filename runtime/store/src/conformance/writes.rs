@@ -219,7 +219,8 @@ pub fn panic_inside_nested_savepoints_leaves_nothing(engine: &Factory) {
     });
     let [first, panicked, last] = pending.map(super::support::Pending::wait);
     assert!(matches!(&panicked, Err(StoreError::Panicked(text)) if text == "on purpose"), "{panicked:?}");
-    (first.unwrap(), last.unwrap());
+    first.unwrap();
+    last.unwrap();
     store.read(|db| check(db, "abcd", "abcd"));
 }
 

@@ -408,7 +408,8 @@ mod tests {
 
     fn packed((owner, balance): Columns) -> PackedRow {
         let values = [ValueRef::Text(owner), ValueRef::Integer(balance)];
-        PackedRow::pack((1, None), 2, usize::MAX, |place| Ok(values[place])).unwrap().unwrap()
+        let row = PackedRow::pack((1, None), 2, usize::MAX, |place| Ok(values[place]));
+        row.ok().flatten().expect("a row of any size fits")
     }
 
     /// Sets a row that is `base` in the database.
@@ -424,7 +425,8 @@ mod tests {
 
     fn has_other(pending: &mut Pending, owner: &'static str) -> bool {
         let row = packed((owner, 0));
-        let keys = index_key::of_unique_row(TABLE, &TABLE.indexes[BY_OWNER], |field| row.value(field)).unwrap();
+        let keys = index_key::of_unique_row(TABLE, &TABLE.indexes[BY_OWNER], |field| row.value(field));
+        let keys = keys.expect("an owner is a key");
         pending.has_other(TABLE, BY_OWNER, &keys, u128::MAX)
     }
 

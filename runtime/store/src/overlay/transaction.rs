@@ -619,7 +619,7 @@ mod tests {
         fn visit(&self, is_found: bool, visit: &mut Visit<'_>) -> Result<bool> {
             self.reads.set(self.reads.get() + 1);
             let value = |place| Ok([ValueRef::Text("a"), ValueRef::Integer(10)][place]);
-            let columns = PackedRow::pack((1, None), 2, usize::MAX, value)?.unwrap();
+            let columns = PackedRow::pack((1, None), 2, usize::MAX, value)?.ok_or_else(too_large)?;
             if is_found { visit(&MemoryRow { id: 1, columns }).map(|_| true) } else { Ok(false) }
         }
     }
