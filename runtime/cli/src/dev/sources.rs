@@ -95,7 +95,8 @@ impl Sources {
     /// Returns the command that builds the program again: its messages are JSON on standard output.
     pub(super) fn build(&self, colors: bool) -> Command {
         let mut command = cargo(&self.cargo);
-        command.arg("build").args(&self.arguments).current_dir(&self.workspace);
+        // In the current folder, as `cargo run`: Cargo reads its settings from there.
+        command.arg("build").args(&self.arguments);
         let (format, color) = if colors { ("json-diagnostic-rendered-ansi", "always") } else { ("json", "never") };
         command.args(["--message-format", format, "--color", color]);
         command
@@ -134,10 +135,10 @@ impl Sources {
     /// Returns true if a change of this file needs a build or a restart. `inputs` are the files of the last build.
     pub(super) fn is_source(&self, path: &Path, inputs: &BTreeSet<PathBuf>) -> bool {
         let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
-        // Editors write hidden files and names with other ends beside a source.
         if path == self.settings || inputs.contains(path) {
             return true;
         }
+        // Beside a source, editors write hidden files, and names with other ends.
         let is_rust = path.extension().is_some_and(|extension| extension == "rs");
         !path.starts_with(&self.target_folder) && !name.starts_with('.') && (is_rust || MANIFESTS.contains(&name))
     }
@@ -277,4 +278,66 @@ fn with_path_dependencies(cargo: &OsStr, first: Metadata, package: PathBuf) -> R
         }
     }
     Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sources() -> Sources {
+        Sources {
+            program: "/shelf/target/debug/shelf".into(),
+            settings: "/shelf/convoke.toml".into(),
+            packages: vec!["/shelf".into(), "/words".into()],
+            cargo: "cargo".into(),
+            arguments: Vec::new(),
+            workspace: "/shelf".into(),
+            target_folder: "/shelf/target".into(),
+            main: "/shelf/src".into(),
+        }
+    }
+
+    #[test]
+    fn files_of_editors_and_of_builds_are_no_sources() {
+        let inputs = BTreeSet::from(["/shelf/templates/page.html".into()]);
+        let is_source = |path: &str| sources().is_source(Path::new(path), &inputs);
+        for path in [
+            "/shelf/src/main.rs",
+            "/words/src/deep/er.rs",
+            "/shelf/build.rs",
+            "/shelf/Cargo.toml",
+            "/shelf/convoke.toml",
+            "/shelf/templates/page.html",
+        ] {
+            assert!(is_source(path), "{path}");
+        }
+        for path in [
+            "/shelf/src/.main.rs.swp",
+            "/shelf/src/.#main.rs",
+            "/shelf/src/#main.rs#",
+            "/shelf/src/main.rs~",
+            "/shelf/src/4913",
+            "/shelf/target/debug/build/out/generated.rs",
+            "/shelf/templates/other.html",
+            "/shelf/data/convoke.db",
+        ] {
+            assert!(!is_source(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn place_of_the_program_shows_profile_and_target() {
+        let target = Path::new("/shelf/target");
+        let built = |program: &str| {
+            let built = Built::of(Path::new(program), Some(target))?;
+            Some((built.name, built.profile, built.target))
+        };
+        let expected = |profile: &str, target: Option<&str>| {
+            Some(("shelf".to_owned(), profile.to_owned(), target.map(str::to_owned)))
+        };
+        assert_eq!(built("/shelf/target/debug/shelf"), expected("dev", None));
+        assert_eq!(built("/shelf/target/release/shelf"), expected("release", None));
+        assert_eq!(built("/shelf/target/x86_64-linux/fast/shelf"), expected("fast", Some("x86_64-linux")));
+        assert_eq!(built("/usr/local/bin/shelf"), None);
+    }
 }

@@ -62,11 +62,11 @@ fn print_watched(sources: &Sources) {
         Ok(inside) => format!("./{}", inside.display()),
         Err(_) => path.display().to_string(),
     };
-    let folders: Vec<String> = sources.trees().iter().map(|tree| shown(tree)).collect();
     let own = sources.packages.first().map(|package| shown(&package.join("src"))).unwrap_or_default();
-    match folders.len() {
-        0 | 1 => eprintln!("watching    {own}"),
-        count => eprintln!("watching    {own} and the sources of {} path dependencies", count - 1),
+    match sources.trees().len().saturating_sub(1) {
+        0 => eprintln!("watching    {own}"),
+        1 => eprintln!("watching    {own} and 1 other folder"),
+        others => eprintln!("watching    {own} and {others} other folders"),
     }
 }
 
