@@ -27,7 +27,8 @@ pub(super) struct Change {
 
 /// The changes of the sources of a program.
 pub(super) struct Changes {
-    sources: Arc<Sources>,
+    /// The watched sources.
+    pub(super) sources: Arc<Sources>,
     received: UnboundedReceiver<PathBuf>,
     watcher: RecommendedWatcher,
     /// The watched folders without the folders in them.
@@ -45,15 +46,17 @@ impl Changes {
     ///
     /// # Errors
     /// The system cannot watch them, for example because too many files are watched.
-    pub(super) fn watch(sources: Arc<Sources>) -> notify::Result<Self> {
+    pub(super) fn watch(sources: Sources) -> notify::Result<Self> {
+        let sources = Arc::new(sources);
         let (send, received) = unbounded_channel();
         let inputs = Arc::new(Mutex::new(sources.inputs()));
-        let (own, known) = (Arc::clone(&sources), Arc::clone(&inputs));
+        let (own, known, trees) = (Arc::clone(&sources), Arc::clone(&inputs), sources.trees());
         let mut watcher = notify::recommended_watcher(move |event: notify::Result<Event>| {
             let Ok(event) = event else { return };
             let inputs = known.lock();
             for path in event.paths {
-                if is_change(event.kind, &path) && (path.is_dir() || own.is_source(&path, &inputs)) {
+                let is_module = path.is_dir() && trees.iter().any(|tree| path.starts_with(tree));
+                if is_change(event.kind, &path) && (is_module || own.is_source(&path, &inputs)) {
                     let _ = send.send(path);
                 }
             }

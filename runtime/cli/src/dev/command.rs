@@ -1,8 +1,9 @@
 //! The command line of `dev`.
 
 use super::channel::Watcher;
+use super::server;
 use super::sources::Sources;
-use super::{server, watched};
+use super::watched::Watch;
 use crate::failure::Failure;
 use convoke_server::config::Flags;
 use convoke_store::Engines;
@@ -34,8 +35,8 @@ impl Dev {
             return Watcher::connect()?.report(|watcher| server::run(self.flags, engines, matches, Some(watcher)));
         }
         if !self.no_watch {
-            match Sources::of_this_program(self.flags.config.as_deref()) {
-                Ok(sources) => return watched::run(&self.flags, sources),
+            match Sources::of_this_program(self.flags.config.as_deref()).and_then(Watch::begin) {
+                Ok(watch) => return watch.serve(&self.flags),
                 Err(reason) => eprintln!("not watching: {reason}"),
             }
         }

@@ -19,41 +19,55 @@ use convoke_http::Listening;
 use convoke_server::auth::Environment;
 use convoke_server::config::{Config, Flags};
 
-/// Serves and watches until a signal.
-pub(super) fn run(flags: &Flags, sources: Sources) -> Result<(), Failure> {
-    let config = Config::resolve(flags, Some(Environment::Development), Environment::Development)?;
-    let executor = executor()?;
-    executor.block_on(async {
-        let mut signals = Signals::catch()?;
-        let listening = Listening::open(&config.http)?;
-        let mut programs = Programs::beside(&sources.program)?;
-        let running = programs.copy(&sources.program)?;
-        let sources = Arc::new(sources);
-        let changes = Changes::watch(Arc::clone(&sources))?;
-        print_watched(&sources);
-        let mut watched = Watched {
-            sources,
-            listening,
-            programs,
-            running,
-            server: None,
-            is_closed: true,
-            has_failed: false,
-            has_new_settings: false,
-        };
-        let outcome = tokio::select! {
-            () = signals.end(Hangup::Ends) => Ok(()),
-            started = watched.first() => match started {
+/// A watch over the sources of the running program, before its first server.
+pub(super) struct Watch {
+    changes: Changes,
+    programs: Programs,
+    running: Copied,
+}
+
+impl Watch {
+    /// Watches the sources and copies the running program.
+    ///
+    /// # Errors
+    /// The reason why neither is possible, as a part of a sentence: the disk is full, or too many files are watched.
+    pub(super) fn begin(sources: Sources) -> Result<Self, String> {
+        let no_copy = |error: std::io::Error| format!("the program cannot be copied beside itself: {error}");
+        let mut programs = Programs::beside(&sources.program).map_err(no_copy)?;
+        let running = programs.copy(&sources.program).map_err(no_copy)?;
+        let changes = Changes::watch(sources).map_err(|error| format!("the sources cannot be watched: {error}"))?;
+        Ok(Self { changes, programs, running })
+    }
+
+    /// Serves and watches until a signal.
+    pub(super) fn serve(self, flags: &Flags) -> Result<(), Failure> {
+        let config = Config::resolve(flags, Some(Environment::Development), Environment::Development)?;
+        let Self { changes, programs, running } = self;
+        executor()?.block_on(async {
+            let mut signals = Signals::catch()?;
+            let mut watched = Watched {
+                sources: Arc::clone(&changes.sources),
+                listening: Listening::open(&config.http)?,
+                programs,
+                running,
+                server: None,
+                is_closed: true,
+                has_failed: false,
+                has_new_settings: false,
+            };
+            print_watched(&watched.sources);
+            let has_started = tokio::select! {
+                () = signals.end(Hangup::Ends) => return Ok(()),
+                started = watched.start(Start { is_first: true, may_be_closed: true }) => started.is_ok(),
+            };
+            if !has_started {
                 // The server has printed the reason.
-                Err(_) => return Err(Failure("the server did not start".to_owned())),
-                Ok(()) => {
-                    watched.follow(changes, &mut signals).await;
-                    Ok(())
-                }
-            },
-        };
-        watched.end().await.and(outcome)
-    })
+                return Err(Failure("the server did not start".to_owned()));
+            }
+            watched.follow(changes, &mut signals).await;
+            watched.end().await
+        })
+    }
 }
 
 fn print_watched(sources: &Sources) {
@@ -87,11 +101,7 @@ struct Watched {
 }
 
 impl Watched {
-    async fn first(&mut self) -> Result<(), String> {
-        self.start(Start { is_first: true, may_be_closed: true }).await
-    }
-
-    /// Starts the running program again, while there is no server.
+    /// Starts the program of `running`, while there is no server.
     async fn start(&mut self, start: Start) -> Result<(), String> {
         let mut server =
             ServerProcess::start(&self.running.path, &self.listening).map_err(|error| error.to_string())?;
