@@ -4,6 +4,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+use std::collections::hash_map::DefaultHasher;
+use std::hash::{Hash as _, Hasher as _};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::os::unix::process::CommandExt as _;
@@ -15,8 +17,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-/// Longest wait for a line: the first build compiles the runtime.
-const PATIENCE: Duration = Duration::from_secs(900);
+/// Longest wait for a line: it includes a build.
+const PATIENCE: Duration = Duration::from_secs(300);
 /// Time in which an ignored change would start a build.
 const IGNORED: Duration = Duration::from_millis(800);
 
@@ -85,8 +87,11 @@ impl Author {
     fn new() -> Self {
         static TURN: Mutex<()> = Mutex::new(());
         let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-        // The name of the folder stays the same, so that a later run compiles into the same files.
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("author");
+        // The name of the folder stays the same for a checkout, so that a later run compiles into the same files. It is not
+        // in the build folder, which is not watched.
+        let mut checkout = DefaultHasher::new();
+        root().hash(&mut checkout);
+        let folder = std::env::temp_dir().join(format!("convoke-author-{:x}", checkout.finish()));
         let _ = std::fs::remove_dir_all(&folder);
         let author = Self { folder, _turn: turn };
         let convoke = root().join("runtime/convoke");
@@ -136,6 +141,8 @@ impl Author {
     }
 
     fn dev(&self) -> Dev {
+        // The first build compiles the runtime, which may take minutes.
+        self.built();
         Dev::start(self.cargo().args(["run", "--quiet", "--", "dev", "--listen", "127.0.0.1:0", "--log", "warn"]))
     }
 
@@ -232,6 +239,12 @@ impl Dev {
             next += 1;
         }
         found.split_off(1)
+    }
+}
+
+impl Drop for Author {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.folder);
     }
 }
 
@@ -533,7 +546,7 @@ fn a_taken_port_and_a_second_dev_in_the_folder_are_reported() {
     let author = Author::new();
     let first = author.dev();
     let address = first.address();
-    for (listen, reason) in [(&*address, "is in use"), ("127.0.0.1:0", "the server did not start")] {
+    for (listen, reason) in [(&*address, "in use"), ("127.0.0.1:0", "the server did not start")] {
         let second = author.cargo().args(["run", "--quiet", "--", "dev", "--listen", listen]).output().unwrap();
         let said = String::from_utf8_lossy(&second.stderr);
         assert_eq!(second.status.code(), Some(1), "{said}");

@@ -38,7 +38,8 @@ pub(super) struct Changes {
     /// The content of each changed file as a hash; `None` if there is no file. A build that writes a source with the
     /// same content must not start the next build.
     seen: HashMap<PathBuf, Option<u64>>,
-    pending: Option<Change>,
+    /// The files that changed since the last build began.
+    pending: Vec<PathBuf>,
 }
 
 impl Changes {
@@ -64,8 +65,15 @@ impl Changes {
         for tree in sources.trees() {
             watcher.watch(&tree, RecursiveMode::Recursive)?;
         }
-        let mut changes =
-            Self { sources, received, watcher, folders: BTreeSet::new(), inputs, seen: HashMap::new(), pending: None };
+        let mut changes = Self {
+            sources,
+            received,
+            watcher,
+            folders: BTreeSet::new(),
+            inputs,
+            seen: HashMap::new(),
+            pending: Vec::new(),
+        };
         changes.follow_inputs()?;
         Ok(changes)
     }
@@ -87,33 +95,35 @@ impl Changes {
     /// Waits for a change, and then until no file changes. A drop of this future loses no change.
     pub(super) async fn next(&mut self) -> Change {
         loop {
-            let path = match &self.pending {
-                None => self.received.recv().await,
-                Some(_) => match tokio::time::timeout(QUIET, self.received.recv()).await {
+            let path = match self.pending.is_empty() {
+                true => self.received.recv().await,
+                false => match tokio::time::timeout(QUIET, self.received.recv()).await {
                     Ok(path) => path,
-                    Err(_) => match self.pending.take() {
+                    Err(_) => match self.take() {
                         Some(change) => return change,
                         None => continue,
                     },
                 },
             };
             match path {
-                Some(path) => self.note(path),
+                Some(path) if self.pending.contains(&path) => {}
+                Some(path) => self.pending.push(path),
                 // The watcher lives as long as this value, and so does its sender.
                 None => std::future::pending().await,
             }
         }
     }
 
-    fn note(&mut self, path: PathBuf) {
-        let content = content(&path);
-        let is_known = self.seen.insert(path.clone(), content) == Some(content);
-        if is_known && !path.is_dir() {
-            return;
-        }
-        let has_settings = path == self.sources.settings;
-        let pending = self.pending.get_or_insert(Change { file: path, has_settings });
-        pending.has_settings |= has_settings;
+    /// Returns the pending change, if any content differs. A file is compared after it was written: some programs empty
+    /// it first.
+    fn take(&mut self) -> Option<Change> {
+        let mut changed = std::mem::take(&mut self.pending);
+        changed.retain(|path| {
+            let content = content(path);
+            self.seen.insert(path.clone(), content) != Some(content) || path.is_dir()
+        });
+        let has_settings = changed.contains(&self.sources.settings);
+        Some(Change { file: changed.into_iter().next()?, has_settings })
     }
 }
 
