@@ -154,7 +154,7 @@ pub(crate) struct Dev {
     pub(crate) clients: Vec<ClientFile>,
 }
 
-/// A typed client and its file. Exactly one member is set.
+/// Typed clients, each with its file.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ClientFile {
