@@ -2,7 +2,7 @@
 // nothing here polls.
 
 import { useMutation, useQuery } from "convex/react";
-import { useEffect, useState, type FormEvent, type JSX } from "react";
+import { useEffect, useRef, useState, type FormEvent, type JSX } from "react";
 
 import { api, type MeetingId } from "./api";
 import { Notes } from "./notes/Notes";
@@ -16,14 +16,20 @@ export function MeetingPage({ meetingId }: { meetingId: MeetingId }): JSX.Elemen
   const [problem, setProblem] = useState("");
   const updatePresence = useMutation(api.realtime.batchedOperations.batchUpdatePresence);
 
+  const isClosing = useRef(false);
+
   // A user is present while the page is open. A closed page reports it. After a crash or without a network, the lease
   // expires a minute after the last renewal.
   useEffect(() => {
     const stay = (): void => {
+      isClosing.current = false;
       updatePresence({ meetingId, presence: "joined", lease: true }).catch((caught: unknown) => { setProblem(sentenceFor(caught)); });
     };
-    // The connection may already be closed.
-    const leave = (): void => { updatePresence({ meetingId, presence: "left" }).catch(() => undefined); };
+    const leave = (): void => {
+      isClosing.current = true;
+      // The connection may already be closed.
+      updatePresence({ meetingId, presence: "left" }).catch(() => undefined);
+    };
     stay();
     const renewal = setInterval(stay, RENEWAL_MS);
     addEventListener("pagehide", leave);
@@ -36,6 +42,14 @@ export function MeetingPage({ meetingId }: { meetingId: MeetingId }): JSX.Elemen
       leave();
     };
   }, [meetingId, updatePresence]);
+
+  // The presence belongs to the user: another tab or device that leaves ends it for this open page too.
+  const isAbsent = meeting?.userPresence === "left" && (meeting.state === "scheduled" || meeting.state === "active");
+  useEffect(() => {
+    if (isAbsent && !isClosing.current) {
+      updatePresence({ meetingId, presence: "joined", lease: true }).catch((caught: unknown) => { setProblem(sentenceFor(caught)); });
+    }
+  }, [isAbsent, meetingId, updatePresence]);
 
   if (meeting === undefined) return <p>Loading…</p>;
   return (

@@ -199,6 +199,25 @@ test("closed tab reports its absence and crashed tab loses its lease", async () 
   await crashing.context().close();
 });
 
+test("second tab of a user stays present when the first one closes", async () => {
+  const first = await signedIn("cleo");
+  await first.evaluate((id) => { location.hash = id; }, meetingId);
+  const second = await signedIn("cleo");
+  await second.evaluate((id) => { location.hash = id; }, meetingId);
+  await second.getByRole("listitem").filter({ hasText: "cleo (here)" }).waitFor();
+  const left = [];
+  await ada.exposeFunction("sawCleo", (text) => { left.push(text); });
+  await ada.evaluate(() => {
+    const seen = () => { for (const item of document.querySelectorAll("li")) if (item.textContent.startsWith("cleo")) window.sawCleo(item.textContent); };
+    new MutationObserver(seen).observe(document.body, { subtree: true, characterData: true, attributes: true, childList: true });
+  });
+  await first.close({ runBeforeUnload: true });
+  await until("the closed tab is seen", () => left.some((text) => text.includes("not here")));
+  // Well before the next renewal, which comes after 20 s.
+  await ada.getByRole("listitem").filter({ hasText: "cleo (here)" }).waitFor({ timeout: 15_000 });
+  await second.context().close();
+});
+
 test("user outside the meeting sees an error", async () => {
   const eve = await signedIn("eve");
   await eve.evaluate((id) => { location.hash = id; }, meetingId);

@@ -34,7 +34,7 @@ const CONTENT_MIN: usize = 2;
 pub fn ranks(text: &Text) -> Vec<(usize, f64)> {
     let nodes = bounded(nodes(text), text);
     let edges = edges(&nodes);
-    let scores = settled(&edges);
+    let scores = converged(&edges);
     nodes.iter().map(|node| node.sentence).zip(scores).collect()
 }
 
@@ -124,7 +124,7 @@ fn shared(left: &[u32], right: &[u32]) -> usize {
 }
 
 /// Returns the scores after convergence.
-fn settled(edges: &[Vec<(usize, f64)>]) -> Vec<f64> {
+fn converged(edges: &[Vec<(usize, f64)>]) -> Vec<f64> {
     let outgoing: Vec<f64> = edges.iter().map(|to| to.iter().map(|(_, weight)| weight).sum()).collect();
     let mut scores = vec![1.0; edges.len()];
     for _ in 0..ROUNDS_MAX {
@@ -181,7 +181,7 @@ mod tests {
     #[test]
     fn two_equal_neighbours_have_the_rank_of_one() {
         // The fixed point of s = 0.15 + 0.85 s is 1.
-        for score in settled(&[vec![(1, 0.7)], vec![(0, 0.7)]]) {
+        for score in converged(&[vec![(1, 0.7)], vec![(0, 0.7)]]) {
             assert!((score - 1.0).abs() < 1e-9);
         }
     }
@@ -191,7 +191,7 @@ mod tests {
         // Centre c, leaves l: c = .15 + .85 · 3 l, l = .15 + .85 c / 3.
         let star = [vec![(1, 1.0), (2, 1.0), (3, 1.0)], vec![(0, 1.0)], vec![(0, 1.0)], vec![(0, 1.0)]];
         let centre = (0.15 + 0.85 * 3.0 * 0.15) / (1.0 - 0.85 * 0.85);
-        assert!((settled(&star)[0] - centre).abs() < 1e-3);
+        assert!((converged(&star)[0] - centre).abs() < 1e-3);
     }
 
     #[test]
@@ -235,7 +235,7 @@ mod tests {
                     edges[j].push((i, weight));
                 }
             }
-            for score in settled(&edges) {
+            for score in converged(&edges) {
                 prop_assert!(score.is_finite() && score >= 1.0 - DAMPING - 1e-9);
             }
         }

@@ -16,7 +16,7 @@ use super::generator::analysis::{Analysis, GENERATOR};
 use super::generator::insights::Insights;
 use super::inputs::{self, Demand, Gather, Gathered, OfMeeting, Origin, Reader, Version};
 use super::provider::exchange::{self, Endpoint, Fallback, ProviderError, Reply};
-use super::repository::{self, Keep, Made};
+use super::repository::{self, Keep, ReaderInsights};
 use super::settings::{API_KEY, InsightProvider, Model};
 use super::single_flight::Flight;
 use crate::generation::{self, Pass};
@@ -98,7 +98,8 @@ async fn make(
         });
         let asking: Vec<Work> = served.chain(others).collect();
         if !asking.is_empty() {
-            let asked = Asked { endpoint: Service::new(ctx, model)?, model, material: &material, origin: &origin };
+            let asked =
+                ModelRequest { endpoint: Service::new(ctx, model)?, model, material: &material, origin: &origin };
             keeping.modelled(&asked, &asking).await?;
         }
     }
@@ -136,7 +137,13 @@ impl Keeping<'_> {
     async fn built_in(&mut self, work: &[Work]) -> Result<HashMap<Id<User>, Version>> {
         let hash = self.origin.hash(GENERATOR);
         let made = |(reader, insights): &Work| {
-            Made::new(reader.user_id, reader.before.clone(), insights.clone(), GENERATOR.to_owned(), hash.clone())
+            ReaderInsights::new(
+                reader.user_id,
+                reader.before.clone(),
+                insights.clone(),
+                GENERATOR.to_owned(),
+                hash.clone(),
+            )
         };
         let mut written = HashMap::with_capacity(work.len());
         for batch in work.chunks(WRITTEN_AT_ONCE) {
@@ -147,7 +154,7 @@ impl Keeping<'_> {
 
     /// Requests insights of some readers at a time from the model. If it does not respond, the other readers are
     /// skipped, since each would wait as long.
-    async fn modelled(&mut self, asked: &Asked<'_>, mut asking: &[Work]) -> Result<()> {
+    async fn modelled(&mut self, asked: &ModelRequest<'_>, mut asking: &[Work]) -> Result<()> {
         let built_in = self.origin.hash(GENERATOR);
         while !asking.is_empty() {
             let (batch, rest) = asking.split_at(asking.len().min(ASKED_AT_ONCE));
@@ -177,7 +184,7 @@ impl Keeping<'_> {
         }
     }
 
-    async fn keep(&mut self, made: Vec<Made>) -> Result<HashMap<Id<User>, Version>> {
+    async fn keep(&mut self, made: Vec<ReaderInsights>) -> Result<HashMap<Id<User>, Version>> {
         if made.is_empty() {
             return Ok(HashMap::new());
         }
@@ -190,20 +197,20 @@ impl Keeping<'_> {
 /// The result of a request for one reader.
 struct Answer {
     /// Insights to write; none if the reader has them already.
-    made: Option<Made>,
+    made: Option<ReaderInsights>,
     /// True if the model did not respond.
     is_silent: bool,
 }
 
 /// A model with the material of one meeting.
-struct Asked<'a> {
+struct ModelRequest<'a> {
     endpoint: Service<'a>,
     model: &'a Model,
     material: &'a Material,
     origin: &'a Origin,
 }
 
-impl Asked<'_> {
+impl ModelRequest<'_> {
     async fn answer(&self, reader: &Reader, built_in: &Insights) -> Result<Answer> {
         let id = reader.user_id.to_string();
         let person = self.material.people.iter().find(|person| person.id == id).cloned();
@@ -219,8 +226,9 @@ impl Asked<'_> {
         // The reader got the substitute before the request.
         let has_it =
             generated.failure.is_some() && reader.before.as_ref().is_some_and(|before| before.source_hash == hash);
-        let made = (!has_it)
-            .then(|| Made::new(reader.user_id, reader.before.clone(), generated.insights, generated.generator, hash));
+        let made = (!has_it).then(|| {
+            ReaderInsights::new(reader.user_id, reader.before.clone(), generated.insights, generated.generator, hash)
+        });
         Ok(Answer { made, is_silent })
     }
 }

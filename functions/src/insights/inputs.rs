@@ -13,7 +13,7 @@ use schema::{Fingerprint, Insight, Meeting, MeetingState, Note, Participant, Use
 use super::generator::analysis::GENERATOR;
 use crate::meetings::participants::{self, PARTICIPANTS_MAX};
 use crate::notes::history;
-use crate::transcripts::said::{Said, held_ms};
+use crate::transcripts::said::{SpokenChunk, held_ms};
 use crate::transcripts::{transcript, window};
 use crate::{names, people};
 use reading::material::{Chunk, Material, Person};
@@ -100,7 +100,7 @@ impl Origin {
 /// Transcript and notes, as far as the window reaches, and the participants.
 #[value(output)]
 pub struct Evidence {
-    pub said: Vec<Said>,
+    pub said: Vec<SpokenChunk>,
     pub notes: String,
     pub people: Vec<Attendee>,
     /// Start of the meeting.
@@ -199,13 +199,13 @@ pub fn of_meeting(ctx: &impl Read, meeting: Id<Meeting>) -> Result<HashMap<Id<Us
     Ok(rows.into_iter().map(|row| (row.user_id, row)).collect())
 }
 
-fn said(ctx: &impl Read, meeting: Id<Meeting>, bytes_max: usize) -> Result<Vec<Said>> {
+fn said(ctx: &impl Read, meeting: Id<Meeting>, bytes_max: usize) -> Result<Vec<SpokenChunk>> {
     let window = window::newest(ctx, meeting, bytes_max)?;
     let mut speakers: Vec<Id<User>> = window.chunks.iter().map(|chunk| chunk.speaker_id).collect();
     speakers.sort_unstable();
     speakers.dedup();
     let people = names::people(ctx, &speakers)?;
-    Ok(window.chunks.iter().map(|chunk| Said::of(chunk, &people)).collect())
+    Ok(window.chunks.iter().map(|chunk| SpokenChunk::of(chunk, &people)).collect())
 }
 
 fn attendees(ctx: &impl Read, ids: &[Id<User>]) -> Result<Vec<Attendee>> {

@@ -16,12 +16,12 @@ use reading::action_items::item::ActionItem;
 #[args]
 pub struct Keep {
     pub meeting_id: Id<Meeting>,
-    pub made: Vec<Made>,
+    pub made: Vec<ReaderInsights>,
 }
 
 /// The generated insights of one reader.
 #[value]
-pub struct Made {
+pub struct ReaderInsights {
     pub user_id: Id<User>,
     /// Version of the reader's insights at the start of the generation.
     pub before: Option<Version>,
@@ -35,7 +35,7 @@ pub struct Made {
     pub source_hash: Fingerprint,
 }
 
-impl Made {
+impl ReaderInsights {
     /// Converts the result of a generator to the stored form.
     pub fn new(
         user_id: Id<User>,
@@ -120,7 +120,12 @@ pub fn keep(ctx: &mut MutationCtx, args: Keep) -> Result<Vec<Written>> {
     Ok(written)
 }
 
-fn write(ctx: &mut MutationCtx, meeting_id: Id<Meeting>, row: Option<Doc<Insight>>, made: Made) -> Result<Version> {
+fn write(
+    ctx: &mut MutationCtx,
+    meeting_id: Id<Meeting>,
+    row: Option<Doc<Insight>>,
+    made: ReaderInsights,
+) -> Result<Version> {
     let new = Insight {
         user_id: made.user_id,
         meeting_id,

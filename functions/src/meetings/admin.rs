@@ -21,22 +21,22 @@ pub struct AssignHost {
 /// - `FORBIDDEN`: the caller is no admin of the organization of the meeting's organizer and of the user.
 /// - `NOT_FOUND`: "User not found", "Participant not found in meeting"; for a deploy key also "Meeting not found".
 #[mutation(admin, rights = administered_place(args.meeting_id, &args.user_id))]
-pub fn assign_host(ctx: &mut MutationCtx, place: Place, _: AssignHost) -> Result<()> {
-    let Place { meeting, named: Administered { user, actor } } = place;
+pub fn assign_host(ctx: &mut MutationCtx, place: AdministeredMeeting, _: AssignHost) -> Result<()> {
+    let AdministeredMeeting { meeting, named: Administered { user, actor } } = place;
     let participant = participants::find(ctx, meeting.id(), user.id())?;
     let participant = participant.ok_or_else(|| Error::not_found("Participant not found in meeting"))?;
     roles::set_role(ctx, &meeting, participant, Role::Host, &actor)
 }
 
 /// A meeting and a user of an organization that the caller administers.
-pub struct Place {
+pub struct AdministeredMeeting {
     /// The meeting.
     pub meeting: Doc<Meeting>,
     /// The user.
     pub named: Administered,
 }
 
-fn administered_place(ctx: &impl Read, meeting: Id<Meeting>, who: &UserRef) -> Result<Place> {
+fn administered_place(ctx: &impl Read, meeting: Id<Meeting>, who: &UserRef) -> Result<AdministeredMeeting> {
     let admin = access::admin(ctx)?;
     let meeting = match (ctx.db().get(meeting)?, &admin) {
         (Some(meeting), _) => meeting,
@@ -48,5 +48,5 @@ fn administered_place(ctx: &impl Read, meeting: Id<Meeting>, who: &UserRef) -> R
     if !organizer.is_some_and(|organizer| admin.may_change(&organizer)) {
         return Err(access::insufficient());
     }
-    Ok(Place { meeting, named: access::administered(ctx, who)? })
+    Ok(AdministeredMeeting { meeting, named: access::administered(ctx, who)? })
 }

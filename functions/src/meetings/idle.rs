@@ -48,7 +48,7 @@ fn close_stale(ctx: &mut MutationCtx) -> Result<usize> {
     let meetings: BTreeSet<Id<Meeting>> = stale.iter().map(|session| session.meeting_id).collect();
     let count = sessions::close(ctx, stale)?.len();
     for meeting in meetings {
-        register::settle(ctx, meeting)?;
+        register::update_empty_since(ctx, meeting)?;
     }
     Ok(count)
 }

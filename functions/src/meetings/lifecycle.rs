@@ -87,12 +87,12 @@ pub struct OneMeeting {
 /// {"success": true}
 /// ```
 #[value]
-pub struct Done {
+pub struct Success {
     /// Always true; a failure is an error.
     pub success: bool,
 }
 
-const DONE: Done = Done { success: true };
+const SUCCESS: Success = Success { success: true };
 
 /// Starts a scheduled meeting.
 ///
@@ -100,14 +100,14 @@ const DONE: Done = Done { success: true };
 /// - `FORBIDDEN`: the caller does not host it.
 /// - `FAILED_PRECONDITION`: "Meeting is already active", "Cannot start a concluded or cancelled meeting".
 #[mutation(rights = access::host(args.meeting_id))]
-pub fn start_meeting(ctx: &mut MutationCtx, membership: Membership, _: OneMeeting) -> Result<Done> {
+pub fn start_meeting(ctx: &mut MutationCtx, membership: Membership, _: OneMeeting) -> Result<Success> {
     let Membership { user, meeting, .. } = membership;
     if meeting.state == MeetingState::Active {
         return Err(Error::failed_precondition("Meeting is already active"));
     }
     let actor = access::actor(ctx, Some(&user));
     state::start(ctx, meeting, &actor)?;
-    Ok(DONE)
+    Ok(SUCCESS)
 }
 
 /// The result of [`end_meeting`].
@@ -145,11 +145,11 @@ pub fn end_meeting(ctx: &mut MutationCtx, membership: Membership, _: OneMeeting)
 /// - `FAILED_PRECONDITION`: "Cannot cancel active meeting - end it instead", "Meeting is already concluded or
 ///   cancelled".
 #[mutation(rights = access::host(args.meeting_id))]
-pub fn cancel_meeting(ctx: &mut MutationCtx, membership: Membership, _: OneMeeting) -> Result<Done> {
+pub fn cancel_meeting(ctx: &mut MutationCtx, membership: Membership, _: OneMeeting) -> Result<Success> {
     let Membership { user, meeting, .. } = membership;
     let actor = access::actor(ctx, Some(&user));
     state::cancel(ctx, meeting, &actor)?;
-    Ok(DONE)
+    Ok(SUCCESS)
 }
 
 /// The result of [`join_meeting`].
@@ -185,9 +185,9 @@ pub fn join_meeting(ctx: &mut MutationCtx, membership: Membership, _: OneMeeting
 /// # Errors
 /// `FORBIDDEN`: the caller is not in the meeting.
 #[mutation(rights = access::participant(args.meeting_id))]
-pub fn leave_meeting(ctx: &mut MutationCtx, membership: Membership, _: OneMeeting) -> Result<Done> {
+pub fn leave_meeting(ctx: &mut MutationCtx, membership: Membership, _: OneMeeting) -> Result<Success> {
     presence::leave(ctx, membership, None)?;
-    Ok(DONE)
+    Ok(SUCCESS)
 }
 
 /// Returns the servers for a connection to a meeting.

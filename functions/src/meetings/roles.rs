@@ -56,7 +56,7 @@ pub fn remove(
     revocation::fail_pending_in(ctx, meeting.id(), user)?;
     ctx.db_mut().delete(participant.id())?;
     media_server::evict(ctx, meeting, user, closed)?;
-    register::settle_after(ctx, meeting.id(), had_joined)?;
+    register::update_empty_since_after(ctx, meeting.id(), had_joined)?;
     events::emit(ctx, meeting, Event::ParticipantRemoved(user))?;
     audit::meeting(ctx, actor, "participant.removed", meeting, Details::new().with("userId", user))?;
     info!("{user} removed from {}", meeting.id());

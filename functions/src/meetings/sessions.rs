@@ -1,7 +1,7 @@
 //! Finding and closing media sessions.
 //!
 //! The webrtc functions implement transitions that clients report. Closing here does not update `emptySince`; callers
-//! also call `presence::settle` in the same transaction.
+//! also call `presence::update_empty_since` in the same transaction.
 
 use convoke::prelude::*;
 use schema::{ClientToken, MediaSession, Meeting, SessionState, User};

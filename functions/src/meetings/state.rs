@@ -70,7 +70,7 @@ pub fn start(ctx: &mut MutationCtx, meeting: Doc<Meeting>, actor: &Actor) -> Res
     })?;
     audit::meeting(ctx, actor, "meeting.started", &meeting, Details::new())?;
     info!("Meeting {} started", meeting.id());
-    register::settle(ctx, meeting.id())
+    register::update_empty_since(ctx, meeting.id())
 }
 
 /// active → concluded: present participants leave, sessions are closed, invitations are deleted, the room ends, and

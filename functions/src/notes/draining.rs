@@ -79,7 +79,7 @@ pub fn drain(ctx: &mut MutationCtx, queue: &Queue, operations_max: usize, draine
     let now = ctx.now();
     if let Some(reason) = missing_right(ctx, queue)? {
         for row in rows {
-            settle(ctx.db_mut(), row, Err(reason.to_owned()), now, drained)?;
+            mark(ctx.db_mut(), row, Err(reason.to_owned()), now, drained)?;
         }
         return Ok(());
     }
@@ -88,7 +88,7 @@ pub fn drain(ctx: &mut MutationCtx, queue: &Queue, operations_max: usize, draine
     let (known, new): (Vec<_>, Vec<_>) =
         rows.into_iter().partition(|row| logged.contains(&operation_id(queue, &row.operation_id)));
     for row in known {
-        settle(ctx.db_mut(), row, Ok(()), now, drained)?;
+        mark(ctx.db_mut(), row, Ok(()), now, drained)?;
     }
     let document = Document::open(ctx.db_mut(), queue.meeting, now)?;
     let mut walk = Walk { queue, quotas: &quotas, document, lane: None };
@@ -103,7 +103,7 @@ pub fn drain(ctx: &mut MutationCtx, queue: &Queue, operations_max: usize, draine
             }
         };
         if let Some(row) = rows.pop_front() {
-            settle(ctx.db_mut(), row, outcome, now, drained)?;
+            mark(ctx.db_mut(), row, outcome, now, drained)?;
         }
     }
     walk.end_lane(ctx.db_mut(), now, drained)?;
@@ -146,7 +146,7 @@ fn operation_id(queue: &Queue, id: &ClientToken) -> OperationId {
 }
 
 /// Marks a row as synced, or as failed with a reason.
-fn settle(
+fn mark(
     db: &mut DbMut,
     row: Doc<OfflineOperation>,
     outcome: Result<(), String>,

@@ -111,33 +111,33 @@ pub fn fill<S: Store>(store: &mut S, text: &str) -> Result<Vec<Piece<S::Key>>, S
 
 /// A position in the list: the index of a piece, and the number of its units before the position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Place {
+struct PiecePosition {
     index: usize,
     offset: usize,
 }
 
 /// Returns the place of `position`. Between two pieces it is the end of the first one, so that typing continues there.
-fn place_behind<K>(pieces: &[Piece<K>], position: usize) -> Place {
+fn place_behind<K>(pieces: &[Piece<K>], position: usize) -> PiecePosition {
     let mut before = 0;
     for (index, piece) in pieces.iter().enumerate() {
         if position <= before + piece.units {
-            return Place { index, offset: position - before };
+            return PiecePosition { index, offset: position - before };
         }
         before += piece.units;
     }
-    Place { index: pieces.len(), offset: 0 }
+    PiecePosition { index: pieces.len(), offset: 0 }
 }
 
 /// Returns the place of `position`. Between two pieces it is the beginning of the second one.
-fn place_before<K>(pieces: &[Piece<K>], position: usize) -> Place {
+fn place_before<K>(pieces: &[Piece<K>], position: usize) -> PiecePosition {
     let mut before = 0;
     for (index, piece) in pieces.iter().enumerate() {
         if position < before + piece.units {
-            return Place { index, offset: position - before };
+            return PiecePosition { index, offset: position - before };
         }
         before += piece.units;
     }
-    Place { index: pieces.len(), offset: 0 }
+    PiecePosition { index: pieces.len(), offset: 0 }
 }
 
 /// A piece contains whole characters, so only a position inside one can cut a pair.
@@ -180,11 +180,11 @@ fn insert<S: Store>(
 }
 
 /// Between two pieces, returns the second one if the text would make the first one too long and not the second one.
-fn roomy<K>(pieces: &[Piece<K>], place: Place, added: usize) -> Place {
+fn roomy<K>(pieces: &[Piece<K>], place: PiecePosition, added: usize) -> PiecePosition {
     let fits = |index: usize| pieces.get(index).is_some_and(|piece: &Piece<K>| piece.units + added <= PIECE_UNITS_MAX);
     let at_end = pieces.get(place.index).is_some_and(|piece| piece.units == place.offset);
     if at_end && !fits(place.index) && fits(place.index + 1) {
-        return Place { index: place.index + 1, offset: 0 };
+        return PiecePosition { index: place.index + 1, offset: 0 };
     }
     place
 }
@@ -214,7 +214,7 @@ enum Part {
 fn part<S: Store>(
     pieces: &[Piece<S::Key>],
     store: &S,
-    place: Place,
+    place: PiecePosition,
     field: &'static str,
     side: Part,
 ) -> Result<String, S::Error> {

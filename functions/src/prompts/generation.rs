@@ -6,7 +6,7 @@ use schema::{Meeting, PromptKind, User};
 
 use super::generator::{self, EarlierMeeting, Guest, InCall, PreCall};
 use super::inputs::{self, Before, During, OfMeeting, OfReader};
-use super::repository::{self, FoundPrompt, Keep, Kept, Older};
+use super::repository::{self, FoundPrompt, GeneratedPrompts, Keep, Older};
 use crate::access::{self, Membership};
 use crate::generation::{self, Pass};
 use crate::meetings::state;
@@ -31,7 +31,11 @@ pub struct GeneratePrompts {
 ///   and it has not begun).
 /// - `UNAVAILABLE`: others, of this meeting or of as many as generate at once, have been at it for 25 s.
 #[action(rate = "generation", rights = access::participant(args.meeting_id))]
-pub async fn generate_prompts(ctx: &ActionCtx, membership: Membership, args: GeneratePrompts) -> Result<Kept> {
+pub async fn generate_prompts(
+    ctx: &ActionCtx,
+    membership: Membership,
+    args: GeneratePrompts,
+) -> Result<GeneratedPrompts> {
     let GeneratePrompts { meeting_id, kind, force_regenerate } = args;
     match kind {
         PromptKind::PreCall => state::require_open(&membership.meeting)?,

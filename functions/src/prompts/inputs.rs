@@ -15,7 +15,7 @@ use super::repository::{self, Older};
 use crate::meetings::participants;
 use crate::names;
 use crate::people::{self, PersonRecord};
-use crate::transcripts::said::Said;
+use crate::transcripts::said::SpokenChunk;
 use crate::transcripts::window;
 use reading::material::Person;
 
@@ -195,7 +195,7 @@ fn earlier(ctx: &impl Read, upcoming: &Doc<Meeting>, reader: Id<User>, others: &
 /// The last part of the talk in a meeting.
 #[value(output)]
 pub struct During {
-    pub said: Vec<Said>,
+    pub said: Vec<SpokenChunk>,
     /// Present participants.
     pub people: Vec<names::Person>,
     /// True if there was silence for half a minute while at least two participants are present.
@@ -224,7 +224,7 @@ pub fn during(ctx: &QueryCtx, args: OfMeeting) -> Result<Option<During>> {
     ids.sort_unstable();
     ids.dedup();
     let people = names::people(ctx, &ids)?;
-    let said = chunks.iter().map(|chunk| Said::of(chunk, &people)).collect();
+    let said = chunks.iter().map(|chunk| SpokenChunk::of(chunk, &people)).collect();
     let people = there.iter().filter_map(|id| people.get(id).cloned()).collect();
     Ok(Some(During { said, people, is_lull }))
 }

@@ -73,7 +73,7 @@ impl From<generator::Prompt> for FoundPrompt {
 
 /// The result of [`keep`].
 #[value]
-pub struct Kept {
+pub struct GeneratedPrompts {
     /// Number of new prompts.
     pub generated: i64,
     /// Ids of all visible prompts, most relevant first.
@@ -86,10 +86,10 @@ pub struct Kept {
 /// # Errors
 /// A failure of the store.
 #[mutation(internal)]
-pub fn keep(ctx: &mut MutationCtx, args: Keep) -> Result<Kept> {
+pub fn keep(ctx: &mut MutationCtx, args: Keep) -> Result<GeneratedPrompts> {
     let Keep { meeting_id, user_id, kind, found, older } = args;
     if participants::find(ctx, meeting_id, user_id)?.is_none() {
-        return Ok(Kept { generated: 0, prompt_ids: Vec::new() });
+        return Ok(GeneratedPrompts { generated: 0, prompt_ids: Vec::new() });
     }
     let mut seen = HashSet::new();
     let before = all(ctx, meeting_id, user_id, kind)?;
@@ -117,5 +117,5 @@ pub fn keep(ctx: &mut MutationCtx, args: Keep) -> Result<Kept> {
         })?;
     }
     let prompts = shown(all(ctx, meeting_id, user_id, kind)?);
-    Ok(Kept { generated, prompt_ids: prompts.iter().map(Doc::id).collect() })
+    Ok(GeneratedPrompts { generated, prompt_ids: prompts.iter().map(Doc::id).collect() })
 }

@@ -11,7 +11,7 @@ use reading::material::Chunk;
 
 /// A chunk of one speaker.
 #[value(output)]
-pub struct Said {
+pub struct SpokenChunk {
     pub speaker_id: Id<User>,
     pub speaker_name: String,
     pub start_ms: i64,
@@ -21,7 +21,7 @@ pub struct Said {
     pub language: Option<String>,
 }
 
-impl Said {
+impl SpokenChunk {
     /// Converts a chunk, with the name of its speaker from `people`.
     pub fn of(chunk: &TranscriptChunk, people: &HashMap<Id<User>, names::Person>) -> Self {
         Self {
@@ -35,8 +35,8 @@ impl Said {
     }
 }
 
-impl From<Said> for Chunk {
-    fn from(said: Said) -> Self {
+impl From<SpokenChunk> for Chunk {
+    fn from(said: SpokenChunk) -> Self {
         Self {
             speaker_id: said.speaker_id.to_string(),
             speaker_name: said.speaker_name,
@@ -52,7 +52,7 @@ impl From<Said> for Chunk {
 const CALENDAR_MS_MIN: i64 = 946_684_800_000;
 
 /// Returns the time of a meeting: of the first speech if clients send calendar times, otherwise of its start.
-pub fn held_ms(said: &[Said], started_at: Option<Millis>) -> Option<i64> {
+pub fn held_ms(said: &[SpokenChunk], started_at: Option<Millis>) -> Option<i64> {
     let spoken = said.iter().map(|one| one.start_ms).min().filter(|start| *start >= CALENDAR_MS_MIN);
     spoken.or(started_at.map(Millis::get))
 }

@@ -34,7 +34,7 @@ pub fn leave_next(ctx: &mut MutationCtx, user: Id<User>, before: Option<Id<Meeti
         if place.presence == Presence::Joined {
             presence::write(ctx, place, Presence::Left, None)?;
         }
-        presence::settle(ctx, meeting.id())?;
+        presence::update_empty_since(ctx, meeting.id())?;
     }
     Ok(next.map(|before| LeaveMeetings { user_id: user, before }))
 }

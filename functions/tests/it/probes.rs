@@ -72,7 +72,7 @@ pub(crate) fn put_session(ctx: &mut MutationCtx, args: PutSession) -> Result<()>
             })?;
         }
     }
-    presence::settle(ctx, args.meeting_id)?;
+    presence::update_empty_since(ctx, args.meeting_id)?;
     Ok(())
 }
 

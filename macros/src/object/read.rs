@@ -63,7 +63,7 @@ pub(crate) fn members(members: &[Member], constructor: &TokenStream) -> TokenStr
         while let ::core::option::Option::Some(place) =
             ::convoke::__private::serde::de::MapAccess::next_key_seed(
                 &mut #map,
-                ::convoke::__private::Place(__NAMES),
+                ::convoke::__private::MemberName(__NAMES),
             )?
         {
             match place {

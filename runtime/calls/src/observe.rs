@@ -153,7 +153,7 @@ impl Observers {
 }
 
 /// Awaits the work of observers before the response of a call.
-pub(crate) async fn settled(awaited: Vec<BoxFuture<'static, ()>>) {
+pub(crate) async fn await_all(awaited: Vec<BoxFuture<'static, ()>>) {
     for future in awaited {
         future.await;
     }

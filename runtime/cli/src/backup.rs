@@ -50,7 +50,7 @@ pub(super) struct Backup {
 
 /// The last line of the response.
 #[derive(Deserialize)]
-struct Made {
+struct BackupResponse {
     name: String,
     bytes: u64,
     sha256: String,
@@ -62,14 +62,14 @@ struct Made {
 #[serde(untagged)]
 enum Line {
     At { done: u64, total: u64 },
-    Made(Made),
+    BackupResponse(BackupResponse),
     Failed { error: String },
 }
 
 impl Backup {
     pub(super) fn run(self, engines: &Engines) -> Result<(), Failure> {
         let keep = self.keep.map(|keep| keep as usize);
-        let place = self.target.as_deref().map(|target| Place::of(target, keep.is_some())).transpose()?;
+        let place = self.target.as_deref().map(|target| Target::of(target, keep.is_some())).transpose()?;
         if self.connect.url.is_none() {
             require_own(&self.connect.config()?, engines)?;
         }
@@ -89,7 +89,7 @@ impl Backup {
                     }
                     taken?;
                     let removed = match (place, keep) {
-                        (Place::Folder(folder), Some(keep)) => backup::rotate(folder, keep)?,
+                        (Target::Folder(folder), Some(keep)) => backup::rotate(folder, keep)?,
                         _ => Vec::new(),
                     };
                     Ok::<_, Failure>((path, made, removed))
@@ -126,12 +126,12 @@ pub(super) fn require_own(config: &Config, engines: &Engines) -> Result<(), Fail
 }
 
 /// The target of the backup.
-enum Place {
+enum Target {
     File(PathBuf),
     Folder(PathBuf),
 }
 
-impl Place {
+impl Target {
     fn of(target: &Path, rotates: bool) -> Result<Self, Failure> {
         if target.is_dir() {
             return Ok(Self::Folder(target.to_owned()));
@@ -152,23 +152,23 @@ impl Place {
 
     fn path(&self, name: &str) -> PathBuf {
         match self {
-            Place::File(file) => file.clone(),
+            Target::File(file) => file.clone(),
             // Two backups of the same second get different names: two servers may write to the folder, or the first may
             // have been moved away.
-            Place::Folder(folder) => folder.join(backup::free_name(folder, name)),
+            Target::Folder(folder) => folder.join(backup::free_name(folder, name)),
         }
     }
 }
 
 /// Makes the backup on the machine of the database.
-async fn make(connection: &Connection, keep: Option<usize>) -> Result<Made, Failure> {
+async fn make(connection: &Connection, keep: Option<usize>) -> Result<BackupResponse, Failure> {
     let progress = Progress::counted("copying", "pages");
     let body = keep.map_or_else(|| json!({}), |keep| json!({ "keep": keep }));
     let mut response = connection.request(Method::POST, "/api/admin/backup", Some(&body)).await?.success().await?;
     while let Some(line) = response.line().await? {
         match serde_json::from_str(&line)? {
             Line::At { done, total } => progress.of(done, total),
-            Line::Made(made) => return Ok(made),
+            Line::BackupResponse(made) => return Ok(made),
             Line::Failed { error } => return Err(Failure(format!("the backup failed and left no file: {error}"))),
         }
     }
@@ -176,7 +176,7 @@ async fn make(connection: &Connection, keep: Option<usize>) -> Result<Made, Fail
 }
 
 /// Moves a backup from the folder where it was made to the target.
-async fn take(connection: &Connection, made: &Made, to: &Path, is_here: bool) -> Result<(), Failure> {
+async fn take(connection: &Connection, made: &BackupResponse, to: &Path, is_here: bool) -> Result<(), Failure> {
     let from = connection.config().data.join(backup::FOLDER).join(&made.name);
     // Within one file system the file is only renamed. Here too, the checksum is written before the name.
     if is_here {
@@ -199,7 +199,7 @@ async fn take(connection: &Connection, made: &Made, to: &Path, is_here: bool) ->
     Ok(())
 }
 
-async fn fetch(connection: &Connection, made: &Made, partial: &Path, to: &Path) -> Result<(), Failure> {
+async fn fetch(connection: &Connection, made: &BackupResponse, partial: &Path, to: &Path) -> Result<(), Failure> {
     let written = |error: io::Error| Failure(format!("{} cannot be written: {error}", to.display()));
     let progress = Progress::bytes("fetching", Some(made.bytes));
     let path = format!("/api/admin/backup/{}", made.name);

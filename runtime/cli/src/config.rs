@@ -15,7 +15,7 @@ use convoke_server::auth::Authenticator;
 use convoke_server::auth::key_source::http_client;
 use convoke_server::config::{self, Config, EnvironmentFlag, Flags};
 use convoke_server::settings::describe::describe;
-use convoke_server::settings::effective::{Given, Origin, Row, rows};
+use convoke_server::settings::effective::{FlagValue, Origin, Row, rows};
 use convoke_server::settings::example;
 
 /// Show every possible setting, show the current settings, or check a settings file
@@ -114,14 +114,14 @@ impl Show {
 }
 
 /// Returns the value of a flag, and its source: the command line or the variable.
-pub(super) fn given(matches: &clap::ArgMatches, id: &str) -> Option<Given> {
+pub(super) fn given(matches: &clap::ArgMatches, id: &str) -> Option<FlagValue> {
     use clap::parser::ValueSource;
     // clap panics for an argument that the command does not have.
     let source = matches.try_contains_id(id).ok()?.then(|| matches.value_source(id))??;
     let values = matches.get_raw(id)?.map(|value| value.to_string_lossy().into_owned()).collect();
     match source {
-        ValueSource::CommandLine => Some(Given { values, by_flag: true }),
-        ValueSource::EnvVariable => Some(Given { values, by_flag: false }),
+        ValueSource::CommandLine => Some(FlagValue { values, by_flag: true }),
+        ValueSource::EnvVariable => Some(FlagValue { values, by_flag: false }),
         _ => None,
     }
 }

@@ -42,7 +42,7 @@ pub(super) struct Doctor {
 
 /// The report of a server.
 #[derive(Deserialize)]
-struct Said {
+struct DoctorResponse {
     version: String,
     findings: Vec<Finding>,
 }
@@ -106,9 +106,12 @@ impl Doctor {
     fn ask(&self, engines: &Engines) -> Result<Vec<Finding>, Failure> {
         let LocalArgs { data, store, config, env } = self.local.clone();
         let connection = ConnectArgs { data, store, config, env, ..ConnectArgs::default() }.open(engines)?;
-        let said =
-            connection.block_on(connection.admin::<Said>(Method::GET, &format!("doctor?full={}", self.full), None));
-        let Said { version, mut findings } = match said {
+        let said = connection.block_on(connection.admin::<DoctorResponse>(
+            Method::GET,
+            &format!("doctor?full={}", self.full),
+            None,
+        ));
+        let DoctorResponse { version, mut findings } = match said {
             Ok(said) => said,
             Err(failure) => {
                 let advice = "see its log; a server of an older version has no report";

@@ -8,7 +8,7 @@ use reading::decisions::by_rules;
 use reading::material::{Chunk, Material};
 use reading::model::acts::Act;
 use reading::model::features::Features;
-use reading::model::referents::{Place, Referents};
+use reading::model::referents::{NounPhrase, Referents};
 use reading::people::Names;
 use reading::text::sentences::{Sentence, Source, Text, normalized};
 use reading::topics::with_features;
@@ -113,11 +113,11 @@ impl TrainingSet {
         for item in &labels.items {
             let label = Label::of(item);
             let Some(index) = label.quote.and_then(|quote| quoted(quote, text)) else { continue };
-            let mut own: HashMap<Place, BTreeSet<u32>> = HashMap::new();
+            let mut own: HashMap<NounPhrase, BTreeSet<u32>> = HashMap::new();
             referents.features(index, |place, feature| {
                 own.entry(place.clone()).or_default().insert(self.referents.number(feature));
             });
-            let mut own: Vec<(Place, BTreeSet<u32>)> = own.into_iter().collect();
+            let mut own: Vec<(NounPhrase, BTreeSet<u32>)> = own.into_iter().collect();
             own.sort_by_key(|(place, _)| (place.sentence, place.words.start));
             for (place, features) in own {
                 let tokens = &text.sentences[place.sentence].tokens[place.words];

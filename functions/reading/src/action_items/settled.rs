@@ -15,7 +15,7 @@ use super::tracker::Tracker;
 use crate::languages::classes::Class;
 use crate::model::acts::Act;
 use crate::model::likelihood::Likelihood;
-use crate::model::referents::{Place, Referents};
+use crate::model::referents::{NounPhrase, Referents};
 use crate::model::weights::Weights;
 use crate::people::Named;
 use crate::text::sentences::{Sentence, Source, normalized};
@@ -266,7 +266,7 @@ pub(super) struct About<'a> {
 
 impl About<'_> {
     /// Returns the possible noun phrases of the object, from a sentence and those before it, likeliest first.
-    pub(super) fn likely(&self, index: usize) -> Vec<(Place, f64)> {
+    pub(super) fn likely(&self, index: usize) -> Vec<(NounPhrase, f64)> {
         let mut likely = self.referents.likely(index, self.weights);
         let is_nothing = |before: usize| {
             self.likelihoods[before].is_some_and(|likelihood| likelihood.of(Act::NoTask) >= NOTHING_BEFORE)

@@ -16,7 +16,7 @@ use crate::languages::frames::filled;
 use crate::languages::meanings::{Meaning, Pronoun};
 use crate::languages::token::{Break, Token};
 use crate::model::acts::Act;
-use crate::model::referents::Place;
+use crate::model::referents::NounPhrase;
 use crate::text::noun_phrases::noun_phrases;
 use crate::text::sentences::Source;
 
@@ -103,7 +103,7 @@ impl Tracker<'_> {
     }
 
     /// "You'll have the list on Monday", "den Termin hast du bis Mittwoch".
-    fn delivered(&self, settled: Settled, owner: Option<&Owner>, likely: &[(Place, f64)]) -> Option<Worded> {
+    fn delivered(&self, settled: Settled, owner: Option<&Owner>, likely: &[(NounPhrase, f64)]) -> Option<Worded> {
         let here = self.here(settled.index).filter(|_| settled.act == Act::Own)?;
         let tokens = &here.sentence.tokens;
         let is_subject = |at: usize, who: Pronoun| {
@@ -123,7 +123,7 @@ impl Tracker<'_> {
         let all_inside = noun_phrases(here.sentence).into_iter();
         let inside =
             all_inside.filter(|place| !stands(place)).find(|place| !self.is_owner(settled.index, place, owner));
-        let inside = inside.map(|words| Place { sentence: settled.index, words });
+        let inside = inside.map(|words| NounPhrase { sentence: settled.index, words });
         let place =
             inside.or_else(|| likely.iter().map(|one| one.0.clone()).find(|one| one.sentence != settled.index))?;
         let task = filled(&here.phrases.frames.deliver, &[("thing", &self.noun(&place)?)]);
@@ -233,7 +233,7 @@ impl Tracker<'_> {
     }
 
     /// Returns earlier requests and needs, likeliest first.
-    fn asked_before(&self, likely: &[(Place, f64)], answer: Here<'_>, owner: Option<&Owner>) -> Option<Clause> {
+    fn asked_before(&self, likely: &[(NounPhrase, f64)], answer: Here<'_>, owner: Option<&Owner>) -> Option<Clause> {
         let least = likely.first()?.1 * REQUEST_MIN;
         likely.iter().take_while(|(_, likelihood)| *likelihood >= least).find_map(|(place, _)| {
             let (sentence, here) = (&self.text.sentences[place.sentence], self.here(place.sentence)?);
@@ -288,7 +288,13 @@ impl Tracker<'_> {
     }
 
     /// Returns the possible objects of a task, likeliest first. In its own sentence they precede it.
-    fn meant(&self, index: usize, own: Option<&Clause>, owner: Option<&Owner>, about: &About<'_>) -> Vec<(Place, f64)> {
+    fn meant(
+        &self,
+        index: usize,
+        own: Option<&Clause>,
+        owner: Option<&Owner>,
+        about: &About<'_>,
+    ) -> Vec<(NounPhrase, f64)> {
         let mut likely = about.likely(index);
         // "Ask her": the object is a person.
         let is_person = own.is_some_and(|own| self.stands_for_person(own));
@@ -313,13 +319,13 @@ impl Tracker<'_> {
     }
 
     /// True if a noun phrase names a person.
-    fn is_somebody(&self, place: &Place) -> bool {
+    fn is_somebody(&self, place: &NounPhrase) -> bool {
         let tokens = &self.text.sentences[place.sentence].tokens;
         place.words.clone().any(|at| tokens[at].has(Class::Role) || (tokens[at].has_capital && at > 0))
     }
 
     /// Returns a noun phrase as the object of an action.
-    fn noun(&self, place: &Place) -> Option<String> {
+    fn noun(&self, place: &NounPhrase) -> Option<String> {
         let here = self.here(place.sentence)?;
         let sentence = here.sentence;
         let tokens = &sentence.tokens;

@@ -31,7 +31,7 @@ const LENGTHS: [usize; 5] = [3, 6, 10, 15, 22];
 
 /// A noun phrase of a meeting.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Place {
+pub struct NounPhrase {
     pub sentence: usize,
     /// Its tokens.
     pub words: Range<usize>,
@@ -71,34 +71,34 @@ impl<'t> Referents<'t> {
     /// Returns the noun phrases of a sentence and of earlier ones with the likelihood of each as its referent:
     /// likeliest first; of equals, the nearest.
     #[must_use]
-    pub fn likely(&self, index: usize, weights: &Weights<1>) -> Vec<(Place, f64)> {
+    pub fn likely(&self, index: usize, weights: &Weights<1>) -> Vec<(NounPhrase, f64)> {
         let mut found = Vec::new();
         self.each(index, |place, since| {
             let [likelihood] = weights.likelihood(|emit| self.write(index, place, since, emit));
             found.push((place.clone(), likelihood));
         });
-        found.sort_by(|one: &(Place, f64), other| other.1.total_cmp(&one.1));
+        found.sort_by(|one: &(NounPhrase, f64), other| other.1.total_cmp(&one.1));
         found
     }
 
     /// Emits the features of each of these noun phrases.
-    pub fn features(&self, index: usize, mut emit: impl FnMut(&Place, &str)) {
+    pub fn features(&self, index: usize, mut emit: impl FnMut(&NounPhrase, &str)) {
         self.each(index, |place, since| self.write(index, place, since, &mut |feature| emit(place, feature)));
     }
 
     /// Returns each noun phrase of a sentence and of earlier ones, nearest first, with the terms named since.
-    fn each(&self, index: usize, mut see: impl FnMut(&Place, &FxHashSet<u32>)) {
+    fn each(&self, index: usize, mut see: impl FnMut(&NounPhrase, &FxHashSet<u32>)) {
         let mut since = FxHashSet::default();
         for sentence in (index.saturating_sub(BEFORE)..=index).rev() {
             for words in noun_phrases(&self.text.sentences[sentence]).into_iter().take(NOUNS_MAX) {
-                see(&Place { sentence, words }, &since);
+                see(&NounPhrase { sentence, words }, &since);
             }
             since.extend(&self.named[sentence]);
         }
     }
 
     /// Emits the features of a sentence and a noun phrase; `since` are the terms named in between.
-    fn write(&self, index: usize, place: &Place, since: &FxHashSet<u32>, emit: &mut dyn FnMut(&str)) {
+    fn write(&self, index: usize, place: &NounPhrase, since: &FxHashSet<u32>, emit: &mut dyn FnMut(&str)) {
         self.write_sentence(index, place.sentence, since, emit);
         let mut features = FeatureSink::new(emit);
         let near = (index - place.sentence).min(APART_MAX);

@@ -49,12 +49,12 @@ impl<'t> Features<'t> {
     }
 
     /// Occurrences of a phrase in a language with phrases, for which the learned weights are valid.
-    pub(super) fn places(&self, candidate: &Candidate) -> Vec<Place<'t>> {
-        candidate.places.iter().filter_map(|place| Place::of(candidate, *place, self.text)).collect()
+    pub(super) fn places(&self, candidate: &Candidate) -> Vec<Occurrence<'t>> {
+        candidate.places.iter().filter_map(|place| Occurrence::of(candidate, *place, self.text)).collect()
     }
 
     /// Emits the features of a phrase from its rank by YAKE and its occurrences; none without occurrences.
-    pub(super) fn write(&self, rank: usize, said: &[Place<'_>], emit: &mut dyn FnMut(&str)) {
+    pub(super) fn write(&self, rank: usize, said: &[Occurrence<'_>], emit: &mut dyn FnMut(&str)) {
         let (Some(first), Some(last)) = (said.first(), said.last()) else { return };
         let mut features = FeatureSink::new(emit);
         let code = first.phrases.code;
@@ -97,7 +97,7 @@ impl<'t> Features<'t> {
 }
 
 /// An occurrence of a phrase.
-pub(super) struct Place<'t> {
+pub(super) struct Occurrence<'t> {
     index: usize,
     sentence: &'t Sentence,
     phrases: &'static Phrases,
@@ -108,12 +108,12 @@ pub(super) struct Place<'t> {
     words: &'t [Word],
 }
 
-impl<'t> Place<'t> {
-    fn of(candidate: &Candidate, place: (usize, usize), text: &'t Text) -> Option<Place<'t>> {
+impl<'t> Occurrence<'t> {
+    fn of(candidate: &Candidate, place: (usize, usize), text: &'t Text) -> Option<Occurrence<'t>> {
         let (index, _) = place;
         let sentence = &text.sentences[index];
         let Source::Turn(turn) = sentence.source else { return None };
-        Some(Place {
+        Some(Occurrence {
             index,
             sentence,
             phrases: sentence.language.phrases()?,

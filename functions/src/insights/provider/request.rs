@@ -190,7 +190,7 @@ fn instructions(question: &Question<'_>, format: Format) -> String {
 struct Quoted<'a> {
     reader: Described<'a>,
     participants: Vec<Described<'a>>,
-    transcript: Vec<Said<'a>>,
+    transcript: Vec<Speech<'a>>,
     notes: String,
 }
 
@@ -202,7 +202,7 @@ struct Described<'a> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Said<'a> {
+struct Speech<'a> {
     speaker: &'a str,
     start_ms: i64,
     text: &'a str,
@@ -222,8 +222,8 @@ fn describe(person: &Person) -> Described<'_> {
     Described { name: &person.name, interests: &person.interests }
 }
 
-fn said(chunk: &Chunk) -> Said<'_> {
-    Said { speaker: &chunk.speaker_name, start_ms: chunk.start_ms, text: &chunk.text }
+fn said(chunk: &Chunk) -> Speech<'_> {
+    Speech { speaker: &chunk.speaker_name, start_ms: chunk.start_ms, text: &chunk.text }
 }
 
 #[cfg(test)]

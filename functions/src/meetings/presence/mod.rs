@@ -11,4 +11,4 @@ pub mod lease;
 
 pub use lease::{end_lease, lease, leave};
 pub use moves::join;
-pub use register::{joined, require_room, settle, settle_after, write};
+pub use register::{joined, require_room, update_empty_since, update_empty_since_after, write};

@@ -3,7 +3,7 @@
 use convoke::prelude::*;
 use schema::{MeetingState, Metadata, Presence, Role};
 
-use super::register::{require_room, settle, write};
+use super::register::{require_room, update_empty_since, write};
 use crate::access::{self, Membership};
 use crate::meetings::{sessions, state};
 
@@ -23,7 +23,7 @@ pub fn join(ctx: &mut MutationCtx, membership: Membership, metadata: Option<Meta
         let actor = access::actor(ctx, Some(&user));
         meeting = state::start(ctx, meeting, &actor)?;
     } else if !was_there {
-        meeting = settle(ctx, meeting.id())?;
+        meeting = update_empty_since(ctx, meeting.id())?;
     }
     Ok(Membership { user, meeting, participant })
 }
@@ -39,7 +39,7 @@ pub fn go(ctx: &mut MutationCtx, membership: Membership, metadata: Option<Metada
     let participant = write(ctx, participant, Presence::Left, metadata)?;
     let closed = sessions::close_of(ctx, meeting.id(), user.id())?;
     if !was_gone || !closed.is_empty() {
-        meeting = settle(ctx, meeting.id())?;
+        meeting = update_empty_since(ctx, meeting.id())?;
     }
     Ok(Membership { user, meeting, participant })
 }

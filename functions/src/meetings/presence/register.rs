@@ -1,6 +1,6 @@
 //! The presence rows of participants, and the time since when a meeting is empty.
 //!
-//! The last commit wins. [`settle`] maintains `emptySince`; functions that change sessions or remove participants call
+//! The last commit wins. [`update_empty_since`] maintains `emptySince`; functions that change sessions or remove participants call
 //! it in the same transaction.
 
 use convoke::prelude::*;
@@ -33,7 +33,7 @@ pub fn joined(ctx: &impl Read, meeting: Id<Meeting>) -> Result<u64> {
 }
 
 /// Writes the presence of one participant. An unchanged presence only updates the metadata, which replaces the old one
-/// if it is given. Checks nothing, and leaves `emptySince` to [`settle`].
+/// if it is given. Checks nothing, and leaves `emptySince` to [`update_empty_since`].
 ///
 /// # Errors
 /// A failure of the store.
@@ -64,15 +64,15 @@ pub fn write(
 ///
 /// # Errors
 /// A failure of the store.
-pub fn settle(ctx: &mut MutationCtx, meeting: Id<Meeting>) -> Result<Doc<Meeting>> {
-    settle_after(ctx, meeting, false)
+pub fn update_empty_since(ctx: &mut MutationCtx, meeting: Id<Meeting>) -> Result<Doc<Meeting>> {
+    update_empty_since_after(ctx, meeting, false)
 }
 
-/// Like [`settle`], after the removal of a participant; `had_joined` is true if the participant had joined.
+/// Like [`update_empty_since`], after the removal of a participant; `had_joined` is true if the participant had joined.
 ///
 /// # Errors
 /// A failure of the store.
-pub fn settle_after(ctx: &mut MutationCtx, meeting: Id<Meeting>, had_joined: bool) -> Result<Doc<Meeting>> {
+pub fn update_empty_since_after(ctx: &mut MutationCtx, meeting: Id<Meeting>, had_joined: bool) -> Result<Doc<Meeting>> {
     let meeting = ctx.db().get(meeting)?.ok_or_else(|| Error::internal("a meeting vanished under its participants"))?;
     if meeting.state != MeetingState::Active {
         return Ok(meeting);

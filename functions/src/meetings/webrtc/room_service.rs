@@ -27,7 +27,7 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 #[args]
 pub struct MediaServer {
     pub meeting_id: Id<Meeting>,
-    /// Sessions whose place in the room is updated; without any, only the room itself is.
+    /// Sessions whose seat in the room is updated; without any, only the room itself is.
     pub session_ids: Vec<ClientToken>,
     /// User to eject, with every client in the room.
     pub evicted: Option<Id<User>>,
@@ -40,42 +40,42 @@ pub struct Room {
     pub is_over: bool,
     pub meeting_type: MeetingType,
     pub recording_enabled: bool,
-    pub places: Vec<Place>,
+    pub seats: Vec<Seat>,
 }
 
-/// The place of a session in a room.
+/// The seat of a session in a room.
 #[value]
-pub struct Place {
+pub struct Seat {
     pub session_id: ClientToken,
-    /// Its owner and role; none if it no longer has a place.
+    /// Its owner and role; none if it no longer has a seat.
     pub holder: Option<Holder>,
 }
 
-/// The owner of a place in a room.
+/// The owner of a seat in a room.
 #[value]
 pub struct Holder {
     pub user_id: Id<User>,
     pub role: Role,
 }
 
-/// Returns the room of a meeting and the places of these sessions according to the rows; none without a meeting.
+/// Returns the room of a meeting and the seats of these sessions according to the rows; none without a meeting.
 ///
 /// # Errors
 /// A failure of the store.
 #[query(internal)]
 pub fn room(ctx: &QueryCtx, args: MediaServer) -> Result<Option<Room>> {
     let Some(meeting) = ctx.db().get(args.meeting_id)? else { return Ok(None) };
-    let mut places = Vec::new();
+    let mut seats = Vec::new();
     for session_id in args.session_ids {
         let holder = holder(ctx, meeting.id(), &session_id)?;
-        places.push(Place { session_id, holder });
+        seats.push(Seat { session_id, holder });
     }
     Ok(Some(Room {
         room_id: meeting.room_id.clone(),
         is_over: meeting.state.is_final(),
         meeting_type: meeting.meeting_type,
         recording_enabled: meeting.recording_enabled,
-        places,
+        seats,
     }))
 }
 
@@ -96,30 +96,30 @@ pub struct Client {
     pub user_id: Option<Id<User>>,
 }
 
-/// Arguments of [`places_of`].
+/// Arguments of [`seats_of`].
 #[args]
-pub struct PlacesOf {
+pub struct SeatsOf {
     pub meeting_id: Id<Meeting>,
     pub user_id: Id<User>,
     pub inside: Vec<Client>,
 }
 
-/// Returns the places, according to the rows, of a user's clients in a room.
+/// Returns the seats, according to the rows, of a user's clients in a room.
 ///
 /// # Errors
 /// A failure of the store.
 #[query(internal)]
-pub fn places_of(ctx: &QueryCtx, args: PlacesOf) -> Result<Vec<Place>> {
-    let mut places = Vec::new();
+pub fn seats_of(ctx: &QueryCtx, args: SeatsOf) -> Result<Vec<Seat>> {
+    let mut seats = Vec::new();
     for Client { session_id, user_id } in args.inside {
         let session = sessions::find(ctx, args.meeting_id, &session_id)?;
         let owner = session.map(|session| session.user_id).or(user_id);
         if owner == Some(args.user_id) {
             let holder = holder(ctx, args.meeting_id, &session_id)?;
-            places.push(Place { session_id, holder });
+            seats.push(Seat { session_id, holder });
         }
     }
-    Ok(places)
+    Ok(seats)
 }
 
 /// Updates the server. Before it ejects a user, it requests the list of clients, since only the server knows clients
@@ -143,17 +143,16 @@ pub async fn bring_in_line(
         service.call("DeleteRoom", ServerRight::DeleteRooms, &json!({"room": room.room_id})).await?;
         return Ok(());
     }
-    let mut places = room.places.clone();
+    let mut seats = room.seats.clone();
     if let Some(user_id) = evicted {
         let inside = service.inside().await?;
-        let found = ctx.run::<places_of>(PlacesOf { meeting_id, user_id, inside }).await?;
-        places
-            .extend(found.into_iter().filter(|place| room.places.iter().all(|one| one.session_id != place.session_id)));
+        let found = ctx.run::<seats_of>(SeatsOf { meeting_id, user_id, inside }).await?;
+        seats.extend(found.into_iter().filter(|seat| room.seats.iter().all(|one| one.session_id != seat.session_id)));
     }
-    for place in &places {
-        match &place.holder {
-            Some(holder) => service.update(meeting_id, room, place, holder).await?,
-            None => service.remove(place).await?,
+    for seat in &seats {
+        match &seat.holder {
+            Some(holder) => service.update(meeting_id, room, seat, holder).await?,
+            None => service.remove(seat).await?,
         }
     }
     Ok(())
@@ -168,8 +167,8 @@ struct RoomService<'a> {
 }
 
 impl RoomService<'_> {
-    async fn remove(&self, place: &Place) -> Result<()> {
-        let body = json!({"room": self.room, "identity": place.session_id});
+    async fn remove(&self, seat: &Seat) -> Result<()> {
+        let body = json!({"room": self.room, "identity": seat.session_id});
         self.call("RemoveParticipant", ServerRight::AdministerRoom, &body).await?;
         Ok(())
     }
@@ -185,21 +184,21 @@ impl RoomService<'_> {
     }
 
     /// Sends the participant's current permissions, which the token does not have.
-    async fn update(&self, meeting_id: Id<Meeting>, room: &Room, place: &Place, holder: &Holder) -> Result<()> {
+    async fn update(&self, meeting_id: Id<Meeting>, room: &Room, seat: &Seat, holder: &Holder) -> Result<()> {
         let admission = Admission {
-            participant_id: &place.session_id,
+            participant_id: &seat.session_id,
             name: "",
             room_id: self.room,
             meeting_id: &meeting_id.to_string(),
             user_id: &holder.user_id.to_string(),
-            session_id: &place.session_id,
+            session_id: &seat.session_id,
             room_role: tokens::RoomRole::of(holder.role, room.meeting_type),
             recording: if room.recording_enabled { Recording::Enabled } else { Recording::Disabled },
         };
         let now = tokens::standing(&admission);
         let body = json!({
             "room": self.room,
-            "identity": place.session_id,
+            "identity": seat.session_id,
             "metadata": now.metadata,
             "attributes": now.attributes,
             "permission": {

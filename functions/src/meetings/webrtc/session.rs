@@ -80,13 +80,13 @@ pub fn open(ctx: &mut MutationCtx, membership: &Membership, session_id: &ClientT
                 row.state = SessionState::Connecting;
                 row.updated_at = now;
             })?;
-            register::settle(ctx, membership.meeting.id())?;
+            register::update_empty_since(ctx, membership.meeting.id())?;
             Ok(session)
         }
         None => {
             make_room(ctx, membership)?;
             let session = insert(ctx, membership, session_id, SessionState::Connecting)?;
-            register::settle(ctx, membership.meeting.id())?;
+            register::update_empty_since(ctx, membership.meeting.id())?;
             Ok(session)
         }
     }
@@ -136,7 +136,7 @@ pub fn report(
         moves::join(ctx, membership, None)?;
     }
     if to.is_open() != was_open {
-        register::settle(ctx, meeting)?;
+        register::update_empty_since(ctx, meeting)?;
     }
     Ok(session)
 }
@@ -188,7 +188,7 @@ pub fn close(ctx: &mut MutationCtx, session: Doc<MediaSession>) -> Result<Doc<Me
         row.updated_at = now;
     })?;
     if was_open {
-        register::settle(ctx, session.meeting_id)?;
+        register::update_empty_since(ctx, session.meeting_id)?;
     }
     Ok(session)
 }

@@ -24,7 +24,7 @@ use crate::context::shared::Call;
 use crate::execute;
 use crate::function::{Function, Kind, Visibility};
 use crate::logs::{Capture, LogLines};
-use crate::observe::{By, Called, CompletedCall, Observers, Rejection, Stage, UsedKey, settled};
+use crate::observe::{By, Called, CompletedCall, Observers, Rejection, Stage, UsedKey, await_all};
 use crate::registry::Registered;
 use crate::services::Services;
 use convoke_core::answer::pieces::Pieces;
@@ -191,7 +191,7 @@ impl Dispatcher {
             Ok(found) => found,
             Err(error) => {
                 let rejection = Rejection { stage: Stage::Envelope, asked: request.asked(), peer: None };
-                settled(self.observe_rejection(rejection, &request_id, &caller, key, &error)).await;
+                await_all(self.observe_rejection(rejection, &request_id, &caller, key, &error)).await;
                 let (result, log_lines) = (Err(error), LogLines::default());
                 return (Outcome { result, log_lines, is_replayed: false }, format);
             }
@@ -219,7 +219,7 @@ impl Dispatcher {
             arguments: Some(args),
             result_bytes: result.as_ref().ok().map(Pieces::len),
         };
-        settled(self.completed(&call, ended, &capture)).await;
+        await_all(self.completed(&call, ended, &capture)).await;
         (Outcome { result, log_lines, is_replayed }, format)
     }
 
@@ -513,7 +513,7 @@ impl Dispatcher {
             arguments: None,
             result_bytes: None,
         };
-        settled(self.completed(&call, ended, &capture)).await;
+        await_all(self.completed(&call, ended, &capture)).await;
         result
     }
 }

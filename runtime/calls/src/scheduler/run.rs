@@ -17,7 +17,7 @@ use crate::context::handler::Prepared;
 use crate::context::shared::{Call, LeaseCheck};
 use crate::execute;
 use crate::logs::Capture;
-use crate::observe::{By, settled};
+use crate::observe::{By, await_all};
 use crate::registry::Registered;
 use convoke_core::answer::writer::Writer;
 use convoke_core::error::{Error, Result};
@@ -125,7 +125,7 @@ impl Scheduler {
             arguments: Some(Body::Args(&job.args, Format::Json)),
             result_bytes: None,
         };
-        settled(self.dispatcher.completed(call, ended, capture)).await;
+        await_all(self.dispatcher.completed(call, ended, capture)).await;
     }
 
     fn no_room(&self) -> AttemptEnd {

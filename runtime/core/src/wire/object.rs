@@ -95,16 +95,16 @@ impl<T: Serialize + JsonSchema> OutMember for T {
 }
 
 /// Reads a member's name as its index in a list of names.
-pub struct Place(pub &'static [&'static str]);
+pub struct MemberName(pub &'static [&'static str]);
 
-impl<'de> DeserializeSeed<'de> for Place {
+impl<'de> DeserializeSeed<'de> for MemberName {
     type Value = usize;
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<usize, D::Error> {
         deserializer.deserialize_identifier(self)
     }
 }
 
-impl Visitor<'_> for Place {
+impl Visitor<'_> for MemberName {
     type Value = usize;
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("the name of a member")

@@ -310,7 +310,7 @@ pub fn accept(
     keys: &dyn DeployKeys,
     now: Millis,
 ) -> Result<DeployKeyCaller, Rejection> {
-    let given = Given::parse(given)?;
+    let given = ParsedKey::parse(given)?;
     let user = given.user.map(|user| acting_as::read_identity(user).ok_or(DeployKeyError::ActingAs));
     given.proof().accept(environment, keys, now, || user.transpose())
 }
@@ -329,7 +329,7 @@ impl KeyProof {
     /// # Errors
     /// [`DeployKeyError::Malformed`].
     pub fn of(given: &str) -> Result<Self, DeployKeyError> {
-        Given::parse(given).map(|given| given.proof())
+        ParsedKey::parse(given).map(|given| given.proof())
     }
 
     /// Restores a stored proof from its [`KeyProof::parts`].
@@ -376,14 +376,14 @@ impl KeyProof {
 }
 
 /// The parsed text of a key.
-struct Given<'a> {
+struct ParsedKey<'a> {
     environment: Environment,
     name: &'a str,
     secret: &'a str,
     user: Option<&'a str>,
 }
 
-impl<'a> Given<'a> {
+impl<'a> ParsedKey<'a> {
     fn proof(&self) -> KeyProof {
         KeyProof { environment: self.environment, name: self.name.to_owned(), hash: hash(self.secret) }
     }

@@ -39,7 +39,7 @@ impl fmt::Display for Origin {
 }
 
 /// The value of a flag from the command line or the environment.
-pub struct Given {
+pub struct FlagValue {
     /// The values.
     pub values: Vec<String>,
     /// True if the command line sets the flag, false if its variable does.
@@ -48,7 +48,7 @@ pub struct Given {
 
 /// Returns the effective values of all settings. In order of precedence: `given`, `file`, defaults. `given` returns the
 /// value of a flag by its name with underscores, such as `ops_listen`.
-pub fn rows(root: &Table, file: &toml::Table, given: &dyn Fn(&str) -> Option<Given>) -> Vec<Row> {
+pub fn rows(root: &Table, file: &toml::Table, given: &dyn Fn(&str) -> Option<FlagValue>) -> Vec<Row> {
     let mut rows = Vec::new();
     let providers = provider(given);
     table(&mut rows, root, "", Some(file), given);
@@ -67,7 +67,7 @@ fn table(
     described: &Table,
     path: &str,
     file: Option<&toml::Table>,
-    given: &dyn Fn(&str) -> Option<Given>,
+    given: &dyn Fn(&str) -> Option<FlagValue>,
 ) {
     let under = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
     for one in &described.settings {
@@ -88,7 +88,12 @@ fn table(
     }
 }
 
-fn setting(setting: &Setting, name: String, file: Option<&toml::Table>, given: &dyn Fn(&str) -> Option<Given>) -> Row {
+fn setting(
+    setting: &Setting,
+    name: String,
+    file: Option<&toml::Table>,
+    given: &dyn Fn(&str) -> Option<FlagValue>,
+) -> Row {
     let flag = setting.flag.clone().unwrap_or_default();
     if let Some(said) = given(&flag.trim_start_matches("--").replace('-', "_")) {
         let is_list = setting.default.as_ref().is_some_and(toml::Value::is_array);
@@ -111,7 +116,7 @@ fn origin(by_flag: bool, setting: &Setting, flag: String) -> Origin {
     }
 }
 
-fn value(given: &Given, is_list: bool) -> toml::Value {
+fn value(given: &FlagValue, is_list: bool) -> toml::Value {
     match (is_list, given.values.as_slice()) {
         (false, [one]) => hidden(&one.as_str().into()),
         (_, values) => values.iter().map(String::as_str).collect::<Vec<_>>().into(),
@@ -119,7 +124,7 @@ fn value(given: &Given, is_list: bool) -> toml::Value {
 }
 
 /// Returns the settings of the provider that the flags `--auth-…` define.
-fn provider(given: &dyn Fn(&str) -> Option<Given>) -> Vec<Row> {
+fn provider(given: &dyn Fn(&str) -> Option<FlagValue>) -> Vec<Row> {
     let parts = [("auth_issuer", "issuer", false), ("auth_audience", "audiences", true), ("auth_jwks", "keys", false)];
     let row = |(id, name, is_list): (&str, &str, bool)| {
         let said = given(id)?;
@@ -156,8 +161,8 @@ mod tests {
         let file = "listen = '127.0.0.1:1'\ndata = 'd'\nenv = 'staging'\n[limits]\nreaders = 3\n\
                     [[auth.providers]]\nissuer = 'https://id.example'\naudiences = ['api']";
         let given = |id: &str| match id {
-            "listen" => Some(Given { values: vec!["127.0.0.1:2".into()], by_flag: true }),
-            "cors_origin" => Some(Given { values: vec!["https://a.example".into()], by_flag: false }),
+            "listen" => Some(FlagValue { values: vec!["127.0.0.1:2".into()], by_flag: true }),
+            "cors_origin" => Some(FlagValue { values: vec!["https://a.example".into()], by_flag: false }),
             _ => None,
         };
         let rows = rows(&describe(), &toml::from_str(file).unwrap(), &given);
@@ -180,7 +185,7 @@ mod tests {
     fn provider_of_flags_replaces_those_of_the_file() {
         let file = "[[auth.providers]]\nissuer = 'https://id.example'\naudiences = ['api']";
         let given = |id: &str| {
-            (id == "auth_issuer").then(|| Given { values: vec!["https://other.example".into()], by_flag: false })
+            (id == "auth_issuer").then(|| FlagValue { values: vec!["https://other.example".into()], by_flag: false })
         };
         let rows = rows(&describe(), &toml::from_str(file).unwrap(), &given);
         let providers: Vec<_> = rows.iter().filter(|row| row.name.starts_with("auth.providers")).collect();

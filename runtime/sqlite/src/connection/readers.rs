@@ -38,7 +38,7 @@ pub(crate) struct Readers {
 pub(crate) type RunRead = fn(Lease, &mut Read<'_>) -> Ran;
 
 /// A turn: the place in service, and a free connection. There is none if it broke.
-type Turn = (Service, Option<PooledReader>);
+type Grant = (Service, Option<PooledReader>);
 
 impl Readers {
     /// Opens all readers and starts their threads, which run each read with `run`.
@@ -72,10 +72,10 @@ impl Readers {
     pub(crate) fn lease_at_once(self: &Arc<Self>, flow: Flow) -> Result<Option<Lease>, StoreError> {
         let Some((service, connection)) = self.line.try_serve(flow)? else { return Ok(None) };
         match connection.or_else(|| self.pool.try_replacement()) {
-            Some(connection) => self.clone().lease((service, Some(connection)), Place::Caller).map(Some),
+            Some(connection) => self.clone().lease((service, Some(connection)), Runner::Caller).map(Some),
             // The caller's thread must not wait for the file; a reader thread may.
             None => {
-                self.line.end((service, None), Duration::ZERO, Place::Caller);
+                self.line.end((service, None), Duration::ZERO, Runner::Caller);
                 Ok(None)
             }
         }
@@ -103,10 +103,10 @@ impl Readers {
             other.refuse(rejected(Rejection::Share));
         }
         let turn = answer.recv().map_err(|_| closed())??;
-        self.clone().lease(turn, Place::Caller)
+        self.clone().lease(turn, Runner::Caller)
     }
 
-    fn lease(self: Arc<Self>, (service, connection): Turn, place: Place) -> Result<Lease, StoreError> {
+    fn lease(self: Arc<Self>, (service, connection): Grant, place: Runner) -> Result<Lease, StoreError> {
         let began = self.clock.monotonic();
         let connection = match connection {
             Some(connection) => connection,
@@ -139,7 +139,7 @@ impl Readers {
             }
             held.push((service, connection));
         }
-        held.into_iter().for_each(|turn| self.line.end(turn, Duration::ZERO, Place::Caller));
+        held.into_iter().for_each(|turn| self.line.end(turn, Duration::ZERO, Runner::Caller));
     }
 
     /// Stops the read with the oldest snapshot. Returns true if there was one.
@@ -179,20 +179,20 @@ pub(crate) enum Waiting {
     /// A read for a reader thread.
     Job(Arc<Readers>, Box<dyn ReadJob>),
     /// A thread that reads itself.
-    Thread(mpsc::Sender<Result<Turn, StoreError>>),
+    Thread(mpsc::Sender<Result<Grant, StoreError>>),
 }
 
 impl Waiting {
     /// Serves it.
-    fn serve(self, turn: Turn) {
+    fn serve(self, turn: Grant) {
         match self {
             // Its caller no longer waits.
             Waiting::Job(readers, job) if job.is_abandoned() => {
-                readers.line.end(turn, Duration::ZERO, Place::Reader);
+                readers.line.end(turn, Duration::ZERO, Runner::Reader);
             }
             Waiting::Job(readers, mut job) => {
                 let run = readers.run;
-                let lease = readers.lease(turn, Place::Reader);
+                let lease = readers.lease(turn, Runner::Reader);
                 let ran = lease.map(|lease| run(lease, &mut |reader| job.run(reader)));
                 job.finish(ran);
             }
@@ -216,11 +216,11 @@ impl Waiting {
 
 /// The queue for the readers, and the threads that process it.
 struct Line {
-    state: Mutex<State>,
+    state: Mutex<LineState>,
     wake: Condvar,
 }
 
-struct State {
+struct LineState {
     queue: FairQueue<Waiting>,
     /// Granted calls, for the next thread.
     granted: VecDeque<(Service, Waiting)>,
@@ -231,7 +231,7 @@ struct State {
 
 /// The thread that uses a reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum Runner {
     /// The calling thread.
     Caller,
     /// A reader thread, which takes the next call itself.
@@ -241,12 +241,12 @@ enum Place {
 impl Line {
     fn new(count: usize, waiting_max: usize) -> Self {
         let queue = FairQueue::new(count, waiting_max);
-        let state = State { queue, granted: VecDeque::new(), idle: Vec::new(), closed: false };
+        let state = LineState { queue, granted: VecDeque::new(), idle: Vec::new(), closed: false };
         Self { state: Mutex::new(state), wake: Condvar::new() }
     }
 
     /// Serves `flow` on the calling thread if no other flow has to wait for it.
-    fn try_serve(&self, flow: Flow) -> Result<Option<Turn>, StoreError> {
+    fn try_serve(&self, flow: Flow) -> Result<Option<Grant>, StoreError> {
         let state = &mut *self.state.lock();
         if state.closed {
             return Err(closed());
@@ -269,7 +269,7 @@ impl Line {
     }
 
     /// Returns a reader.
-    fn end(&self, (service, connection): Turn, elapsed: Duration, place: Place) {
+    fn end(&self, (service, connection): Grant, elapsed: Duration, place: Runner) {
         // A broken connection goes back to the pool, which closes it and opens another one.
         let whole = connection.filter(|connection| !connection.is_broken());
         let mut state = self.state.lock();
@@ -278,7 +278,7 @@ impl Line {
         while let Some(next) = state.queue.pop() {
             state.granted.push_back(next);
         }
-        if place == Place::Caller && !state.granted.is_empty() {
+        if place == Runner::Caller && !state.granted.is_empty() {
             self.wake.notify_one();
         }
     }
@@ -331,7 +331,7 @@ pub(crate) struct Lease {
     connection: Option<PooledReader>,
     readers: Arc<Readers>,
     service: Service,
-    place: Place,
+    place: Runner,
     began: Duration,
     /// Time when its work ended.
     ended: Cell<Option<Duration>>,

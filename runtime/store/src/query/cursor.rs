@@ -17,7 +17,7 @@ pub struct Cursor(String);
 
 /// The content of a cursor, before base64.
 #[derive(Serialize, Deserialize)]
-struct Place(u64, Vec<PlaceValue>, String);
+struct Payload(u64, Vec<KeyValue>, String);
 
 /// Used instead of an id: behind all rows.
 const END: &str = "end";
@@ -32,7 +32,7 @@ pub(super) enum Stop {
 }
 
 #[derive(Serialize, Deserialize)]
-enum PlaceValue {
+enum KeyValue {
     #[serde(rename = "n")]
     Null,
     #[serde(rename = "b")]
@@ -70,17 +70,17 @@ impl Cursor {
         let keys = plan.index.map_or(&[][..], |index| index.keys);
         let values = keys
             .iter()
-            .map(|key| row.value(key.field).map(|value| PlaceValue::from(value.to_value())))
+            .map(|key| row.value(key.field).map(|value| KeyValue::from(value.to_value())))
             .collect::<Result<Vec<_>, _>>()?;
-        Ok(Self::of(&Place(fingerprint, values, format!("{:x}", row.id()?))))
+        Ok(Self::of(&Payload(fingerprint, values, format!("{:x}", row.id()?))))
     }
 
     /// Returns the cursor behind all rows.
     pub(super) fn end(fingerprint: u64) -> Self {
-        Self::of(&Place(fingerprint, Vec::new(), END.to_owned()))
+        Self::of(&Payload(fingerprint, Vec::new(), END.to_owned()))
     }
 
-    fn of(place: &Place) -> Self {
+    fn of(place: &Payload) -> Self {
         Self(URL_SAFE_NO_PAD.encode(serde_json::to_vec(place).expect("a place is JSON")))
     }
 
@@ -93,7 +93,7 @@ impl Cursor {
 
     pub(super) fn stop(&self, plan: &Plan, fingerprint: u64) -> Result<Stop, StoreError> {
         let json = URL_SAFE_NO_PAD.decode(&self.0).map_err(|_| StoreError::BadCursor)?;
-        let Place(made_by, values, id) = serde_json::from_slice(&json).map_err(|_| StoreError::BadCursor)?;
+        let Payload(made_by, values, id) = serde_json::from_slice(&json).map_err(|_| StoreError::BadCursor)?;
         if made_by == fingerprint && values.is_empty() && id == END {
             return Ok(Stop::End);
         }
@@ -107,31 +107,31 @@ impl Cursor {
     }
 }
 
-impl From<Value> for PlaceValue {
+impl From<Value> for KeyValue {
     fn from(value: Value) -> Self {
         match value {
-            Value::Null => PlaceValue::Null,
-            Value::Bool(value) => PlaceValue::Bool(value),
-            Value::Integer(value) => PlaceValue::Integer(value),
-            Value::Float(value) => PlaceValue::Float(value),
-            Value::Text(value) => PlaceValue::Text(value),
-            Value::Bytes(value) => PlaceValue::Bytes(value),
-            Value::Id(value) => PlaceValue::Id(format!("{value:x}")),
+            Value::Null => KeyValue::Null,
+            Value::Bool(value) => KeyValue::Bool(value),
+            Value::Integer(value) => KeyValue::Integer(value),
+            Value::Float(value) => KeyValue::Float(value),
+            Value::Text(value) => KeyValue::Text(value),
+            Value::Bytes(value) => KeyValue::Bytes(value),
+            Value::Id(value) => KeyValue::Id(format!("{value:x}")),
         }
     }
 }
 
-impl TryFrom<PlaceValue> for Value {
+impl TryFrom<KeyValue> for Value {
     type Error = StoreError;
-    fn try_from(value: PlaceValue) -> Result<Self, StoreError> {
+    fn try_from(value: KeyValue) -> Result<Self, StoreError> {
         Ok(match value {
-            PlaceValue::Null => Value::Null,
-            PlaceValue::Bool(value) => Value::Bool(value),
-            PlaceValue::Integer(value) => Value::Integer(value),
-            PlaceValue::Float(value) => Value::Float(value),
-            PlaceValue::Text(value) => Value::Text(value),
-            PlaceValue::Bytes(value) => Value::Bytes(value),
-            PlaceValue::Id(value) => Value::Id(u128::from_str_radix(&value, 16).map_err(|_| StoreError::BadCursor)?),
+            KeyValue::Null => Value::Null,
+            KeyValue::Bool(value) => Value::Bool(value),
+            KeyValue::Integer(value) => Value::Integer(value),
+            KeyValue::Float(value) => Value::Float(value),
+            KeyValue::Text(value) => Value::Text(value),
+            KeyValue::Bytes(value) => Value::Bytes(value),
+            KeyValue::Id(value) => Value::Id(u128::from_str_radix(&value, 16).map_err(|_| StoreError::BadCursor)?),
         })
     }
 }
