@@ -103,8 +103,8 @@ impl Gateway {
         operator::caller(&self.admin, user).await.map_err(|error| failed(&error))
     }
 
-    /// Returns the user that the request acts as. The flag is true if an unknown user is created.
-    fn acting_as(&self, incoming: &Incoming<Endpoint>) -> Result<Option<(Identity, bool)>> {
+    /// Returns the user that the request acts as, and whether an unknown user is created.
+    fn acting_as(&self, incoming: &Incoming<Endpoint>) -> Result<Option<(Identity, Option<bool>)>> {
         let Some(given) = &incoming.act_as else { return Ok(None) };
         let user = given.to_str().ok().and_then(acting_as::read);
         let identity = user.as_ref().and_then(|user| user.identity(self.authenticator.default_issuer()));
