@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use crate::agents::GUIDE;
 use crate::program;
 use convoke_calls::registry::Registry;
+use convoke_core::error::Code;
 use convoke_server::settings::describe::{Table, describe};
 
 /// The sections.
@@ -40,6 +41,11 @@ impl Library {
             sections.push(Section { title, text: command.render_long_help().to_string() });
         }
         add_settings(&describe(), &mut sections);
+        for code in Code::ALL {
+            let retry = if code.retryable() { " A retry can succeed." } else { "" };
+            let text = format!("{} HTTP status {}.{retry}", code.meaning(), code.status());
+            sections.push(Section { title: format!("error code {code}"), text });
+        }
         for function in registry.all() {
             let title = format!("{} {}", function.kind().as_str(), function.path);
             sections.push(Section { title, text: function.def.doc.trim().to_owned() });
