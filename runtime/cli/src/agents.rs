@@ -12,7 +12,7 @@ use convoke_server::openapi::{About, llms};
 pub(crate) const GUIDE: &str = include_str!("guide.md");
 
 /// The first words of a file that this command has written.
-const MARK: &str = "<!-- Written by `convoke agents`";
+const MARK: &str = "<!-- Written by Convoke";
 
 /// Write AGENTS.md for coding agents: how to work in this program, and its functions
 ///

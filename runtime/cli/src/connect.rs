@@ -119,7 +119,11 @@ impl ConnectArgs {
         OperatorLog::install(config, "warn,convoke::function=off")
     }
 
-    fn require_folder(&self, config: &Config) -> Result<(), Failure> {
+    /// Rejects a data folder that is named and does not exist.
+    ///
+    /// # Errors
+    /// There is no such folder.
+    pub(crate) fn require_folder(&self, config: &Config) -> Result<(), Failure> {
         if self.url.is_none() { require_folder(config, self.data.as_deref()) } else { Ok(()) }
     }
 

@@ -46,6 +46,7 @@ impl Mcp {
     /// Runs the command. `commands` are those of the program, whose help is searched.
     pub(crate) fn run(self, engines: &Engines, commands: clap::Command) -> Result<(), Failure> {
         let config = self.connect.config()?;
+        self.connect.require_folder(&config)?;
         // Standard output belongs to the protocol. The log goes to standard error.
         let _log = self.connect.install_log(&config)?;
         let registry = Registry::collect()?;

@@ -87,7 +87,8 @@ mod tests {
 
     #[test]
     fn encoded_user_decodes_to_itself() {
-        for (issuer, create) in [(Some("https://id.example".to_owned()), false), (None, true)] {
+        for (issuer, create) in [(Some("https://id.example".to_owned()), Some(false)), (None, Some(true)), (None, None)]
+        {
             let user = ActingAs { issuer, subject: "ü\"~".to_owned(), create };
             assert_eq!(read(&write(&user)).unwrap(), user);
         }
