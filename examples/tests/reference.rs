@@ -98,13 +98,6 @@ mod team {
         Ok(())
     }
 
-    /// Returns the open tasks among the first 100 tasks of the caller.
-    #[query(tool, rights = member)]
-    pub fn my_open_tasks(ctx: &QueryCtx, member: Doc<Member>) -> Result<Vec<Doc<Task>>> {
-        let tasks = ctx.db().query(Task::by_owner).eq(member.id()).take(100)?;
-        Ok(tasks.into_iter().filter(|task| task.done_at.is_none()).collect())
-    }
-
     /// Arguments of [`add_task`].
     #[args]
     pub struct AddTask {
@@ -142,6 +135,13 @@ mod team {
         })?;
         ctx.db_mut().patch(task.owner, |member| member.points += 1)?;
         Ok(())
+    }
+
+    /// Returns the open tasks among the first 100 tasks of the caller.
+    #[query(tool, rights = member)]
+    pub fn my_open_tasks(ctx: &QueryCtx, member: Doc<Member>) -> Result<Vec<Doc<Task>>> {
+        let tasks = ctx.db().query(Task::by_owner).eq(member.id()).take(100)?;
+        Ok(tasks.into_iter().filter(|task| task.done_at.is_none()).collect())
     }
 
     /// Reminds the owner. It has at most three attempts.
