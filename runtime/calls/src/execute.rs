@@ -23,7 +23,7 @@ use crate::registry::Registered;
 use convoke_core::error::{Error, Result};
 use convoke_core::identity::Caller;
 use convoke_store::{
-    Access, Commit, Flow, LatencyClass, Nodes, ReadSet, Reader, RecordingReader, StoreError, WriteJob, Writer,
+    Access, Commit, Flow, LatencyClass, Nodes, ReadSet, Reader, RecordingReader, StoreError, Transaction, WriteJob,
 };
 
 /// Runs a query's work on one snapshot. If the result does not fit between concurrent mutations, runs it again on
@@ -260,7 +260,7 @@ enum AttemptResult<R> {
 }
 
 impl<R: Send, W: Fn(&mut MutationCtx) -> Result<R> + Send> WriteJob for Job<R, W> {
-    fn run(&mut self, writer: Rc<dyn Writer>) -> Result<(), Option<StoreError>> {
+    fn run(&mut self, transaction: Rc<Transaction>) -> Result<(), Option<StoreError>> {
         self.capture.restart();
         let Attempt { work, ahead, charged_before, bytes_paid } = &mut self.attempt;
         let charges = &self.call.charges;
@@ -270,7 +270,7 @@ impl<R: Send, W: Fn(&mut MutationCtx) -> Result<R> + Send> WriteJob for Job<R, W
         if let Some(queued_at) = self.queued_at.take() {
             self.call.work.add_wait(start.saturating_sub(queued_at));
         }
-        let db = services.database().db_mut(writer, self.call.now);
+        let db = services.database().db_mut(transaction, self.call.now);
         let mut ctx = MutationCtx::new(self.call.clone(), db, std::mem::take(ahead));
         let result = self
             .capture

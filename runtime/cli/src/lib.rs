@@ -7,6 +7,7 @@
 
 #![cfg(feature = "program")]
 
+pub mod agents;
 pub(crate) mod asked_node;
 pub mod completions;
 pub mod config;
@@ -30,6 +31,7 @@ pub mod import;
 pub mod live;
 mod local;
 mod logs;
+mod mcp;
 mod operator_log;
 mod program;
 mod progress;
@@ -82,6 +84,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Call and watch", &["functions", "run", "console", "logs", "live", "jobs"]),
     ("Data", &["data", "migrate", "export", "import", "backup", "restore"]),
     ("Access", &["token", "deploy-key", "secret"]),
+    ("Agents", &["mcp", "agents"]),
     ("Generate", &["codegen", "openapi", "completions", "man"]),
 ];
 
@@ -155,6 +158,8 @@ enum Command {
     Migrate(migrate::Migrate),
     Logs(logs::Logs),
     Live(live::Live),
+    Mcp(mcp::Mcp),
+    Agents(agents::Agents),
 }
 
 /// Runs the command line of this process with these engines.
@@ -203,6 +208,8 @@ fn run(command: Command, matches: &clap::ArgMatches, engines: &Engines) -> Resul
         Command::Migrate(migrate) => migrate.run(engines),
         Command::Logs(logs) => logs.run(engines),
         Command::Live(live) => live.run(engines),
+        Command::Mcp(mcp) => mcp.run(engines, self::command()),
+        Command::Agents(agents) => agents.run(),
     }
 }
 

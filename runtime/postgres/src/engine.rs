@@ -239,7 +239,7 @@ impl Reading {
         let _closing = Closing { transaction: &transaction, sessions: &self.sessions };
         read(transaction.clone());
         let ended = match transaction.finish() {
-            None => match transaction.commit(Vec::new(), self.limit) {
+            None => match transaction.commit(&[], Vec::new(), self.limit) {
                 Committed::Yes => Ok(()),
                 Committed::No(death) => Err(death),
                 Committed::Unknown(failure) => Err(Death::Cut(failure.reason())),
@@ -256,7 +256,7 @@ impl Reading {
 fn outcome(death: Death) -> StoreError {
     match death {
         Death::Again(reason) => StoreError::Contended(reason),
-        Death::AtOnce => StoreError::Contended("a write is to be made at once".to_owned()),
+        Death::Checked | Death::Outgrown => StoreError::Contended("a read does not fit".to_owned()),
         Death::Cut(reason) => StoreError::Unreachable(reason),
         Death::Failed(error) => error,
     }

@@ -3,6 +3,7 @@
 //! The tables are in a schema of the server. A new schema is created beside it and takes its name.
 
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -19,10 +20,11 @@ use super::snapshot::Snapshot;
 use super::sql::{NAME_MAX, quoted};
 use super::transaction::{Committed, Death, PgTransaction, Purpose};
 use convoke_core::clock::{Clock, SharedClock};
+use convoke_store::overlay::{Base as _, Batch, Mode, Transaction};
 use convoke_store::schema::Extent;
 use convoke_store::{
     Commits, DatabaseBuilder, Installation, NewRow, OfflineDatabase, OfflineError, OnOpening, OpenError, StoreError,
-    TableDef, Value, Writer as _,
+    TableDef, Value,
 };
 
 /// A locked installation.
@@ -90,8 +92,8 @@ impl Installation for PgInstallation {
         }
         let frame = schema::frame(&self.clock, &commits);
         // No other process knows it.
-        let transaction = PgTransaction::new(session, Purpose::Upkeep, frame);
-        Ok(Box::new(Builder { server, transaction, is_finished: Mutex::new(false) }))
+        let transaction = Rc::new(PgTransaction::new(session, Purpose::Upkeep, frame));
+        Ok(Box::new(Builder { server, commits, transaction, is_finished: Mutex::new(false) }))
     }
 
     fn take_in(&self, from: &Path, _: &mut dyn FnMut(u64)) -> Result<Box<dyn OfflineDatabase>, OfflineError> {
@@ -141,7 +143,8 @@ fn free_name(session: &mut Session, plain: &str) -> Result<String, Failure> {
 /// A new database during its import, in its own schema and one transaction.
 struct Builder {
     server: Arc<Server>,
-    transaction: PgTransaction,
+    commits: Arc<Commits>,
+    transaction: Rc<PgTransaction>,
     is_finished: Mutex<bool>,
 }
 
@@ -153,7 +156,9 @@ impl DatabaseBuilder for Builder {
         creation_time: i64,
         values: &[Value],
     ) -> Result<(), StoreError> {
-        self.transaction.insert(table, id, creation_time, values)
+        let batch = Batch::new(self.commits.clone());
+        Transaction::begin(&batch, self.transaction.clone(), Mode::Alone).insert(table, id, creation_time, values)?;
+        self.transaction.apply(&batch.writes())
     }
 
     fn insert_all(&self, table: &'static TableDef, rows: &[NewRow]) -> Result<(), (usize, StoreError)> {
@@ -169,13 +174,13 @@ impl DatabaseBuilder for Builder {
 
     fn finish(self: Box<Self>, rows: &[(&'static TableDef, u64)]) -> Result<(), OfflineError> {
         for (table, expected) in rows {
-            let found = convoke_store::offline::count(&self.transaction, table)?;
+            let found = convoke_store::offline::count(&*self.transaction, table)?;
             if found != *expected {
                 let found = format!("{} has {found} rows, not {expected}", table.name);
                 return Err(OfflineError::Damaged { path: PathBuf::from(&self.server.schema), found });
             }
         }
-        match self.transaction.commit(Vec::new(), self.server.patience) {
+        match self.transaction.commit(&[], Vec::new(), self.server.patience) {
             Committed::Yes => {
                 *self.is_finished.lock() = true;
                 Ok(())
@@ -183,7 +188,9 @@ impl DatabaseBuilder for Builder {
             Committed::No(Death::Failed(error)) => Err(error.into()),
             Committed::No(Death::Again(reason) | Death::Cut(reason)) => Err(StoreError::Engine(reason).into()),
             Committed::Unknown(failure) => Err(StoreError::Engine(failure.reason()).into()),
-            Committed::No(Death::AtOnce) => Err(StoreError::Engine("rows collide".to_owned()).into()),
+            Committed::No(Death::Checked | Death::Outgrown) => {
+                Err(StoreError::Engine("rows collide".to_owned()).into())
+            }
         }
     }
 }

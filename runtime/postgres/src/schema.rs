@@ -12,10 +12,11 @@ use super::sql::{self, quoted};
 use super::transaction::{Committed, Death, Frame, PgTransaction, Purpose};
 use super::value::{self, Bits};
 use convoke_core::clock::{Clock, Millis};
+use convoke_store::overlay::Base;
 use convoke_store::schema::{
     Catalog, Definition, Extent, Inspected, Step, Stepped, Upkeep, VisitValues, bring_up_to_date, log_changes, steps,
 };
-use convoke_store::{Commits, IndexDef, OnOpening, OpenError, StoreError, TableDef, Value, Writer};
+use convoke_store::{Commits, IndexDef, OnOpening, OpenError, StoreError, TableDef, Value};
 
 /// Rows per fetch when all rows of a table are read.
 const ROWS_OF_A_PART: usize = 1_000;
@@ -98,7 +99,7 @@ fn change(
             .map_err(OpenError::from)
             .and_then(|()| bring_up_to_date(&SchemaUpkeep(&transaction, prepared), tables, extent, clock.now()));
         let committed = match &applied {
-            Ok(applied) if applied.changed() => transaction.commit(Vec::new(), Duration::from_secs(60)),
+            Ok(applied) if applied.changed() => transaction.commit(&[], Vec::new(), Duration::from_secs(60)),
             Ok(_) => Committed::Yes,
             Err(error) => {
                 Committed::No(transaction.finish().unwrap_or(Death::Failed(StoreError::Engine(error.to_string()))))
@@ -114,7 +115,7 @@ fn change(
             }
             Committed::Unknown(failure) => OpenError::Engine(failure.reason()),
             Committed::No(Death::Again(reason)) => OpenError::Engine(reason),
-            Committed::No(Death::AtOnce) => OpenError::Engine("rows collide".to_owned()),
+            Committed::No(Death::Checked | Death::Outgrown) => OpenError::Engine("rows collide".to_owned()),
             Committed::No(Death::Cut(reason)) => return Err(OpenError::Engine(reason)),
             Committed::No(Death::Failed(error)) => return Err(applied.err().unwrap_or_else(|| error.into())),
         };
@@ -276,14 +277,14 @@ impl Upkeep for SchemaUpkeep<'_> {
             Step::DropTable(table) => format!("DROP TABLE {}", quoted(table)),
             Step::AddField(table, field) => sql::add_field(table, field),
             Step::Fill(table, _) => {
-                return Err(OpenError::Engine(format!("rows of {} are written through a writer", table.name)));
+                return Err(OpenError::Engine(format!("rows of {} are written as rows", table.name)));
             }
         };
         let collides = self.0.run_or_collide(&sql)?;
         Ok(if collides { Stepped::Collides } else { Stepped::Done })
     }
 
-    fn writer(&self) -> &dyn Writer {
+    fn base(&self) -> &dyn Base {
         self.0
     }
 

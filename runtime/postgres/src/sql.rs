@@ -7,7 +7,7 @@
 use std::fmt::Write as _;
 use std::ops::Bound;
 
-use convoke_store::{ColumnType, Condition, FieldDef, IndexDef, Plan, TableDef, Value};
+use convoke_store::{ColumnType, Condition, FieldDef, Fields, IndexDef, Plan, TableDef, Value};
 
 /// `_id`, as a column.
 pub(crate) const ID: &str = "\"_id\"";
@@ -227,12 +227,6 @@ pub(crate) fn get_many(table: &TableDef) -> String {
     format!("SELECT {} FROM {} WHERE {ID} = ANY($1)", columns(table), quoted(table.name))
 }
 
-/// Like [`insert`], but inserts no row that would violate a unique index, because a failing statement would end the
-/// transaction.
-pub(crate) fn insert_unless_taken(table: &TableDef) -> String {
-    insert(table) + " ON CONFLICT DO NOTHING"
-}
-
 /// Inserts a row: id, creation time, and the fields that are not retired.
 pub(crate) fn insert(table: &TableDef) -> String {
     let (mut names, mut places, mut count) = (format!("{ID}, \"_creationTime\""), "$1, $2".to_owned(), 2);
@@ -245,12 +239,10 @@ pub(crate) fn insert(table: &TableDef) -> String {
 }
 
 /// Updates some fields of a row; the id is the last parameter.
-pub(crate) fn update(table: &TableDef, changes: &[(usize, Value)]) -> String {
-    let set = |(number, (place, _)): (usize, &(usize, Value))| {
-        format!("{} = ${}", quoted(table.fields[*place].name), number + 1)
-    };
-    let sets: Vec<String> = changes.iter().enumerate().map(set).collect();
-    format!("UPDATE {} SET {} WHERE {ID} = ${}", quoted(table.name), sets.join(", "), changes.len() + 1)
+pub(crate) fn update(table: &TableDef, fields: Fields) -> String {
+    let set = |(number, place): (usize, usize)| format!("{} = ${}", quoted(table.fields[place].name), number + 1);
+    let sets: Vec<String> = fields.places().enumerate().map(set).collect();
+    format!("UPDATE {} SET {} WHERE {ID} = ${}", quoted(table.name), sets.join(", "), sets.len() + 1)
 }
 
 /// Deletes a row.
@@ -258,9 +250,9 @@ pub(crate) fn delete(table: &TableDef) -> String {
     format!("DELETE FROM {} WHERE {ID} = $1", quoted(table.name))
 }
 
-/// Checks if another row than that of the last parameter has these keys of a unique index.
+/// Returns the id of a row other than that of the last parameter with these keys of a unique index.
 pub(crate) fn other_with(table: &TableDef, index: &IndexDef) -> String {
-    let mut sql = format!("SELECT 1 FROM {} WHERE ", quoted(table.name));
+    let mut sql = format!("SELECT {ID} FROM {} WHERE ", quoted(table.name));
     for (number, key) in index.keys.iter().enumerate() {
         let _ = write!(sql, "{} = ${} AND ", quoted(table.fields[key.field].name), number + 1);
     }

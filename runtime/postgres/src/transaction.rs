@@ -1,42 +1,40 @@
 //! A transaction on a session: reads and writes by plan. A failed transaction stays failed.
 //!
-//! Writes are queued and sent together, before a read that could see them or with the commit. The function assumes that
-//! they violate no unique index. If one does, the transaction starts again on a new snapshot and sends each write
-//! immediately, so that the function can handle the violation. A row that was read is remembered as it is in the
-//! snapshot, so that reading it again needs no round trip.
+//! The writes of a mutation arrive with its commit, and all statements are sent together. The mutation assumes that they
+//! violate no unique index, and the transaction checks it in the same round trip. If an assumption is wrong, the
+//! mutation runs again on a new snapshot and reads the keys before each write, so that its function can handle the
+//! violation. A reading transaction remembers rows as they are in the snapshot, so that reading them again needs no round
+//! trip.
 //!
 //! After a deadline, a conflict or a failure of the server, the transaction is *poisoned*: every further operation
 //! fails, whatever the function returns.
 
 use std::cell::{Cell, RefCell};
-use std::ops::ControlFlow;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use tokio_postgres::Row as Raw;
 
 use super::failure::{Failure, STANDBY, UNCONFIRMED};
 use super::nodes::turns;
 use super::session::{Ask, Flight, Session, Told};
 use super::sql;
-use super::value::{self, Param, PgRow};
+use super::value::{self, Bits, Param, PgRow};
 use convoke_core::clock::Clock;
-use convoke_store::changes::{Change, Changes};
+use convoke_store::overlay::{Base, RowWrite, Write};
 use convoke_store::query::LIST_MAX;
+use convoke_store::reader::Visit;
 use convoke_store::schema::{Definition, Schemas};
-use convoke_store::transaction::Visit;
-use convoke_store::{
-    Commit, Commits, IndexDef, NewRow, Plan, Reader, Row, StoreError, TableDef, TurnName, Value, Writer,
-};
+use convoke_store::{Commit, Commits, Fields, NewRow, Plan, Reader, Row, StoreError, TableDef, TurnName, Value};
 
 type Result<T> = std::result::Result<T, StoreError>;
 
-/// Most queued statements.
-const WAITING_MAX: usize = 64;
+/// Most writes and checks of one round trip.
+const FLIGHT_MAX: usize = 64;
 /// Approximate maximum of their values in bytes.
-const WAITING_BYTES_MAX: usize = 1 << 20;
+const FLIGHT_BYTES_MAX: usize = 1 << 20;
 /// Most remembered rows.
 const REMEMBERED_MAX: usize = 256;
 /// First number of rows of a plan without a limit; then the bytes, and the rows, per fetch.
@@ -57,8 +55,8 @@ pub(crate) enum Purpose {
     ReadLong,
     /// A mutation.
     Write,
-    /// A mutation that sends each write immediately, because a queued one violated an index.
-    WriteAtOnce,
+    /// A mutation that reads unique keys before it writes them, because an assumption about them was wrong.
+    WriteChecked,
     /// A schema change or an inspection: not a mutation, and not ordered with any.
     Upkeep,
 }
@@ -68,16 +66,16 @@ impl Purpose {
         Ask::Run(match self {
             Purpose::Read => format!("BEGIN ISOLATION LEVEL {isolation} READ ONLY"),
             Purpose::ReadLong => "BEGIN ISOLATION LEVEL SERIALIZABLE READ ONLY DEFERRABLE".to_owned(),
-            Purpose::Write | Purpose::WriteAtOnce => {
+            Purpose::Write | Purpose::WriteChecked => {
                 format!("BEGIN ISOLATION LEVEL {isolation}; SET LOCAL lock_timeout = {LOCK_WAIT_MS}")
             }
             Purpose::Upkeep => "BEGIN ISOLATION LEVEL READ COMMITTED".to_owned(),
         })
     }
 
-    /// Returns true if everything is read from one snapshot.
-    const fn has_snapshot(self) -> bool {
-        !matches!(self, Purpose::Upkeep)
+    /// Returns true if it only reads, on one snapshot.
+    const fn is_read(self) -> bool {
+        matches!(self, Purpose::Read | Purpose::ReadLong)
     }
 }
 
@@ -104,57 +102,39 @@ pub(crate) struct PgTransaction {
     begun: Cell<bool>,
     /// True if a statement that changes rows was sent.
     has_sent: Cell<bool>,
-    waiting: RefCell<Waiting>,
-    remembered: RefCell<FxHashMap<(usize, u128), Remembered>>,
+    assumed: RefCell<Assumed>,
+    remembered: RefCell<FxHashMap<(usize, u128), Rc<Raw>>>,
     statements: Cell<u64>,
     rows_visited: Cell<u64>,
     keys_visited: Cell<u64>,
-    changes: Changes,
     poison: RefCell<Option<Poison>>,
 }
 
-/// Unsent writes.
+/// Unverified assumptions about the snapshot.
 #[derive(Default)]
-struct Waiting {
-    asks: Vec<Waits>,
-    bytes: usize,
-    /// Their tables.
-    tables: Vec<&'static str>,
-    /// True if a sent statement must be rolled back.
-    rolls_back: bool,
+struct Assumed {
+    /// No other row has certain unique keys: each statement fails if a row has them.
+    keys: Vec<(&'static TableDef, Ask)>,
+    /// No row of the table has the id. The insert of the row verifies it, too.
+    ids: Vec<(&'static TableDef, u128)>,
 }
 
-impl Waiting {
-    /// Returns true if a read of a table may depend on queued writes.
-    fn concerns(&self, table: &str) -> bool {
-        self.rolls_back || self.tables.contains(&table)
-    }
-
-    /// Returns the writes behind the innermost open savepoint, or all if there is none or it is closed.
-    fn part(&self) -> &[Waits] {
-        let is_mark = |waits: &Waits| matches!(waits, Waits::Savepoint | Waits::Control(_));
-        match self.asks.iter().rposition(is_mark) {
-            Some(place) if matches!(self.asks[place], Waits::Savepoint) => &self.asks[place..],
-            Some(_) | None => &self.asks,
-        }
+impl Assumed {
+    fn into_steps(self) -> impl Iterator<Item = Step> {
+        let check_id = |(table, id): (&'static TableDef, u128)| {
+            (table, Ask::Change(sql::fail_if(&sql::get(table)), vec![Value::Id(id).into()]))
+        };
+        let checks = self.keys.into_iter().chain(self.ids.into_iter().map(check_id));
+        checks.map(|(table, ask)| Step { table, ask, is_write: false })
     }
 }
 
-enum Waits {
-    Savepoint,
-    Control(&'static str),
-    /// It must fail if another row has the same keys.
-    Check(Ask),
-    /// It must change one row; otherwise the function's assumption was wrong.
-    Write(Ask),
-}
-
-/// The knowledge about a row.
-enum Remembered {
-    /// It exists.
-    Exists,
-    /// It exists, with these values.
-    Row(Rc<Raw>),
+/// A statement of the writes of a mutation.
+struct Step {
+    table: &'static TableDef,
+    ask: Ask,
+    /// True if it must change one row.
+    is_write: bool,
 }
 
 /// Reason why no further operation runs.
@@ -163,8 +143,8 @@ enum Poison {
     Deadline,
     /// It must run again.
     Again(String),
-    /// It must run again and send each write immediately.
-    AtOnce,
+    /// It must run again and read unique keys before it writes them.
+    Checked,
     /// The connection was cut: it may run again.
     Cut(String),
     NoRoom(String),
@@ -179,8 +159,10 @@ enum Poison {
 pub(crate) enum Death {
     /// It must run again, because it conflicted with others.
     Again(String),
-    /// It must run again and send each write immediately.
-    AtOnce,
+    /// It must run again and read unique keys before it writes them.
+    Checked,
+    /// It must run again alone, because its writes exceed the limit of a batch.
+    Outgrown,
     /// It must run again once there is a connection.
     Cut(String),
     /// This is its result.
@@ -207,12 +189,11 @@ impl PgTransaction {
             frame,
             begun: Cell::new(false),
             has_sent: Cell::new(false),
-            waiting: RefCell::default(),
+            assumed: RefCell::default(),
             remembered: RefCell::default(),
             statements: Cell::new(0),
             rows_visited: Cell::new(0),
             keys_visited: Cell::new(0),
-            changes: Changes::default(),
             poison: RefCell::new(None),
         }
     }
@@ -232,13 +213,12 @@ impl PgTransaction {
         self.death()
     }
 
-    /// Like [`PgTransaction::finish`], for a function that rolls back: the assumptions about its queued writes are
-    /// verified before its result counts.
+    /// Like [`PgTransaction::finish`], for a function that rolls back: its assumptions are verified before its result
+    /// counts.
     pub(crate) fn finish_unwanted(&self) -> Option<Death> {
-        let is_told = self.waiting.borrow().asks.iter().any(|waits| matches!(waits, Waits::Write(_)));
-        if is_told && self.alive().is_ok() {
+        if self.alive().is_ok() {
             // The failure fails the transaction.
-            let _ = self.fly(Vec::new());
+            let _ = self.verify();
         }
         self.finish()
     }
@@ -247,7 +227,7 @@ impl PgTransaction {
         let poison = self.poison.borrow();
         Some(match poison.as_ref()? {
             Poison::Again(reason) => Death::Again(reason.clone()),
-            Poison::AtOnce => Death::AtOnce,
+            Poison::Checked => Death::Checked,
             Poison::Cut(reason) => Death::Cut(reason.clone()),
             poison => Death::Failed(self.error(poison)),
         })
@@ -257,7 +237,7 @@ impl PgTransaction {
         match poison {
             Poison::Deadline => StoreError::Deadline { limit_ms: self.limit_ms() },
             Poison::Again(reason) => StoreError::Contended(reason.clone()),
-            Poison::AtOnce => StoreError::Contended("a write is to be made at once".to_owned()),
+            Poison::Checked => StoreError::Contended("an assumption about unique keys was wrong".to_owned()),
             Poison::Cut(reason) => StoreError::Unreachable(reason.clone()),
             Poison::NoRoom(reason) => StoreError::NoRoom(reason.clone()),
             Poison::NotWritable(reason) => StoreError::NotWritable(reason),
@@ -276,7 +256,7 @@ impl PgTransaction {
     fn failed(&self, failure: Failure) -> StoreError {
         self.poisoned(match failure {
             Failure::Conflict(reason) | Failure::Outdated(reason) => Poison::Again(reason),
-            Failure::Unique => Poison::AtOnce,
+            Failure::Unique => Poison::Checked,
             Failure::Late => Poison::Deadline,
             Failure::Cut(reason) => Poison::Cut(reason),
             Failure::NoRoom(reason) => Poison::NoRoom(reason),
@@ -295,40 +275,71 @@ impl PgTransaction {
         if self.elapsed() > self.frame.limit { Err(self.poisoned(Poison::Deadline)) } else { Ok(()) }
     }
 
-    /// Sends queued writes and these statements behind them. Queued writes must have their assumed results; the caller
-    /// evaluates the others.
-    fn fly(&self, asks: Vec<Ask>) -> Result<Flight> {
+    /// Sends these statements in one round trip, and returns their results.
+    fn fly(&self, mut asks: Vec<Ask>) -> Result<Flight> {
         let mut session = self.session.borrow_mut();
         let Some(session) = session.as_mut() else { return Err(self.poisoned(Poison::Over)) };
-        let waiting = std::mem::take(&mut *self.waiting.borrow_mut());
-        let mut flight = Vec::with_capacity(asks.len() + waiting.asks.len() + 1);
-        if !self.begun.replace(true) {
-            flight.push(self.purpose.begin(session.isolation()));
-        }
-        let begin = flight.len();
-        let is_write: Vec<bool> = waiting.asks.iter().map(|waits| matches!(waits, Waits::Write(_))).collect();
-        flight.extend(waiting.asks.into_iter().map(Waits::into_ask));
-        let own = flight.len();
-        flight.extend(asks);
-        if flight.iter().any(|ask| matches!(ask, Ask::Change(..))) {
-            self.has_sent.set(true);
+        let begins = !self.begun.replace(true);
+        if begins {
+            asks.insert(0, self.purpose.begin(session.isolation()));
         }
         let left = self.frame.limit.saturating_sub(self.elapsed());
-        self.statements.set(self.statements.get() + flight.len() as u64);
-        let mut told = begun(begin > 0, session.fly(&flight, left));
-        if told.len() < flight.len() {
+        self.statements.set(self.statements.get() + asks.len() as u64);
+        let mut told = begun(begins, session.fly(&asks, left));
+        if told.len() < asks.len() {
             // The first failure, before those that follow from it.
             let failure = told.into_iter().find_map(std::result::Result::err);
             return Err(self.failed(failure.unwrap_or(Failure::Late)));
         }
-        let rest = told.split_off(own);
-        for (number, told) in told.into_iter().enumerate() {
-            let told = told.map_err(|failure| self.failed(failure))?;
-            if number >= begin && is_write[number - begin] && told.count() != 1 {
-                return Err(self.poisoned(Poison::AtOnce));
+        if begins {
+            told.remove(0).map_err(|failure| self.failed(failure))?;
+        }
+        Ok(told)
+    }
+
+    /// Sends the checks of assumptions and the statements of writes, and requires their expected results.
+    fn fly_steps(&self, steps: Vec<Step>) -> Result<()> {
+        let expected: Vec<_> = steps.iter().map(|step| (step.table, step.is_write)).collect();
+        if steps.iter().any(|step| step.is_write) {
+            self.has_sent.set(true);
+        }
+        let told = self.fly(steps.into_iter().map(|step| step.ask).collect())?;
+        for ((table, is_write), told) in expected.into_iter().zip(told) {
+            match (self.purpose, told) {
+                // The engine's own transactions handle violations, and their rows may be deleted by other nodes.
+                (Purpose::Upkeep, Err(Failure::Unique)) => {
+                    return Err(StoreError::UniqueViolation { table: table.name, index: "another" });
+                }
+                (Purpose::Upkeep, Ok(_)) => {}
+                (_, Ok(told)) if !is_write || told.count() == 1 => {}
+                (_, Ok(_)) => return Err(self.poisoned(Poison::Checked)),
+                (_, Err(failure)) => return Err(self.failed(failure)),
             }
         }
-        Ok(rest)
+        Ok(())
+    }
+
+    /// Returns the statements of the unverified assumptions and of these writes, in round trips.
+    fn flights(&self, writes: &[RowWrite]) -> Vec<Vec<Step>> {
+        let Assumed { keys, mut ids } = self.assumed.take();
+        if !ids.is_empty() {
+            let inserts = writes.iter().filter(|write| matches!(write.write, Write::Insert(_)));
+            let inserted: FxHashSet<_> = inserts.map(|write| (write.table.name, write.id)).collect();
+            ids.retain(|(table, id)| !inserted.contains(&(table.name, *id)));
+        }
+        let checks = Assumed { keys, ids }.into_steps();
+        let writes = writes.iter().map(|write| Step { table: write.table, ask: statement(write), is_write: true });
+        let (mut flights, mut flight, mut bytes) = (Vec::new(), Vec::new(), 0);
+        for step in checks.chain(writes) {
+            if flight.len() >= FLIGHT_MAX || bytes >= FLIGHT_BYTES_MAX {
+                flights.push(std::mem::take(&mut flight));
+                bytes = 0;
+            }
+            bytes += step.ask.bytes();
+            flight.push(step);
+        }
+        flights.push(flight);
+        flights
     }
 
     /// The result of one statement.
@@ -338,66 +349,30 @@ impl PgTransaction {
         told.map_err(|failure| self.failed(failure))
     }
 
-    /// Queues a write, behind a statement that fails if another row has the same keys.
-    fn wait(&self, table: &'static str, checks: Vec<Ask>, ask: Ask) -> Result<()> {
-        let mut waiting = self.waiting.borrow_mut();
-        waiting.bytes += ask.bytes();
-        waiting.asks.extend(checks.into_iter().map(Waits::Check));
-        waiting.asks.push(Waits::Write(ask));
-        if !waiting.tables.contains(&table) {
-            waiting.tables.push(table);
-        }
-        let is_full = waiting.asks.len() >= WAITING_MAX || waiting.bytes >= WAITING_BYTES_MAX;
-        drop(waiting);
-        if is_full { self.fly(Vec::new()).map(drop) } else { Ok(()) }
+    fn rows(&self, sql: String, params: Vec<Param>) -> Result<Vec<Raw>> {
+        self.ask(Ask::Rows(sql, params)).map(Told::rows)
     }
 
-    /// Sends the queued writes to a table before a read of it.
-    fn rows(&self, table: &'static TableDef, sql: String, params: Vec<Param>) -> Result<Vec<Raw>> {
-        if self.waiting.borrow().concerns(table.name) || !self.begun.get() {
-            return self.ask(Ask::Rows(sql, params)).map(Told::rows);
-        }
-        // Other writes stay queued: the later locks are taken, the shorter they are held.
-        let kept = std::mem::take(&mut *self.waiting.borrow_mut());
-        let told = self.ask(Ask::Rows(sql, params));
-        *self.waiting.borrow_mut() = kept;
-        told.map(Told::rows)
-    }
-
-    fn remember(&self, table: &'static TableDef, id: u128, what: Remembered) {
-        if !self.purpose.has_snapshot() {
+    /// Remembers a row of a reading transaction. A mutation remembers its rows itself.
+    fn remember(&self, table: &'static TableDef, id: u128, row: Rc<Raw>) {
+        if !self.purpose.is_read() {
             return;
         }
         let mut remembered = self.remembered.borrow_mut();
         if remembered.len() >= REMEMBERED_MAX {
             remembered.clear();
         }
-        remembered.insert((key(table), id), what);
-    }
-
-    fn forget(&self, table: &'static TableDef, id: u128) {
-        self.remembered.borrow_mut().remove(&(key(table), id));
-    }
-
-    fn exists(&self, table: &'static TableDef, id: u128) -> bool {
-        self.remembered.borrow().contains_key(&(key(table), id))
-    }
-
-    fn remembered_row(&self, table: &'static TableDef, id: u128) -> Option<Rc<Raw>> {
-        match self.remembered.borrow().get(&(key(table), id))? {
-            Remembered::Row(row) => Some(row.clone()),
-            Remembered::Exists => None,
-        }
+        remembered.insert((key(table), id), row);
     }
 
     /// Returns the row with this id, from memory if it was read before.
     fn row(&self, table: &'static TableDef, id: u128) -> Result<Option<Rc<Raw>>> {
-        if let Some(row) = self.remembered_row(table, id) {
-            return Ok(Some(row));
+        if let Some(row) = self.remembered.borrow().get(&(key(table), id)) {
+            return Ok(Some(row.clone()));
         }
-        let found = self.rows(table, sql::get(table), vec![Value::Id(id).into()])?.pop().map(Rc::new);
+        let found = self.rows(sql::get(table), vec![Value::Id(id).into()])?.pop().map(Rc::new);
         if let Some(row) = &found {
-            self.remember(table, id, Remembered::Row(row.clone()));
+            self.remember(table, id, row.clone());
         }
         Ok(found)
     }
@@ -417,7 +392,7 @@ impl PgTransaction {
             let flow = visit(&row)?;
             if remember {
                 let id = row.id()?;
-                self.remember(table, id, Remembered::Row(Rc::new(raw)));
+                self.remember(table, id, Rc::new(raw));
             }
             if flow.is_break() {
                 return Ok(true);
@@ -429,51 +404,7 @@ impl PgTransaction {
         Ok(false)
     }
 
-    /// Returns statements that look for another row with these keys, or that fail if there is one, and their indexes.
-    fn probes(
-        table: &'static TableDef,
-        id: u128,
-        values: &[Value],
-        fails: bool,
-        is_asked: impl Fn(&IndexDef) -> bool,
-    ) -> (Vec<&'static str>, Vec<Ask>) {
-        let collides = |index: &&'static IndexDef| {
-            index.unique
-                && is_asked(index)
-                && index.when.is_none_or(|when| when.holds(table, values))
-                && index.keys.iter().all(|key| values[key.field] != Value::Null)
-        };
-        let probe = |index: &'static IndexDef| {
-            let mut params: Vec<Param> = index.keys.iter().map(|key| values[key.field].clone().into()).collect();
-            params.push(Value::Id(id).into());
-            let sql = sql::other_with(table, index);
-            (index.name, if fails { Ask::Change(sql::fail_if(&sql), params) } else { Ask::Rows(sql, params) })
-        };
-        table.indexes.iter().filter(collides).map(probe).unzip()
-    }
-
-    /// Returns the first of these indexes with another row.
-    fn found(
-        &self,
-        indexes: &[&'static str],
-        probes: Vec<std::result::Result<Told, Failure>>,
-    ) -> Result<Option<&'static str>> {
-        let mut found = None;
-        for (index, probe) in indexes.iter().zip(probes) {
-            let told = probe.map_err(|failure| self.failed(failure))?;
-            if told.count() > 0 {
-                found.get_or_insert(*index);
-            }
-        }
-        Ok(found)
-    }
-
-    /// Another transaction of unknown outcome has a row with the same keys.
-    fn again(&self) -> StoreError {
-        self.poisoned(Poison::Again("another transaction has changed what a unique index holds".to_owned()))
-    }
-
-    /// Runs statements without results behind queued ones, for schema changes.
+    /// Runs statements without results, for schema changes.
     pub(crate) fn run(&self, sql: &str) -> Result<()> {
         self.alive()?;
         self.ask(Ask::Run(sql.to_owned())).map(drop)
@@ -499,7 +430,9 @@ impl PgTransaction {
             return Ok(false);
         }
         let mut asks = vec![Ask::Run("SAVEPOINT rows".to_owned())];
-        let params = |row: &NewRow| inserted(row.id, row.creation_time, &row.values, table);
+        let params = |row: &NewRow| {
+            inserted(table, row.id, row.creation_time, |place| row.values.get(place).cloned().unwrap_or(Value::Null))
+        };
         asks.extend(rows.iter().map(|row| Ask::Change(sql::insert(table), params(row))));
         asks.push(Ask::Run("RELEASE rows".to_owned()));
         match self.fly(asks)?.into_iter().find_map(std::result::Result::err) {
@@ -521,20 +454,26 @@ impl PgTransaction {
         self.ask(Ask::Change(sql.to_owned(), params)).map(|told| told.count())
     }
 
-    /// Commits the writes, with these statements in the same round trip.
-    pub(crate) fn commit(&self, with: Vec<Ask>, limit: Duration) -> Committed {
+    /// Commits these writes and those applied before, with more statements in the same round trip.
+    pub(crate) fn commit(&self, writes: &[RowWrite], with: Vec<Ask>, limit: Duration) -> Committed {
+        let mut flights = self.flights(writes);
+        let last = flights.pop().unwrap_or_default();
+        let sent = flights.into_iter().try_for_each(|steps| self.alive().and_then(|()| self.fly_steps(steps)));
         if let Some(death) = self.death() {
             return Committed::No(death);
         }
-        if !self.begun.get() && self.waiting.borrow().asks.is_empty() && with.is_empty() {
+        if let Err(error) = sent {
+            return Committed::No(Death::Failed(error));
+        }
+        if !self.begun.get() && last.is_empty() && with.is_empty() {
             return Committed::Yes;
         }
         let mut session = self.session.borrow_mut();
         let Some(session) = session.as_mut() else { return Committed::No(Death::Failed(self.poisoned(Poison::Over))) };
-        let waiting = std::mem::take(&mut *self.waiting.borrow_mut());
         let begins = !self.begun.replace(true);
         let mut flight: Vec<Ask> = begins.then(|| self.purpose.begin(session.isolation())).into_iter().collect();
-        flight.extend(waiting.asks.into_iter().map(Waits::into_ask));
+        // In the snapshot each row exists, so that its write changes it or fails.
+        flight.extend(last.into_iter().map(|step| step.ask));
         flight.extend(with);
         flight.push(Ask::Run("COMMIT".to_owned()));
         self.statements.set(self.statements.get() + flight.len() as u64);
@@ -562,12 +501,11 @@ impl PgTransaction {
         if let Some(death) = self.death() {
             return Committed::No(death);
         }
-        *self.waiting.borrow_mut() = Waiting::default();
         if self.has_sent.get() {
             // Its writes are rolled back, and therefore its reads are not checked.
             return Committed::Yes;
         }
-        self.commit(Vec::new(), limit)
+        self.commit(&[], Vec::new(), limit)
     }
 
     /// Rejects further operations, rolls back uncommitted writes, and returns the session.
@@ -595,16 +533,6 @@ fn key(table: &'static TableDef) -> usize {
     std::ptr::from_ref(table).addr()
 }
 
-impl Waits {
-    fn into_ask(self) -> Ask {
-        match self {
-            Waits::Savepoint => Ask::Run("SAVEPOINT part".to_owned()),
-            Waits::Control(sql) => Ask::Run(sql.to_owned()),
-            Waits::Check(ask) | Waits::Write(ask) => ask,
-        }
-    }
-}
-
 impl Reader for PgTransaction {
     fn get(&self, table: &'static TableDef, id: u128, visit: &mut Visit<'_>) -> Result<bool> {
         self.alive()?;
@@ -625,7 +553,7 @@ impl Reader for PgTransaction {
         let mut plan = plan.clone();
         loop {
             plan.limit = Some(left.min(chunk));
-            let rows = self.rows(plan.table, sql::select(&plan), value::bind(&plan))?;
+            let rows = self.rows(sql::select(&plan), value::bind(&plan))?;
             let count = rows.len() as u64;
             left -= count;
             let is_last = left == 0 || count < plan.limit.unwrap_or(0);
@@ -646,7 +574,7 @@ impl Reader for PgTransaction {
     fn get_many(&self, table: &'static TableDef, ids: &[u128], visit: &mut Visit<'_>) -> Result<()> {
         for ids in ids.chunks(LIST_MAX) {
             self.alive()?;
-            let rows = self.rows(table, sql::get_many(table), vec![Param::ids(ids)])?;
+            let rows = self.rows(sql::get_many(table), vec![Param::ids(ids)])?;
             if self.visit(table, rows, &self.rows_visited, visit, true)? {
                 break;
             }
@@ -659,7 +587,7 @@ impl Reader for PgTransaction {
         if plan.is_empty()? {
             return Ok(0);
         }
-        let rows = self.rows(plan.table, sql::count(plan), value::bind(plan))?;
+        let rows = self.rows(sql::count(plan), value::bind(plan))?;
         let count: i64 =
             rows.first().map_or(Ok(0), |row| row.try_get(0)).map_err(|error| self.failed(Failure::of(&error)))?;
         Ok(count.unsigned_abs())
@@ -667,7 +595,7 @@ impl Reader for PgTransaction {
 
     fn bytes(&self, table: &'static TableDef) -> Result<u64> {
         self.alive()?;
-        let rows = self.rows(table, sql::bytes(table), Vec::new())?;
+        let rows = self.rows(sql::bytes(table), Vec::new())?;
         let bytes: i64 =
             rows.first().map_or(Ok(0), |row| row.try_get(0)).map_err(|error| self.failed(Failure::of(&error)))?;
         Ok(bytes.unsigned_abs())
@@ -701,7 +629,7 @@ impl Reader for PgTransaction {
 
     fn pin(&self) -> Result<Commit> {
         self.alive()?;
-        if !matches!(self.purpose, Purpose::Read | Purpose::ReadLong) {
+        if !self.purpose.is_read() {
             return Err(StoreError::Engine("a transaction that writes shows no commit".to_owned()));
         }
         Ok(self.newest)
@@ -709,11 +637,28 @@ impl Reader for PgTransaction {
 }
 
 /// Returns the parameters of a new row.
-fn inserted(id: u128, creation_time: i64, values: &[Value], table: &TableDef) -> Vec<Param> {
+fn inserted(table: &TableDef, id: u128, creation_time: i64, value: impl Fn(usize) -> Value) -> Vec<Param> {
     let mut params = vec![Value::Id(id).into(), Value::Integer(creation_time).into()];
-    let stored = values.iter().zip(table.fields).filter(|(_, field)| !field.retired);
-    params.extend(stored.map(|(value, _)| Param::from(value.clone())));
+    let stored = table.fields.iter().enumerate().filter(|(_, field)| !field.retired);
+    params.extend(stored.map(|(place, _)| Param::from(value(place))));
     params
+}
+
+/// Returns the statement of a write.
+fn statement(RowWrite { table, id, write, .. }: &RowWrite) -> Ask {
+    let update = |fields: Fields, value: &dyn Fn(usize) -> Value| {
+        let values = fields.places().map(value).chain([Value::Id(*id)]);
+        Ask::Change(sql::update(table, fields), values.map(Param::from).collect())
+    };
+    match write {
+        Write::Delete => Ask::Change(sql::delete(table), vec![Value::Id(*id).into()]),
+        Write::Vacate(fields) => update(*fields, &|_| Value::Null),
+        Write::Update(row, fields) => update(*fields, &|place| row.value(place).to_value()),
+        Write::Insert(row) => {
+            let value = |place| row.value(place).to_value();
+            Ask::Change(sql::insert(table), inserted(table, *id, row.creation_time(), value))
+        }
+    }
 }
 
 /// Returns the position of a row in the order of a plan.
@@ -724,182 +669,71 @@ fn place(plan: &Plan, row: &Raw) -> Result<(Vec<Value>, u128)> {
     Ok((values.collect::<Result<_>>()?, row.id()?))
 }
 
-impl Writer for PgTransaction {
-    fn insert(&self, table: &'static TableDef, id: u128, creation_time: i64, values: &[Value]) -> Result<()> {
+impl Base for PgTransaction {
+    fn alive(&self) -> Result<()> {
+        self.alive()
+    }
+
+    fn is_free(&self, table: &'static TableDef, id: u128) -> bool {
+        let is_assumed = self.purpose == Purpose::Write;
+        if is_assumed {
+            self.assumed.borrow_mut().ids.push((table, id));
+        }
+        is_assumed
+    }
+
+    fn holder(&self, plan: &Plan, id: u128) -> Result<Option<u128>> {
         self.alive()?;
-        table.require_storable(values)?;
-        let waits = self.purpose == Purpose::Write && !self.exists(table, id);
-        let (indexes, mut asks) = Self::probes(table, id, values, waits, |_| true);
-        if waits {
-            self.wait(table.name, asks, Ask::Change(sql::insert(table), inserted(id, creation_time, values, table)))?;
-        } else {
-            asks.push(Ask::Change(sql::insert_unless_taken(table), inserted(id, creation_time, values, table)));
-            let mut told = self.fly(asks)?;
-            let told_last = told.pop();
-            let found = self.found(&indexes, told)?;
-            let added = told_last.transpose().map_err(|failure| self.failed(failure))?;
-            match (found, added.map_or(0, |told| told.count())) {
-                (None, 1) => {}
-                (Some(index), 0) => return Err(StoreError::UniqueViolation { table: table.name, index }),
-                (None, _) if self.row(table, id)?.is_some() => {
-                    return Err(StoreError::UniqueViolation { table: table.name, index: "_id" });
-                }
-                // A row of this snapshot that was deleted in the meantime, or the other way round.
-                (_, _) => return Err(self.again()),
+        let Some(index) = plan.index else { return Ok(None) };
+        let sql = sql::other_with(plan.table, index);
+        let params: Vec<Param> = plan.eq.iter().cloned().chain([Value::Id(id)]).map(Param::from).collect();
+        if self.purpose == Purpose::Write {
+            let check = Ask::Change(sql::fail_if(&sql), params);
+            self.assumed.borrow_mut().keys.push((plan.table, check));
+            return Ok(None);
+        }
+        let rows = self.rows(sql, params)?;
+        let holder = rows.first().map(|row| row.try_get::<_, Bits>(0)).transpose();
+        Ok(holder.map_err(|error| self.failed(Failure::of(&error)))?.map(|id| id.0))
+    }
+
+    fn verify(&self) -> Result<()> {
+        let mut checks = self.assumed.take().into_steps();
+        loop {
+            let flight: Vec<_> = checks.by_ref().take(FLIGHT_MAX).collect();
+            if flight.is_empty() {
+                return Ok(());
             }
+            self.fly_steps(flight)?;
         }
-        self.remember(table, id, Remembered::Exists);
-        self.changes.add(Change::Inserted { table, id, values });
-        Ok(())
     }
 
-    fn update(&self, table: &'static TableDef, id: u128, before: &[Value], changes: &[(usize, Value)]) -> Result<bool> {
+    fn apply(&self, writes: &[RowWrite]) -> Result<()> {
         self.alive()?;
-        if !changes.is_sorted_by(|(one, _), (next, _)| one < next) {
-            let mut sorted = changes.to_vec();
-            sorted.sort_by_key(|(place, _)| *place);
-            sorted.dedup_by(|next, one| next.0 == one.0);
-            return self.update(table, id, before, &sorted);
-        }
-        if changes.is_empty() {
-            return self.get(table, id, &mut |_| Ok(ControlFlow::Break(())));
-        }
-        table.require_storable_changes(before, changes)?;
-        let mut params: Vec<Param> = changes.iter().map(|(_, value)| value.clone().into()).collect();
-        params.push(Value::Id(id).into());
-        let update = Ask::Change(sql::update(table, changes), params);
-        let touches = |index: &IndexDef| {
-            let is_changed = |field: usize| changes.iter().any(|(place, _)| *place == field);
-            index.unique
-                && (index.keys.iter().any(|key| is_changed(key.field))
-                    || index.when.and_then(|when| table.field(when.field())).is_some_and(is_changed))
-        };
-        let found = if table.indexes.iter().any(touches) {
-            self.update_keys(table, id, changes, update, touches)?
-        } else if self.exists(table, id) && self.purpose == Purpose::Write {
-            self.wait(table.name, Vec::new(), update)?;
-            true
-        } else {
-            self.ask(update)?.count() > 0
-        };
-        self.forget(table, id);
-        if found {
-            self.remember(table, id, Remembered::Exists);
-            self.changes.add(Change::Updated { table, id, before, values: changes });
-        }
-        Ok(found)
-    }
-
-    fn delete(&self, table: &'static TableDef, id: u128) -> Result<bool> {
-        self.alive()?;
-        let delete = Ask::Change(sql::delete(table), vec![Value::Id(id).into()]);
-        let found = if self.exists(table, id) && self.purpose == Purpose::Write {
-            self.wait(table.name, Vec::new(), delete)?;
-            true
-        } else {
-            self.ask(delete)?.count() > 0
-        };
-        self.forget(table, id);
-        if found {
-            self.changes.add(Change::Deleted { table, id });
-        }
-        Ok(found)
+        self.flights(writes).into_iter().filter(|steps| !steps.is_empty()).try_for_each(|steps| self.fly_steps(steps))
     }
 
     fn savepoint(&self) -> Result<()> {
-        self.alive()?;
-        self.waiting.borrow_mut().asks.push(Waits::Savepoint);
-        self.changes.savepoint();
-        Ok(())
+        self.run("SAVEPOINT part")
     }
 
     fn release(&self) -> Result<()> {
-        self.alive()?;
-        self.changes.release()?;
-        self.waiting.borrow_mut().asks.push(Waits::Control("RELEASE part"));
-        Ok(())
+        self.run("RELEASE part")
     }
 
     fn rollback(&self) -> Result<()> {
-        self.alive()?;
-        let is_told = self.waiting.borrow().part().iter().any(|waits| matches!(waits, Waits::Write(_)));
-        if is_told {
-            // The assumptions must be true. If these statements were sent with the commit, which hides their failure, a
-            // committed transaction would count as failed.
-            self.fly(Vec::new())?;
-        }
-        self.changes.rollback()?;
-        // Its knowledge may depend on rolled-back writes.
-        self.remembered.borrow_mut().clear();
-        let mut waiting = self.waiting.borrow_mut();
-        match waiting.asks.last() {
-            // No part of it was sent.
-            Some(Waits::Savepoint) => drop(waiting.asks.pop()),
-            Some(_) | None => {
-                waiting.asks.push(Waits::Control("ROLLBACK TO part; RELEASE part"));
-                waiting.rolls_back = true;
-            }
-        }
-        Ok(())
-    }
-
-    fn bytes_written(&self) -> u64 {
-        self.changes.bytes()
+        self.run("ROLLBACK TO part; RELEASE part")
     }
 }
 
 impl PgTransaction {
-    /// Changes keys of unique indexes. Returns true if the row exists.
-    fn update_keys(
-        &self,
-        table: &'static TableDef,
-        id: u128,
-        changes: &[(usize, Value)],
-        update: Ask,
-        touches: impl Fn(&IndexDef) -> bool,
-    ) -> Result<bool> {
-        let Some(row) = self.row(table, id)? else { return Ok(false) };
-        let mut values = value::values(table, &row)?;
-        for (place, value) in changes {
-            values[*place] = value.clone();
-        }
-        let waits = self.purpose == Purpose::Write;
-        let (indexes, probes) = Self::probes(table, id, &values, waits, touches);
-        if waits {
-            return self.wait(table.name, probes, update).map(|()| true);
-        }
-        if probes.is_empty() {
-            return Ok(self.ask(update)?.count() > 0);
-        }
-        let mut asks = vec![Ask::Run("SAVEPOINT keys".to_owned())];
-        asks.extend(probes);
-        asks.push(update);
-        asks.push(Ask::Run("RELEASE keys".to_owned()));
-        let mut told = self.fly(asks)?;
-        let released = told.pop();
-        let updated = told.pop();
-        let found = self.found(&indexes, told.split_off(1))?;
-        match (updated, found) {
-            (Some(Ok(told)), None) => {
-                released.transpose().map_err(|failure| self.failed(failure))?;
-                Ok(told.count() > 0)
-            }
-            (Some(Err(Failure::Unique)), Some(index)) => {
-                self.ask(Ask::Run("ROLLBACK TO keys; RELEASE keys".to_owned()))?;
-                Err(StoreError::UniqueViolation { table: table.name, index })
-            }
-            (Some(Err(Failure::Unique) | Ok(_)), _) | (None, _) => Err(self.again()),
-            (Some(Err(failure)), _) => Err(self.failed(failure)),
-        }
-    }
-
     /// Returns true if its result depends on rows, rather than on a write that waits for standbys.
     pub(crate) fn has_only_read(&self) -> bool {
-        self.begun.get() && !self.has_written()
+        self.begun.get() && !self.has_sent.get()
     }
 
-    /// Returns true if anything was written and not rolled back.
-    pub(crate) fn has_written(&self) -> bool {
-        self.changes.bytes() > 0
+    /// Returns true if it has sent writes.
+    pub(crate) fn has_sent(&self) -> bool {
+        self.has_sent.get()
     }
 }

@@ -161,12 +161,6 @@ pub(crate) fn value(
     Ok(value.unwrap_or(ValueRef::Null))
 }
 
-/// All values of a row, by the place of their fields.
-pub(crate) fn values(table: &'static TableDef, row: &tokio_postgres::Row) -> Result<Vec<Value>, StoreError> {
-    let row = PgRow { table, row };
-    (0..table.fields.len()).map(|place| row.value(place).map(ValueRef::to_value)).collect()
-}
-
 /// The values of a plan, in the order in which `sql` numbers them.
 pub(crate) fn bind(plan: &Plan) -> Vec<Param> {
     let mut all: Vec<Param> = plan.eq.iter().filter(|value| **value != Value::Null).cloned().map(Param::from).collect();

@@ -28,7 +28,8 @@ use super::value::Bits;
 use convoke_core::clock::Clock;
 use convoke_core::limits::Limits;
 use convoke_store::fair_queue::Service;
-use convoke_store::{ChangeSet, Commits, Flow, OpenError, Reader as _, StoreError, Stuck, TableDef, WriteJob};
+use convoke_store::overlay::{Batch, End, Mode, Transaction};
+use convoke_store::{Commits, Flow, OpenError, Reader as _, StoreError, Stuck, TableDef, WriteJob};
 
 /// Number of conflicts after which a mutation waits for its turn among those with as many.
 const PATIENT_AFTER: u32 = 2;
@@ -107,7 +108,8 @@ struct Shared {
     collisions: Collisions,
 }
 
-/// Functions whose writes recently violated a unique index: for some time they send each write immediately.
+/// Functions whose assumptions about unique keys were recently wrong: for some time they read the keys before they write
+/// them.
 #[derive(Default)]
 struct Collisions(Mutex<FxHashMap<String, u32>>);
 
@@ -131,7 +133,7 @@ impl Collisions {
         if *left == 0 {
             names.remove(name);
         }
-        Purpose::WriteAtOnce
+        Purpose::WriteChecked
     }
 }
 
@@ -259,11 +261,11 @@ impl Shared {
         began: Duration,
     ) -> Outcome {
         let (mut conflicts, mut pauses) = (0, Pauses::default());
-        let mut purpose = self.collisions.purpose(job.name());
+        let (mut purpose, mut mode) = (self.collisions.purpose(job.name()), Mode::Shared);
         loop {
             let left = self.limit.saturating_sub(self.clock.monotonic().saturating_sub(began));
             let turn = if conflicts > PATIENT_AFTER { self.turn.try_lock_for(left) } else { None };
-            let death = match self.attempt(job, session, purpose, began) {
+            let death = match self.attempt(job, session, (purpose, mode), began) {
                 Outcome::Again(death) => death,
                 Outcome::Failed(StoreError::Deadline { .. }) if conflicts > 0 => {
                     self.counters.contended.fetch_add(1, Relaxed);
@@ -275,14 +277,20 @@ impl Shared {
             };
             drop(turn);
             match &death {
-                Death::AtOnce if purpose != Purpose::WriteAtOnce => {
+                Death::Checked if purpose != Purpose::WriteChecked => {
                     self.collisions.note(job.name());
-                    purpose = Purpose::WriteAtOnce;
+                    purpose = Purpose::WriteChecked;
                     session = self.session();
                     continue;
                 }
-                // A unique index of a newer release, unknown to this one, rejects an immediate write.
-                Death::Again(_) | Death::AtOnce => {
+                Death::Outgrown if mode != Mode::Alone => {
+                    mode = Mode::Alone;
+                    session = self.session();
+                    continue;
+                }
+                Death::Outgrown => return Outcome::Again(death),
+                // A unique index of a newer release, unknown to this one, rejects a write.
+                Death::Again(_) | Death::Checked => {
                     conflicts += 1;
                     self.counters.retries.fetch_add(1, Relaxed);
                 }
@@ -293,7 +301,7 @@ impl Shared {
             }
             let wait = pauses.next();
             if self.clock.monotonic().saturating_sub(began) + wait >= self.limit {
-                if matches!(death, Death::Again(_) | Death::AtOnce) {
+                if matches!(death, Death::Again(_) | Death::Checked) {
                     self.counters.contended.fetch_add(1, Relaxed);
                 }
                 return Outcome::Again(death);
@@ -311,7 +319,7 @@ impl Shared {
         &self,
         job: &mut dyn WriteJob,
         session: Result<Session, Failure>,
-        purpose: Purpose,
+        (purpose, mode): (Purpose, Mode),
         began: Duration,
     ) -> Outcome {
         let session = match session {
@@ -321,24 +329,32 @@ impl Shared {
         };
         let clock = self.clock.clone();
         let frame = Frame { clock, began, limit: self.limit, commits: self.commits.clone() };
-        let transaction = Rc::new(PgTransaction::new(session, purpose, frame));
+        let base = Rc::new(PgTransaction::new(session, purpose, frame));
+        let batch = Batch::new(self.commits.clone());
+        let transaction = Rc::new(Transaction::begin(&batch, base.clone(), mode));
         let number = self.begin(job.name());
         let said = catch_unwind(AssertUnwindSafe(|| job.run(transaction.clone())));
         self.end(number);
         let is_wanted = matches!(said, Ok(Ok(())));
-        let death = if is_wanted { transaction.finish() } else { transaction.finish_unwanted() };
+        let death = match transaction.end() {
+            Some(End::Outgrown) => base.finish().or(Some(Death::Outgrown)),
+            Some(End::Violated { .. }) | None if is_wanted => base.finish(),
+            Some(End::Violated { .. }) | None => base.finish_unwanted(),
+        };
         let outcome = match (death, said) {
-            // Its result depends on a wrong assumption.
-            (Some(death @ (Death::Again(_) | Death::AtOnce | Death::Cut(_))), _) => Outcome::Again(death),
+            // Its result depends on a wrong assumption, or is incomplete.
+            (Some(death @ (Death::Again(_) | Death::Checked | Death::Outgrown | Death::Cut(_))), _) => {
+                Outcome::Again(death)
+            }
             (Some(Death::Failed(_)), Err(panic)) => Outcome::Failed(panicked(&*panic)),
             (Some(Death::Failed(failure)), Ok(_)) => Outcome::Failed(failure),
-            (None, Err(panic)) => self.confirm(&transaction, Outcome::Failed(panicked(&*panic))),
-            (None, Ok(Ok(()))) => self.commit(&transaction, job.take_changes()),
-            (None, Ok(Err(None))) => self.confirm(&transaction, Outcome::Rejected),
-            (None, Ok(Err(Some(failure)))) => self.confirm(&transaction, Outcome::Failed(failure)),
+            (None, Err(panic)) => self.confirm(&base, Outcome::Failed(panicked(&*panic))),
+            (None, Ok(Ok(()))) => self.commit(&base, &batch),
+            (None, Ok(Err(None))) => self.confirm(&base, Outcome::Rejected),
+            (None, Ok(Err(Some(failure)))) => self.confirm(&base, Outcome::Failed(failure)),
         };
-        self.counters.statements.fetch_add(transaction.statements(), Relaxed);
-        self.sessions.give_back(transaction.close());
+        self.counters.statements.fetch_add(base.statements(), Relaxed);
+        self.sessions.give_back(base.close());
         outcome
     }
 
@@ -346,18 +362,22 @@ impl Shared {
     fn confirm(&self, transaction: &PgTransaction, outcome: Outcome) -> Outcome {
         match transaction.confirm(COMMIT) {
             Committed::Yes => outcome,
-            Committed::No(death @ (Death::Again(_) | Death::Cut(_) | Death::AtOnce)) => Outcome::Again(death),
+            Committed::No(death @ (Death::Again(_) | Death::Cut(_) | Death::Checked | Death::Outgrown)) => {
+                Outcome::Again(death)
+            }
             Committed::No(Death::Failed(error)) => Outcome::Failed(error),
             Committed::Unknown(failure) => Outcome::Again(Death::Cut(failure.reason())),
         }
     }
 
     /// Commits, and publishes the changes before any caller learns the result.
-    fn commit(&self, transaction: &PgTransaction, changes: ChangeSet) -> Outcome {
+    fn commit(&self, transaction: &PgTransaction, batch: &Batch) -> Outcome {
         let begun = self.clock.monotonic();
+        let (writes, changes) = (batch.writes(), batch.changes());
+        let has_written = !writes.is_empty() || transaction.has_sent();
         let mut with = Vec::new();
         let mut marker = None;
-        if transaction.has_written() {
+        if has_written {
             match own::random_id() {
                 Ok(id) => {
                     let noted = follower::encode(&changes, &self.home.tables);
@@ -367,11 +387,11 @@ impl Shared {
                 Err(failure) => return Outcome::Failed(failure.into_store(0)),
             }
         }
-        if transaction.has_only_read() {
+        if !has_written && transaction.has_only_read() {
             // A repeated call may find a commit that its standby never confirmed.
             with.push(Ask::Run(BARRIER.to_owned()));
         }
-        match (transaction.commit(with, COMMIT), marker) {
+        match (transaction.commit(&writes, with, COMMIT), marker) {
             (Committed::Yes, _) => {}
             (Committed::No(Death::Failed(error)), _) => return Outcome::Failed(error),
             (Committed::No(death), _) => return Outcome::Again(death),
@@ -467,7 +487,8 @@ enum Resolved {
 fn given_up(death: Death) -> StoreError {
     match death {
         Death::Again(reason) => StoreError::Contended(reason),
-        Death::AtOnce => StoreError::Contended("its writes collide".to_owned()),
+        Death::Checked => StoreError::Contended("its writes collide".to_owned()),
+        Death::Outgrown => End::Outgrown.error(),
         Death::Cut(reason) => StoreError::Unreachable(reason),
         Death::Failed(error) => error,
     }

@@ -64,7 +64,6 @@ impl SqliteEngine {
             synchronous: settings.synchronous,
             page_bytes: settings.page_bytes,
             cache: page_cache::of_connections(limits),
-            row_bytes: page_cache::bytes_of_rows(limits),
             pages_max: settings.pages_max,
             wal_bytes_kept: settings.checkpoint_bytes,
             clock: clock.clone(),
@@ -82,7 +81,7 @@ impl SqliteEngine {
         let readers = Arc::new(Readers::open(&common, limits, read::run)?);
         let bounds =
             Bounds { checkpoint_bytes: settings.checkpoint_bytes, interrupt_bytes: limits.wal_bytes_interrupt };
-        let writer = start_writer(shared.clone(), common.clone(), bounds, readers.clone(), connection)?;
+        let writer = start_writer(shared.clone(), common.clone(), bounds, readers.clone(), (connection, greatest_id))?;
         let watches = Switch::default();
         let no_thread = |error: std::io::Error| OpenError::Engine(format!("no thread for a watch: {error}"));
         let watchdog = watchdog::start(shared.clone(), clock.clone(), limits.mutation_timeout, stuck, watches.clone());
@@ -331,12 +330,12 @@ fn start_writer(
     common: Common,
     bounds: Bounds,
     readers: Arc<Readers>,
-    connection: Connection,
+    (connection, greatest_id): (Connection, u128),
 ) -> Result<JoinHandle<()>, OpenError> {
     let (started, has_started) = mpsc::channel();
     let thread = thread::Builder::new()
         .name("convoke-writer".to_owned())
-        .spawn(move || match Writer::new(shared, common, bounds, readers, connection) {
+        .spawn(move || match Writer::new(shared, common, bounds, readers, connection, greatest_id) {
             Ok(writer) => {
                 let _ = started.send(Ok(()));
                 writer.run();

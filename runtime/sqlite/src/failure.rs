@@ -26,6 +26,11 @@ pub(crate) fn violation(table: &'static TableDef, error: &rusqlite::Error) -> Op
     Some(StoreError::UniqueViolation { table: table.name, index: violated.map_or("_id", |index| index.name) })
 }
 
+/// Returns true if a statement names an index that the database does not have.
+pub(crate) fn lacks_index(error: &rusqlite::Error) -> bool {
+    matches!(error, rusqlite::Error::SqliteFailure(_, Some(message)) if message.starts_with("no such index: "))
+}
+
 /// Returns true if SQLite stopped the statement because its guard requested it.
 pub(crate) fn interrupted(error: &rusqlite::Error) -> bool {
     error.sqlite_error_code() == Some(rusqlite::ErrorCode::OperationInterrupted)

@@ -12,15 +12,15 @@ use std::time::Duration;
 
 use rusqlite::CachedStatement;
 
-use super::cache::{KnownRow, RowMemory};
+use super::cache::Written;
 use super::connection::{Connection, Lease, Stop};
 use super::failure;
-use super::sql::{self, Fields, SqliteRow, StatementKey, places, row, unique_index};
-use convoke_store::changes::{Change, Changes};
+use super::sql::{self, SqliteRow, StatementKey, places, row, unique_index};
+use convoke_store::overlay::{Base, RowWrite, Write};
 use convoke_store::query::LIST_MAX;
+use convoke_store::reader::Visit;
 use convoke_store::schema::{Definition, Schemas};
-use convoke_store::transaction::Visit;
-use convoke_store::{Commit, Plan, Reader, Row, StoreError, TableDef, Value, ValueRef, Writer};
+use convoke_store::{Commit, Fields, MemoryRow, PackedRow, Plan, Reader, Row, StoreError, TableDef, ValueRef};
 
 /// The connection of a transaction.
 pub(crate) enum Source {
@@ -43,26 +43,15 @@ impl Deref for Source {
 /// An open transaction.
 pub(crate) struct SqliteTransaction {
     source: Source,
-    /// The writer's rows; none if other connections may write, or if the rows are not read again.
-    memory: Option<Rc<RowMemory>>,
-    savepoints: RefCell<Savepoints>,
-    /// True if it has written values that other mutations set.
-    tells_of_others: Cell<bool>,
+    /// Present in mutations: the writes since the last commit.
+    written: Option<Rc<Written>>,
+    /// True if it shows writes that are not committed.
+    has_applied: Cell<bool>,
     limit: Duration,
     statements: Cell<u64>,
     rows_visited: Cell<u64>,
     keys_visited: Cell<u64>,
-    changes: Changes,
     poison: RefCell<Option<Poison>>,
-}
-
-/// The savepoints of a transaction. SQLite learns them at the first write.
-#[derive(Default)]
-struct Savepoints {
-    /// Marks in the row memory of the open savepoints.
-    marks: Vec<usize>,
-    /// Number of them that SQLite knows, from the outermost one.
-    known: usize,
 }
 
 /// Reason why no further operation runs.
@@ -87,23 +76,19 @@ impl SqliteTransaction {
     pub(crate) fn new(source: Source, limit: Duration) -> Self {
         Self {
             source,
-            memory: None,
-            savepoints: RefCell::default(),
-            tells_of_others: Cell::new(false),
+            written: None,
+            has_applied: Cell::new(false),
             limit,
             statements: Cell::new(0),
             rows_visited: Cell::new(0),
             keys_visited: Cell::new(0),
-            changes: Changes::default(),
             poison: RefCell::new(None),
         }
     }
 
-    /// Like [`SqliteTransaction::new`], in its own savepoint, with the writer's rows.
-    pub(crate) fn with(source: Source, limit: Duration, memory: Rc<RowMemory>) -> Self {
-        let transaction = Self { memory: Some(memory), ..Self::new(source, limit) };
-        transaction.open_savepoint();
-        transaction
+    /// Creates the transaction of a mutation, or of the writes of a batch.
+    pub(crate) fn writing(connection: Rc<Connection>, limit: Duration, written: Rc<Written>) -> Self {
+        Self { written: Some(written), ..Self::new(Source::Writer(connection), limit) }
     }
 
     /// Returns the failure of the transaction, if it failed.
@@ -193,12 +178,10 @@ impl SqliteTransaction {
         self.poisoned(Poison::Lost(error.to_string()))
     }
 
-    /// Returns true if nothing of the transaction may be committed.
+    /// Returns true if SQLite can commit nothing of the transaction.
     pub(crate) fn is_lost(&self) -> bool {
         match &*self.poison.borrow() {
-            Some(Poison::Disk(_) | Poison::Lost(_)) => true,
-            // Running the mutations one by one shows whose values have no room.
-            Some(Poison::NoRoom(_)) => self.tells_of_others.get(),
+            Some(Poison::Disk(_) | Poison::Lost(_) | Poison::NoRoom(_)) => true,
             Some(Poison::Deadline | Poison::Interrupted | Poison::Over) | None => false,
         }
     }
@@ -245,35 +228,37 @@ impl SqliteTransaction {
         Ok(any)
     }
 
-    /// Visits the rows of SQLite, overlaid with changes that SQLite does not know yet, and remembers them if requested.
-    fn overlaying<R>(
-        &self,
-        remembers: bool,
-        visit: &mut Visit<'_>,
-        read: impl FnOnce(&mut VisitStored<'_>) -> Result<R>,
-    ) -> Result<R> {
-        let Some(memory) = &self.memory else {
-            return read(&mut |row| {
-                if remembers {
-                    self.source.keep_row(row);
-                }
-                visit(row)
-            });
-        };
-        let is_changed = self.savepoints.borrow().known > 0;
-        read(&mut |row| match memory.unwritten(row)? {
-            Some(row) => visit(&row),
-            None => {
-                if remembers {
-                    memory.remember(row, is_changed);
-                }
-                visit(row)
+    /// Returns the committed state that the transaction shows, if it is known. Its rows may be cached.
+    fn state(&self) -> Option<u64> {
+        match &self.source {
+            Source::Reader(lease) => lease.connection().state(),
+            // Only this thread commits. The number is odd during a change of the schema.
+            Source::Writer(connection) if self.written.is_some() && !self.has_applied.get() => {
+                Some(connection.newest.number()).filter(|number| number.is_multiple_of(2))
             }
-        })
+            Source::Writer(_) => None,
+        }
     }
 
-    /// Visits a remembered row. Returns true if there is one.
-    fn visit_remembered(&self, row: Option<KnownRow>, visit: &mut Visit<'_>) -> Result<bool> {
+    /// Returns a row by its id, if it is cached.
+    fn cached(&self, table: &'static TableDef, id: u128) -> Option<MemoryRow> {
+        self.source.newest.get(self.state()?, table, id)
+    }
+
+    /// Returns the only row of a plan with all keys of a unique index, if it is cached.
+    fn cached_only(&self, plan: &Plan) -> Option<MemoryRow> {
+        self.source.newest.only(self.state()?, plan)
+    }
+
+    /// Caches a row of the database.
+    fn cache(&self, row: &SqliteRow<'_>) {
+        if let Some(state) = self.state() {
+            self.source.newest.keep(state, row);
+        }
+    }
+
+    /// Visits a cached row. Returns true if there is one.
+    fn visit_cached(&self, row: Option<MemoryRow>, visit: &mut Visit<'_>) -> Result<bool> {
         let Some(row) = row else { return Ok(false) };
         self.statements.set(self.statements.get() + 1);
         self.rows_visited.set(self.rows_visited.get() + 1);
@@ -283,7 +268,7 @@ impl SqliteTransaction {
     /// Runs a writing statement whose parameters are bound. Returns true if it found its row.
     fn write(&self, statement: &mut CachedStatement<'_>, table: &'static TableDef) -> Result<bool> {
         self.require_open()?;
-        self.tell_savepoints()?;
+        self.has_applied.set(true);
         let changed = self
             .source
             .interrupt
@@ -317,22 +302,21 @@ impl SqliteTransaction {
         if number.is_some() { self.write_fields(table, (id, None), fields, values) } else { Ok(false) }
     }
 
-    /// Writes the remembered changes. Called once, at the end before the commit.
-    ///
-    /// # Errors
-    /// Errors of the engine: nothing of the transaction may be committed then.
-    pub(crate) fn write_remembered(&self, memory: &RowMemory) -> Result<()> {
-        memory.write(|table, id, fields, row| {
-            let values = fields.places().map(|place| row.value(place));
-            let written = self.write_fields(table, (id, row.number()), fields, values)?;
-            if written { Ok(()) } else { Err(StoreError::TransactionLost("a row is gone that was changed".to_owned())) }
-        })
+    fn insert(&self, table: &'static TableDef, id: u128, row: &PackedRow) -> Result<()> {
+        let mut statement = self.statement(StatementKey::insert(table), || sql::insert(table))?;
+        self.bound(row::bind_id(&mut statement, 1, id))?;
+        self.bound(row::bind(&mut statement, 2, ValueRef::Integer(row.creation_time())))?;
+        let stored = table.fields.iter().enumerate().filter(|(_, field)| !field.retired);
+        for (number, (place, _)) in stored.enumerate() {
+            self.bound(row::bind(&mut statement, number + 3, row.value(place)))?;
+        }
+        self.write(&mut statement, table).map(drop)
     }
 
-    fn forget(&self, table: &'static TableDef, id: u128) {
-        if let Some(memory) = &self.memory {
-            memory.forget(table, id);
-        }
+    fn delete(&self, table: &'static TableDef, id: u128) -> Result<bool> {
+        let mut statement = self.statement(StatementKey::delete(table), || sql::delete(table))?;
+        self.bound(row::bind_id(&mut statement, 1, id))?;
+        self.write(&mut statement, table)
     }
 
     fn require_open(&self) -> Result<()> {
@@ -350,70 +334,20 @@ impl SqliteTransaction {
     fn control(&self, sql: &'static str) -> Result<()> {
         self.source.interrupt.uninterrupted(|| self.source.run(sql)).map_err(|error| self.failed(&error))
     }
-
-    fn open_savepoint(&self) {
-        let mark = self.memory.as_ref().map_or(0, |memory| memory.mark());
-        self.savepoints.borrow_mut().marks.push(mark);
-    }
-
-    /// Creates the savepoints that SQLite does not know yet, before a write.
-    fn tell_savepoints(&self) -> Result<()> {
-        let savepoints = &mut *self.savepoints.borrow_mut();
-        while savepoints.known < savepoints.marks.len() {
-            self.control("SAVEPOINT one")?;
-            savepoints.known += 1;
-        }
-        Ok(())
-    }
-
-    /// Closes the innermost savepoint, if one is open, and keeps or drops its writes.
-    ///
-    /// # Errors
-    /// Errors of the engine: the transaction is lost then.
-    pub(crate) fn close_savepoint(&self, is_kept: bool) -> Result<()> {
-        let savepoints = &mut *self.savepoints.borrow_mut();
-        let Some(mark) = savepoints.marks.pop() else { return Ok(()) };
-        if let (Some(memory), false) = (&self.memory, is_kept) {
-            memory.roll_back(mark);
-        }
-        if savepoints.known <= savepoints.marks.len() {
-            return Ok(());
-        }
-        savepoints.known -= 1;
-        if !is_kept {
-            self.control("ROLLBACK TO one")?;
-        }
-        self.control("RELEASE one")
-    }
-
-    /// Closes all savepoints, including those that its function left open.
-    ///
-    /// # Errors
-    /// Like [`SqliteTransaction::close_savepoint`].
-    pub(crate) fn close_savepoints(&self, is_kept: bool) -> Result<()> {
-        while !self.savepoints.borrow().marks.is_empty() {
-            self.close_savepoint(is_kept)?;
-        }
-        if let Some(memory) = &self.memory {
-            memory.keep();
-        }
-        Ok(())
-    }
 }
 
 impl Reader for SqliteTransaction {
     fn get(&self, table: &'static TableDef, id: u128, visit: &mut Visit<'_>) -> Result<bool> {
         self.alive()?;
-        let remembered = match &self.memory {
-            Some(memory) => memory.get(table, id),
-            None => self.source.kept_row(table, id),
-        };
-        if self.visit_remembered(remembered, visit)? {
+        if self.visit_cached(self.cached(table, id), visit)? {
             return Ok(true);
         }
         let mut statement = self.statement(StatementKey::get(table), || sql::get(table))?;
         self.bound(row::bind_id(&mut statement, 1, id))?;
-        self.overlaying(true, visit, |visit| self.visit(&mut statement, table, &self.rows_visited, visit))
+        self.visit(&mut statement, table, &self.rows_visited, &mut |row| {
+            self.cache(row);
+            visit(row)
+        })
     }
 
     fn select(&self, plan: &Plan, visit: &mut Visit<'_>) -> Result<()> {
@@ -422,26 +356,22 @@ impl Reader for SqliteTransaction {
             return Ok(());
         }
         let is_unique = unique_index(plan).is_some();
-        if is_unique {
-            let remembered = match &self.memory {
-                Some(memory) => memory.only(plan),
-                None => self.source.kept_only_row(plan),
-            };
-            if self.visit_remembered(remembered, visit)? {
-                return Ok(());
-            }
+        if is_unique && self.visit_cached(self.cached_only(plan), visit)? {
+            return Ok(());
         }
         if plan.index.is_none() {
             self.source.counters.scans.fetch_add(1, Relaxed);
         }
         let mut statement = self.statement(StatementKey::select(plan), || sql::select(plan))?;
         self.bound(row::bind_plan(&mut statement, plan))?;
-        let table = plan.table;
-        if plan.keys_only {
-            return self.visit(&mut statement, table, &self.keys_visited, &mut |row| visit(row)).map(drop);
-        }
-        let visit_all = |visit: &mut VisitStored<'_>| self.visit(&mut statement, table, &self.rows_visited, visit);
-        self.overlaying(is_unique, visit, visit_all).map(drop)
+        let visited = if plan.keys_only { &self.keys_visited } else { &self.rows_visited };
+        let visited = self.visit(&mut statement, plan.table, visited, &mut |row| {
+            if is_unique {
+                self.cache(row);
+            }
+            visit(row)
+        });
+        visited.map(drop)
     }
 
     fn get_many(&self, table: &'static TableDef, ids: &[u128], visit: &mut Visit<'_>) -> Result<()> {
@@ -457,7 +387,7 @@ impl Reader for SqliteTransaction {
             let mut statement =
                 self.statement(StatementKey::get_many(table, places), || sql::get_many(table, places))?;
             self.bound(row::bind_ids(&mut statement, ids))?;
-            self.overlaying(false, &mut visit, |visit| self.visit(&mut statement, table, &self.rows_visited, visit))?;
+            self.visit(&mut statement, table, &self.rows_visited, &mut |row| visit(row))?;
             if broken_off.get() {
                 break;
             }
@@ -533,97 +463,68 @@ impl Reader for SqliteTransaction {
     }
 }
 
-impl Writer for SqliteTransaction {
-    fn insert(&self, table: &'static TableDef, id: u128, creation_time: i64, values: &[Value]) -> Result<()> {
+impl Base for SqliteTransaction {
+    fn alive(&self) -> Result<()> {
+        self.alive()
+    }
+
+    fn is_free(&self, _: &'static TableDef, id: u128) -> bool {
+        self.written.as_ref().is_some_and(|written| id > written.greatest_id())
+    }
+
+    fn holder(&self, plan: &Plan, id: u128) -> Result<Option<u128>> {
         self.alive()?;
-        table.require_storable(values)?;
-        let mut statement = self.statement(StatementKey::insert(table), || sql::insert(table))?;
-        self.bound(row::bind_id(&mut statement, 1, id))?;
-        self.bound(row::bind(&mut statement, 2, ValueRef::Integer(creation_time)))?;
-        let stored = values.iter().zip(table.fields).filter(|(_, field)| !field.retired);
-        for (number, (value, _)) in stored.enumerate() {
-            self.bound(row::bind(&mut statement, number + 3, value.as_ref()))?;
+        if let Some(row) = self.cached_only(plan) {
+            return Ok(Some(row.id).filter(|holder| *holder != id));
         }
-        if self.write(&mut statement, table)? {
-            self.changes.add(Change::Inserted { table, id, values });
+        let text = self.source.text(StatementKey::select(plan), || sql::select(plan));
+        let mut statement = match self.source.sqlite.prepare_cached(&text) {
+            Err(error) if failure::lacks_index(&error) => return Ok(None),
+            prepared => prepared.map_err(|error| self.failed(&error))?,
+        };
+        self.statements.set(self.statements.get() + 1);
+        self.bound(row::bind_plan(&mut statement, plan))?;
+        let mut found = None;
+        self.visit(&mut statement, plan.table, &Cell::new(0), &mut |row| {
+            self.cache(row);
+            found = Some(row.id()?);
+            Ok(ControlFlow::Break(()))
+        })?;
+        Ok(found.filter(|holder| *holder != id))
+    }
+
+    fn apply(&self, writes: &[RowWrite]) -> Result<()> {
+        for RowWrite { table, id, number, write } in writes {
+            let is_found = match write {
+                Write::Insert(row) => self.insert(table, *id, row).map(|()| true),
+                Write::Delete => self.delete(table, *id),
+                Write::Vacate(fields) => {
+                    self.write_fields(table, (*id, *number), *fields, fields.places().map(|_| ValueRef::Null))
+                }
+                Write::Update(row, fields) => {
+                    self.write_fields(table, (*id, *number), *fields, fields.places().map(|place| row.value(place)))
+                }
+            }?;
+            if !is_found {
+                return Err(self.poisoned(Poison::Lost("a row is gone that was changed".to_owned())));
+            }
+            if let Some(written) = &self.written {
+                written.add(table, *id);
+            }
         }
         Ok(())
-    }
-
-    fn update(&self, table: &'static TableDef, id: u128, before: &[Value], changes: &[(usize, Value)]) -> Result<bool> {
-        self.alive()?;
-        if !changes.is_sorted_by(|(one, _), (next, _)| one < next) {
-            let mut sorted = changes.to_vec();
-            sorted.sort_by_key(|(place, _)| *place);
-            sorted.dedup_by(|next, one| next.0 == one.0);
-            return self.update(table, id, before, &sorted);
-        }
-        if changes.is_empty() {
-            return self.get(table, id, &mut |_| Ok(ControlFlow::Break(())));
-        }
-        table.require_storable_changes(before, changes)?;
-        let change = Change::Updated { table, id, before, values: changes };
-        if self.memory.as_ref().is_some_and(|memory| memory.set(table, id, changes)) {
-            self.require_open()?;
-            self.statements.set(self.statements.get() + 1);
-            self.changes.add(change);
-            return Ok(true);
-        }
-        let own = Fields::of(changes);
-        let known = self.memory.as_ref().and_then(|memory| memory.get(table, id));
-        let key = (id, known.and_then(|row| row.columns.number()));
-        let found = match self.memory.as_ref().and_then(|memory| memory.waiting(table, id)) {
-            None => self.write_fields(table, key, own, changes.iter().map(|(_, value)| value.as_ref()))?,
-            Some((waiting, row)) => {
-                self.tells_of_others.set(true);
-                let changed = |place: usize| changes.binary_search_by_key(&place, |(place, _)| *place).ok();
-                let value = |place| changed(place).map_or_else(|| row.value(place), |at| changes[at].1.as_ref());
-                let fields = own.and(waiting);
-                self.write_fields(table, key, fields, fields.places().map(value))?
-            }
-        };
-        if found {
-            self.forget(table, id);
-            self.changes.add(change);
-        }
-        Ok(found)
-    }
-
-    fn delete(&self, table: &'static TableDef, id: u128) -> Result<bool> {
-        self.alive()?;
-        let mut statement = self.statement(StatementKey::delete(table), || sql::delete(table))?;
-        self.bound(row::bind_id(&mut statement, 1, id))?;
-        let found = self.write(&mut statement, table)?;
-        if found {
-            self.forget(table, id);
-            self.changes.add(Change::Deleted { table, id });
-        }
-        Ok(found)
     }
 
     fn savepoint(&self) -> Result<()> {
-        self.alive()?;
-        self.statements.set(self.statements.get() + 1);
-        self.open_savepoint();
-        self.changes.savepoint();
-        Ok(())
+        self.control("SAVEPOINT one")
     }
 
     fn release(&self) -> Result<()> {
-        self.alive()?;
-        self.changes.release()?;
-        self.statements.set(self.statements.get() + 1);
-        self.close_savepoint(true)
+        self.control("RELEASE one")
     }
 
     fn rollback(&self) -> Result<()> {
-        self.alive()?;
-        self.changes.rollback()?;
-        self.statements.set(self.statements.get() + 2);
-        self.close_savepoint(false)
-    }
-
-    fn bytes_written(&self) -> u64 {
-        self.changes.bytes()
+        self.control("ROLLBACK TO one")?;
+        self.control("RELEASE one")
     }
 }

@@ -1,9 +1,10 @@
 //! The writer: one thread, one connection, batches.
 //!
-//! A batch is one transaction. Each mutation runs in its own savepoint and completes only after the commit, even with
-//! an error, because its result may depend on uncommitted rows. If SQLite loses the transaction (a full disk, an I/O
-//! error), all results are dropped and the mutations run again, one by one. If COMMIT itself fails, it is unknown what
-//! is stored: the writer then rejects all writes until it has reopened and checked the database.
+//! A batch is one transaction of SQLite. The mutations write into a [`Batch`] in memory, and SQLite receives the rows
+//! before the commit. A mutation completes only after the commit, even with an error, because its result may depend on
+//! uncommitted rows. If SQLite rejects a row or loses the transaction (a full disk, an I/O error), all results are
+//! dropped and the mutations run again, each in a transaction of its own. If COMMIT itself fails, it is unknown what is
+//! stored: the writer then rejects all writes until it has reopened and checked the database.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
@@ -13,13 +14,14 @@ use std::time::Duration;
 
 use tracing::{error, warn};
 
-use super::cache::{Changed, RowMemory};
+use super::cache::{Changed, Written};
 use super::connection::{Common, Connection, Purpose, Readers};
 use super::failure::{self, Opening as _};
 use super::file::{Bounds, Wal};
 use super::queue::{Next, Taken, Whole, Work};
 use super::threads::Shared;
-use super::transaction::{Source, SqliteTransaction};
+use super::transaction::SqliteTransaction;
+use convoke_store::overlay::{Base as _, Batch, End, Mode, Transaction};
 use convoke_store::{Flow, OpenError, StoreError, WriteJob};
 
 /// First and longest pause between two attempts to reopen the database.
@@ -34,8 +36,9 @@ pub(crate) struct Writer {
     bounds: Bounds,
     readers: Arc<Readers>,
     connection: Rc<Connection>,
-    memory: Rc<RowMemory>,
+    written: Rc<Written>,
     wal: Wal,
+    pending: Batch,
     batch: Vec<Ran>,
 }
 
@@ -55,10 +58,12 @@ enum Outcome {
     Rejected,
     /// The store failed; its writes are rolled back.
     Failed(StoreError),
+    /// It wrote too much for a batch, and must run again alone.
+    Outgrown,
 }
 
 impl Writer {
-    /// Takes over the writing connection. Called on the writer thread.
+    /// Takes over the writing connection to a database with this greatest id. Called on the writer thread.
     ///
     /// # Errors
     /// Errors of the engine.
@@ -68,10 +73,12 @@ impl Writer {
         bounds: Bounds,
         readers: Arc<Readers>,
         connection: Connection,
+        greatest_id: u128,
     ) -> Result<Self, OpenError> {
         let wal = Wal::watch(&connection, bounds, common.clock.clone(), readers.clone()).opening()?;
-        let memory = Rc::new(RowMemory::new(common.row_bytes));
-        Ok(Self { shared, common, bounds, readers, connection: Rc::new(connection), memory, wal, batch: Vec::new() })
+        let (written, pending) = (Rc::new(Written::new(greatest_id)), Batch::new(common.commits.clone()));
+        let (connection, batch) = (Rc::new(connection), Vec::new());
+        Ok(Self { shared, common, bounds, readers, connection, written, wal, pending, batch })
     }
 
     /// Processes the queue until its end.
@@ -98,7 +105,6 @@ impl Writer {
                 Next::Work(Work::Whole(Whole::Upkeep(work))) => {
                     let connection = self.connection.clone();
                     work(&connection);
-                    self.memory.clear();
                     self.wal.committed(&self.connection);
                 }
                 Next::Idle => self.wal.idle(&self.connection),
@@ -119,14 +125,19 @@ impl Writer {
         let mut next = Some(first);
         while let Some(Taken { mut job, service }) = next.take() {
             let slow = job.slow();
-            let (outcome, elapsed) = self.attempt(&mut *job);
+            let (outcome, elapsed) = self.attempt(&mut *job, Mode::Shared);
             self.shared.queue.ran(service, elapsed);
+            if let Outcome::Outgrown = outcome {
+                self.commit();
+                return self.alone(job, service.flow());
+            }
             self.batch.push(Ran { job, flow: service.flow(), elapsed, outcome });
             if !connection.in_transaction() {
                 return self.replay();
             }
             let aged = || self.common.clock.monotonic().saturating_sub(started) >= self.shared.batch_age_max;
-            if slow || self.batch.len() >= self.shared.batch_max || aged() {
+            let is_full = self.batch.len() >= self.shared.batch_max || self.pending.is_large();
+            if slow || is_full || aged() {
                 break;
             }
             next = self.shared.queue.joining();
@@ -147,47 +158,71 @@ impl Writer {
         self.reopen(&reason);
     }
 
-    /// Runs one mutation in its savepoint, and returns how long that took.
-    fn attempt(&self, job: &mut dyn WriteJob) -> (Outcome, Duration) {
+    /// Runs one mutation, and returns how long that took.
+    fn attempt(&self, job: &mut dyn WriteJob, mode: Mode) -> (Outcome, Duration) {
         let began = self.common.clock.monotonic();
-        let outcome = self.run_job(job, began);
+        let outcome = self.run_job(job, mode, began);
         (outcome, self.common.clock.monotonic().saturating_sub(began))
     }
 
-    fn run_job(&self, job: &mut dyn WriteJob, now: Duration) -> Outcome {
+    fn run_job(&self, job: &mut dyn WriteJob, mode: Mode, now: Duration) -> Outcome {
         let connection = &self.connection;
         let limit = self.shared.mutation_timeout;
         connection.interrupt.begin_at(now, limit);
         self.shared.current.begin(job.name(), now);
-        let source = Source::Writer(connection.clone());
-        let transaction = Rc::new(SqliteTransaction::with(source, limit, self.memory.clone()));
+        let base = Rc::new(SqliteTransaction::writing(connection.clone(), limit, self.written.clone()));
+        let transaction = Rc::new(Transaction::begin(&self.pending, base.clone(), mode));
         let said = catch_unwind(AssertUnwindSafe(|| job.run(transaction.clone())));
-        transaction.finish();
+        base.finish();
         self.shared.current.end();
         connection.interrupt.end();
-        let outcome = match (transaction.died(), said) {
-            (_, Err(panic)) => Outcome::Failed(StoreError::Panicked(panic_message(&*panic))),
-            (Some(failure), Ok(_)) => Outcome::Failed(failure),
-            (None, Ok(Ok(()))) => Outcome::Kept,
-            (None, Ok(Err(None))) => Outcome::Rejected,
-            (None, Ok(Err(Some(failure)))) => Outcome::Failed(failure),
+        let outcome = match (base.died(), transaction.end(), said) {
+            (None, Some(End::Outgrown), _) => Outcome::Outgrown,
+            (_, _, Err(panic)) => Outcome::Failed(StoreError::Panicked(panic_message(&*panic))),
+            (Some(failure), _, Ok(_)) => Outcome::Failed(failure),
+            (None, Some(end @ End::Violated { .. }), Ok(_)) => Outcome::Failed(end.error()),
+            (None, None, Ok(Ok(()))) => Outcome::Kept,
+            (None, None, Ok(Err(None))) => Outcome::Rejected,
+            (None, None, Ok(Err(Some(failure)))) => Outcome::Failed(failure),
         };
-        if transaction.is_lost() {
-            // The other mutations run again without it: SQLite cannot commit them either.
-            transaction.give_up();
+        match outcome {
+            Outcome::Kept => transaction.keep(),
+            Outcome::Rejected | Outcome::Failed(_) | Outcome::Outgrown => transaction.undo(),
         }
-        transaction.close();
-        if connection.in_transaction() { self.close_savepoint(&transaction, outcome) } else { outcome }
+        if base.is_lost() {
+            // The other mutations run again without it: SQLite cannot commit them either.
+            base.give_up();
+        }
+        base.close();
+        outcome
     }
 
-    fn close_savepoint(&self, transaction: &SqliteTransaction, outcome: Outcome) -> Outcome {
-        match transaction.close_savepoints(matches!(outcome, Outcome::Kept)) {
-            Ok(()) => outcome,
+    /// Runs a mutation in a transaction of its own, and completes it.
+    fn alone(&mut self, mut job: Box<dyn WriteJob>, flow: Flow) {
+        if let Some(reason) = self.shared.gate.refuses_write(job.access()) {
+            return answer(job, Err(StoreError::Closed(reason)));
+        }
+        if let Err(error) = begin(&self.connection) {
+            return self.not_begun(job, &error);
+        }
+        let (outcome, elapsed) = self.attempt(&mut *job, Mode::Alone);
+        self.shared.queue.charge(std::iter::once((flow, elapsed)));
+        if !self.connection.in_transaction() {
+            self.pending.clear();
+            return answer(job, outcome.into_lost_answer());
+        }
+        if let Outcome::Kept = outcome {
+            self.batch.push(Ran { job, flow, elapsed, outcome });
+            return self.commit();
+        }
+        // SQLite may have received rows.
+        self.pending.clear();
+        match control(&self.connection, "ROLLBACK") {
+            Ok(()) => answer(job, outcome.into_answer()),
             Err(error) => {
-                // If its savepoint cannot be closed, the transaction is lost and replayed.
-                warn!("a savepoint could not be closed: {error}");
-                let _ = control(&self.connection, "ROLLBACK");
-                Outcome::Failed(StoreError::TransactionLost(error.to_string()))
+                let reason = format!("a transaction could not be rolled back: {error}");
+                answer(job, Err(StoreError::Closed(reason.clone())));
+                self.reopen(&reason);
             }
         }
     }
@@ -195,17 +230,21 @@ impl Writer {
     /// Commits, and completes all mutations.
     fn commit(&mut self) {
         let begun = self.common.clock.monotonic();
-        let rows = SqliteTransaction::new(Source::Writer(self.connection.clone()), Duration::MAX);
-        if let Err(error) = rows.write_remembered(&self.memory) {
-            // Running the mutations one by one shows whose rows they are.
+        let writes = self.pending.writes();
+        let rows = SqliteTransaction::writing(self.connection.clone(), Duration::MAX, self.written.clone());
+        if let Err(error) = rows.apply(&writes) {
             warn!("rows could not be written before a commit: {error}");
             rows.give_up();
-            return self.replay();
+            return self.not_applied(error);
         }
-        let kept = self.batch.iter_mut().filter(|ran| matches!(ran.outcome, Outcome::Kept));
-        let changes = kept.map(|ran| ran.job.take_changes()).collect();
-        let commit = || self.common.newest.change(self.memory.take_changed(), || control(&self.connection, "COMMIT"));
-        let committed = self.common.commits.commit(changes, commit);
+        rows.close();
+        let changes = self.pending.changes();
+        self.pending.clear();
+        let commit = || control(&self.connection, "COMMIT");
+        let committed = self
+            .common
+            .commits
+            .commit(changes, || self.common.newest.commit(self.written.take_changed(), &writes, commit));
         let elapsed = self.common.clock.monotonic().saturating_sub(begun);
         match committed {
             Ok(()) => {
@@ -217,6 +256,21 @@ impl Writer {
                 self.wal.committed(&self.connection);
             }
             Err(error) => self.commit_unknown(&failure::of_engine(&error).to_string()),
+        }
+    }
+
+    /// Completes the mutations of a batch whose rows SQLite rejected.
+    fn not_applied(&mut self, error: StoreError) {
+        match self.batch.pop() {
+            Some(ran) if self.batch.is_empty() => {
+                self.pending.clear();
+                answer(ran.job, Err(error));
+            }
+            // Running the mutations one by one shows whose rows they are.
+            last => {
+                self.batch.extend(last);
+                self.replay();
+            }
         }
     }
 
@@ -238,9 +292,10 @@ impl Writer {
         for Ran { job, outcome, .. } in self.batch.drain(..) {
             let answered = match outcome {
                 Outcome::Kept => Err(StoreError::CommitUnknown(error.to_owned())),
-                Outcome::Rejected | Outcome::Failed(_) if wrote => Err(StoreError::Closed(reason.clone())),
-                Outcome::Rejected => Ok(()),
-                Outcome::Failed(failure) => Err(failure),
+                Outcome::Rejected | Outcome::Failed(_) | Outcome::Outgrown if wrote => {
+                    Err(StoreError::Closed(reason.clone()))
+                }
+                outcome => outcome.into_answer(),
             };
             wrote |= matches!(answered, Err(StoreError::CommitUnknown(_)));
             answer(job, answered);
@@ -251,36 +306,17 @@ impl Writer {
     /// Runs the mutations of a lost transaction again, one by one.
     fn replay(&mut self) {
         self.connection.counters.replays.fetch_add(1, Relaxed);
-        self.memory.clear();
-        self.memory.write_through(true);
-        let lost = std::mem::take(&mut self.batch);
-        for Ran { mut job, flow, .. } in lost {
-            if let Some(reason) = self.shared.gate.refuses_write(job.access()) {
-                answer(job, Err(StoreError::Closed(reason)));
-                continue;
-            }
-            if let Err(error) = begin(&self.connection) {
-                self.not_begun(job, &error);
-                continue;
-            }
-            let (outcome, elapsed) = self.attempt(&mut *job);
-            self.shared.queue.charge(std::iter::once((flow, elapsed)));
-            if self.connection.in_transaction() {
-                self.batch.push(Ran { job, flow, elapsed, outcome });
-                self.commit();
-            } else {
-                self.memory.clear();
-                answer(job, outcome.into_lost_answer());
-            }
+        self.pending.clear();
+        for Ran { job, flow, .. } in std::mem::take(&mut self.batch) {
+            self.alone(job, flow);
         }
-        self.memory.write_through(false);
     }
 
     /// Rejects writes until the database is reopened, valid, and accepts a commit.
     fn reopen(&mut self, reason: &str) {
         error!("the store refuses writes: {reason}");
         self.shared.gate.close_writes(reason);
-        self.memory.clear();
+        self.pending.clear();
         if self.connection.in_transaction() {
             // It must not hold the lock against the next connection.
             let _ = control(&self.connection, "ROLLBACK");
@@ -345,6 +381,7 @@ impl Outcome {
         match self {
             Outcome::Kept | Outcome::Rejected => Ok(()),
             Outcome::Failed(failure) => Err(failure),
+            Outcome::Outgrown => Err(End::Outgrown.error()),
         }
     }
 
@@ -353,6 +390,7 @@ impl Outcome {
         match self {
             Outcome::Kept | Outcome::Rejected => Err(StoreError::TransactionLost("the database gave it up".to_owned())),
             Outcome::Failed(failure) => Err(failure),
+            Outcome::Outgrown => Err(End::Outgrown.error()),
         }
     }
 }

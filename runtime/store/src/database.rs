@@ -14,10 +14,11 @@ use super::error::StoreError;
 use super::fairness::Flow;
 use super::fairness::latency_class::LatencyClass;
 use super::gate::Access;
+use super::overlay::Transaction;
 use super::query::{Db, DbMut, ReadLimits};
+use super::reader::Reader;
 use super::schema::table::Table;
 use super::store::Store;
-use super::transaction::{Reader, Writer};
 use convoke_core::clock::{Clock, Millis};
 use convoke_core::error::{Error, Result};
 use convoke_core::id::{Id, IdGenerator};
@@ -60,8 +61,8 @@ impl Database {
     }
 
     /// Returns the typed reads and writes of a transaction. New rows get the creation time `now`.
-    pub fn db_mut(&self, writer: Rc<dyn Writer>, now: Millis) -> DbMut {
-        DbMut::new(writer, self.0.limits, self.0.ids.clone(), now)
+    pub fn db_mut(&self, transaction: Rc<Transaction>, now: Millis) -> DbMut {
+        DbMut::new(transaction, self.0.limits, self.0.ids.clone(), now)
     }
 
     /// Reads on one snapshot. `work` may run more than once.
@@ -178,8 +179,8 @@ struct Job<R, W> {
 }
 
 impl<R: Send, W: Fn(&mut DbMut) -> Result<R> + Send> WriteJob for Job<R, W> {
-    fn run(&mut self, writer: Rc<dyn Writer>) -> Result<(), Option<StoreError>> {
-        let mut db = self.database.db_mut(writer, self.now);
+    fn run(&mut self, transaction: Rc<Transaction>) -> Result<(), Option<StoreError>> {
+        let mut db = self.database.db_mut(transaction, self.now);
         let result = catch_unwind(AssertUnwindSafe(|| (self.work)(&mut db)));
         let result = result.unwrap_or_else(|panic| Err(Error::panicked(&*panic)));
         let kept = result.is_ok();

@@ -1,7 +1,7 @@
 //! The engine interface: engines, their factories, and the work that the store passes to them.
 //!
-//! The crates above it are independent of the engine. An engine passes a [`Reader`] to each read and a [`Writer`] to
-//! each write, serializable: a read uses one snapshot, writes take effect one after the other, and a write completes
+//! The crates above it are independent of the engine. An engine passes a [`Reader`] to each read and a
+//! [`Transaction`] to each write, serializable: a read uses one snapshot, writes take effect one after the other, and a write completes
 //! when it is durable. Differences between engines (pages, a log, files) are available as data: [`Engine::own_stats`],
 //! [`EngineFactory::files`].
 
@@ -11,17 +11,18 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::commits::{ChangeSet, Commits};
+use super::commits::Commits;
 use super::disk::Disk;
 use super::error::{OpenError, StoreError};
 use super::fairness::Flow;
 use super::gate::{Access, Gate};
 use super::nodes::{LeaseRows, TurnRows};
 use super::offline::{Installation, OfflineDatabase};
+use super::overlay::Transaction;
+use super::reader::Reader;
 use super::schema::Extent;
 use super::schema::table::TableDef;
 use super::stats::{NamedStat, Stats};
-use super::transaction::{Reader, Writer};
 use convoke_core::clock::{Clock, Millis};
 use convoke_core::limits::Limits;
 
@@ -398,12 +399,7 @@ pub trait WriteJob: Send {
     ///
     /// # Errors
     /// The store's failure that makes the mutation fail; `None` for an error of the function.
-    fn run(&mut self, writer: Rc<dyn Writer>) -> Result<(), Option<StoreError>>;
-
-    /// Returns the changes of the last run. Called once, for a mutation that is kept, before its commit.
-    fn take_changes(&mut self) -> ChangeSet {
-        ChangeSet::everything()
-    }
+    fn run(&mut self, transaction: Rc<Transaction>) -> Result<(), Option<StoreError>>;
 
     /// Completes the mutation once its outcome is durable. `Ok`: the result of the last run holds (committed or rolled
     /// back as it returned). `Err`: the engine failed it, whatever `run` returned.

@@ -1,9 +1,9 @@
 //! The store: typed tables over a transactional engine.
 //!
 //! This crate contains no engine, and the crates above it do not depend on a particular one. In reading order: column
-//! values, tables in code and the schema of a database (`schema/`), queries (`query/`), the operations of a
-//! transaction, commits (`commits/`), the engine interface, fair queues (`fairness/`), the handle that the runtime
-//! holds, and the same handle with ids and a clock.
+//! values, tables in code and the schema of a database (`schema/`), queries (`query/`), the reads of a transaction,
+//! commits (`commits/`), the writes of mutations (`overlay/`), the engine interface, fair queues (`fairness/`), the
+//! handle that the runtime holds, and the same handle with ids and a clock.
 
 // The attributes emit absolute paths (`::convoke::…`): a crate of tables depends on this one under that name.
 extern crate self as convoke;
@@ -21,17 +21,20 @@ mod engines;
 pub mod error;
 mod error_codes;
 mod fairness;
+mod fields;
 pub mod files;
 pub mod gate;
 mod json_object;
 pub mod nodes;
 pub mod offline;
+pub mod overlay;
+mod packed_row;
 pub mod query;
+pub mod reader;
 mod row;
 pub mod schema;
 pub mod stats;
 pub mod store;
-pub mod transaction;
 pub mod value;
 
 /// Items that a file of tables needs besides the tables.
@@ -40,7 +43,7 @@ pub use convoke_core::{Error, Id, Invalid, Millis, Result, rate_class, section, 
 pub use convoke_macros::{table, value};
 
 pub use admission::Admission;
-pub use commits::{ChangeSet, Commit, Commits, Committed, RowChange, changes, read_set};
+pub use commits::{ChangeSet, Commit, Commits, Committed, RowChange, read_set};
 pub use database::Database;
 pub use disk::{Disk, Floor, HeldDisk, Room, SystemDisk};
 pub use engine::{
@@ -50,18 +53,22 @@ pub use engine::{
 pub use engines::{Engines, Make, NoEngine};
 pub use error::{OpenError, StoreError};
 pub use fairness::{Flow, fair_queue, latency_class};
+pub use fields::Fields;
 pub use files::{private_file, sync_folder};
 pub use gate::Access;
 pub use json_object::JsonObject;
 pub use latency_class::LatencyClass;
 pub use nodes::{LeaseRow, LeaseRows, NewLease, Opened, Renewal, TurnName, TurnRow, TurnRows};
 pub use offline::{DatabaseBuilder, Installation, NewRow, OfflineDatabase, OfflineError, Thoroughness};
+pub use overlay::Transaction;
+pub use packed_row::PackedRow;
 pub use query::{
     AtMost, Cursor, Db, DbMut, Encoded, Inserted, Order, Page, PageEnds, PageStart, PageStatus, PaginationOpts,
     PaginationResult, Plan, Query, ReadLimits, index_key,
 };
 pub use read_set::{ReadSet, RecordingReader};
-pub use row::Row;
+pub use reader::Reader;
+pub use row::{MemoryRow, Row};
 pub use schema::{Inspected, shape, table};
 pub use stats::{NamedStat, Stats};
 pub use store::{State, Store, StoreOptions};
@@ -69,5 +76,4 @@ pub use table::{
     Column, Condition, Doc, FieldDef, Index, IndexDef, KeyDef, Literal, Meaning, SubmittedTable, Table, TableDef,
     Unique,
 };
-pub use transaction::{Reader, Writer};
 pub use value::{ColumnType, Value, ValueRef};

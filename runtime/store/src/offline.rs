@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 
 use super::error::{OpenError, StoreError};
 use super::query::Plan;
+use super::reader::Reader;
 use super::schema::Inspected;
 use super::schema::table::TableDef;
 use super::stats::NamedStat;
-use super::transaction::Reader;
 use super::value::Value;
 
 /// An error of work on a database without a server.

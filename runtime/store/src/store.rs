@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
-use super::commits::{Commits, RecordedJob};
+use super::commits::Commits;
 use super::disk::{Disk, SystemDisk};
 use super::engine::{
     Answerer, Draw, Drawn, Engine, EngineFactory, EngineStart, Files, Nodes, OnOpening, Progress, Ran, ReadJob, Stuck,
@@ -22,10 +22,10 @@ use super::fairness::latency_class::LatencyClass;
 use super::gate::{Access, Gate};
 use super::nodes::{LeaseRows, TurnRows};
 use super::offline::{OfflineDatabase, OfflineError};
+use super::reader::Reader;
 use super::schema::table::TableDef;
 use super::schema::{self, Extent};
 use super::stats::{NamedStat, Stats};
-use super::transaction::Reader;
 use convoke_core::clock::{Clock, Millis};
 use convoke_core::core_wait::CoreWait;
 use convoke_core::limits::Limits;
@@ -263,7 +263,7 @@ impl Store {
         if let Some(reason) = self.inner.gate.refuses_write(job.access()) {
             return Err((job, StoreError::Closed(reason)));
         }
-        self.inner.engine.write(Box::new(RecordedJob::new(job, self.inner.commits.clone())))
+        self.inner.engine.write(job)
     }
 
     /// Returns the commits with their numbers and changes.

@@ -8,8 +8,8 @@ use std::time::Duration;
 use convoke_core::clock::{Clock, Millis, SystemClock};
 use convoke_store::conformance::support::{Account, TestStore, balance, db, field, open, open_with, patient, start};
 use convoke_store::{
-    Access, Commit, Draw, FieldDef, HeldDisk, NamedStat, Nodes, Plan, ReadSet, RecordingReader, Store, StoreOptions,
-    Table, TableDef, Value,
+    Access, Commit, Draw, FieldDef, HeldDisk, NamedStat, Nodes, Plan, ReadSet, Reader as _, RecordingReader, Store,
+    StoreOptions, Table, TableDef, Value,
 };
 
 use crate::{postgres, until};

@@ -98,7 +98,7 @@ pub async fn change(admin: &Admin, request: AdminRequest) -> Result<Reply> {
                     .collect::<std::result::Result<_, StoreError>>()?;
                 Ok(ControlFlow::Break(()))
             };
-            if !db.writer().get(table, id, &mut visit)? {
+            if !db.reader().get(table, id, &mut visit)? {
                 return Err(gone(table, id));
             }
             if let Some((place, _)) = was.iter().find(|(place, value)| before[*place] != *value) {

@@ -13,8 +13,8 @@ use crate::archive::{is_system, row, shape, shown};
 use convoke_core::error::{Error, Result};
 use convoke_core::id;
 use convoke_http::Reply;
-use convoke_store::changes::row_bytes;
 use convoke_store::offline::{count, everything};
+use convoke_store::overlay::row_bytes;
 use convoke_store::table::write_id;
 use convoke_store::{Cursor, FieldDef, IndexDef, Meaning, Plan, Reader, Row, StoreError, TableDef, Value};
 

@@ -1,8 +1,4 @@
-//! Cached rows, found by id or by the keys of a unique index: those of the writer ([`RowMemory`]) and those of the
-//! readers ([`Newest`]).
-//!
-//! [`RowMemory`]: super::row_memory::RowMemory
-//! [`Newest`]: super::newest::Newest
+//! Rows within a limit of memory, found by id or by the keys of a unique index.
 
 use std::hash::{BuildHasher as _, Hash, Hasher, RandomState};
 
@@ -10,9 +6,8 @@ use quick_cache::Weighter;
 use quick_cache::unsync::Cache;
 use rustc_hash::FxBuildHasher;
 
-use super::packed_row::PackedRow;
 use convoke_store::table::IndexDef;
-use convoke_store::{Row, StoreError, TableDef, Value, ValueRef};
+use convoke_store::{PackedRow, TableDef, ValueRef};
 
 /// Approximate overhead of a cached row, and of a key that finds a row, in bytes.
 const ROW_BYTES: u64 = 128;
@@ -43,35 +38,6 @@ impl Hash for RowKey {
     fn hash<H: Hasher>(&self, state: &mut H) {
         // Ids are unique except in tests.
         self.id.hash(state);
-    }
-}
-
-/// A cached row, in the form of an engine's row.
-pub(crate) struct KnownRow {
-    /// Its id.
-    pub id: u128,
-    /// Its columns.
-    pub columns: PackedRow,
-}
-
-impl KnownRow {
-    /// Returns true if the row has these keys of an index.
-    pub(crate) fn has_keys(&self, index: &IndexDef, keys: &[Value]) -> bool {
-        index.keys.iter().zip(keys).all(|(key, value)| self.columns.value(key.field) == value.as_ref())
-    }
-}
-
-impl Row for KnownRow {
-    fn id(&self) -> Result<u128, StoreError> {
-        Ok(self.id)
-    }
-
-    fn creation_time(&self) -> Result<i64, StoreError> {
-        Ok(self.columns.creation_time())
-    }
-
-    fn value(&self, place: usize) -> Result<ValueRef<'_>, StoreError> {
-        Ok(self.columns.value(place))
     }
 }
 

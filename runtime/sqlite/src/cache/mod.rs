@@ -2,10 +2,8 @@
 
 mod known_rows;
 mod newest;
-mod packed_row;
 pub(crate) mod page_cache;
-mod row_memory;
+mod written;
 
-pub(crate) use known_rows::KnownRow;
 pub(crate) use newest::{Changed, Newest};
-pub(crate) use row_memory::RowMemory;
+pub(crate) use written::Written;

@@ -1,9 +1,10 @@
-//! The version of the newest database state, and a row cache of that state for all readers.
+//! The version of the newest database state, and a row cache of that state for the readers and the writer.
 //!
-//! The version is even for a committed state and odd during a commit (a sequence lock). A reader that knows the version
-//! of its snapshot may use a cached row while that version is the newest. A commit evicts the rows that it changes
-//! while the version is odd. A row is inserted under the lock of its shard, and only while the version in which it was
-//! read is the newest. A reader with an older snapshot reads from SQLite.
+//! The version is even for a committed state and odd during a commit (a sequence lock). A transaction that knows the
+//! version of its snapshot may use a cached row while that version is the newest. A commit evicts the rows that it
+//! changes while the version is odd, and inserts the rows that it updates before the version is even again. Otherwise a
+//! row is inserted under the lock of its shard, and only while the version in which it was read is the newest. A reader
+//! with an older snapshot reads from SQLite.
 
 use std::hash::BuildHasher as _;
 use std::sync::atomic::{
@@ -14,15 +15,19 @@ use std::sync::atomic::{
 use parking_lot::Mutex;
 use rustc_hash::FxBuildHasher;
 
-use super::known_rows::{KnownRow, KnownRows, Places, RowKey};
-use super::packed_row::PackedRow;
+use super::known_rows::{KnownRows, Places, RowKey};
 use crate::sql::{SqliteRow, unique_index};
-use convoke_store::{Admission, Plan, Row, TableDef, Value};
+use convoke_store::overlay::{RowWrite, Write};
+use convoke_store::table::IndexDef;
+use convoke_store::{Admission, MemoryRow, PackedRow, Plan, Row, TableDef, Value};
 
 /// Number of shards, each with its own lock.
 const SHARDS: usize = 32;
 /// Number of recently read rows that are remembered by their hashes: a row is cached at its second read.
 const READ_LATELY: usize = 256 * 1_024;
+
+/// A larger row is not cached.
+const ROW_BYTES_MAX: usize = 16 * 1_024;
 
 /// Most rows of one commit that are evicted individually.
 const CHANGED_MAX: usize = 10_000;
@@ -94,19 +99,42 @@ impl Newest {
         done
     }
 
+    /// Like [`Newest::change`], for a commit whose last writes are `writes`. Caches the rows that it updates.
+    ///
+    /// # Errors
+    /// Errors of `commit`.
+    pub(crate) fn commit<E>(
+        &self,
+        changed: Changed,
+        writes: &[RowWrite],
+        commit: impl FnOnce() -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.change(changed, || {
+            commit()?;
+            for RowWrite { table, id, write, .. } in writes {
+                if let (Some(rows), Write::Update(row, _)) = (&self.rows, write)
+                    && row.bytes() <= ROW_BYTES_MAX
+                {
+                    rows.insert(table, *id, row.clone());
+                }
+            }
+            Ok(())
+        })
+    }
+
     /// Returns a row in `state`, if it is cached and that state is the newest.
-    pub(crate) fn get(&self, state: u64, table: &'static TableDef, id: u128) -> Option<KnownRow> {
+    pub(crate) fn get(&self, state: u64, table: &'static TableDef, id: u128) -> Option<MemoryRow> {
         let columns = self.rows.as_ref()?.get(&RowKey::new(table, id))?;
         // Checked last, so it was the newest state all the time.
-        (self.number() == state).then_some(KnownRow { id, columns })
+        (self.number() == state).then_some(MemoryRow { id, columns })
     }
 
     /// Like [`Newest::get`], for the only row of a plan with all keys of a unique index.
-    pub(crate) fn only(&self, state: u64, plan: &Plan) -> Option<KnownRow> {
+    pub(crate) fn only(&self, state: u64, plan: &Plan) -> Option<MemoryRow> {
         let (rows, index) = (self.rows.as_ref()?, unique_index(plan)?);
         let place = rows.places.of(plan.table, index, plan.eq.iter().map(Value::as_ref));
         let id = *rows.shard(place).lock().ids.get(&place)?;
-        self.get(state, plan.table, id).filter(|row| row.has_keys(index, &plan.eq))
+        self.get(state, plan.table, id).filter(|row| has_keys(&row.columns, index, &plan.eq))
     }
 
     /// Caches a row that was read in `state`, from its second read on. An unreadable row is not cached.
@@ -118,15 +146,13 @@ impl Newest {
             return;
         }
         let table = row.table;
-        let Ok(Some(row)) = PackedRow::read(row) else { return };
-        for place in rows.places.of_row(table, &row) {
-            rows.shard(place).lock().ids.insert(place, id);
-        }
+        let Ok(Some(columns)) = row.packed(table.fields.len(), ROW_BYTES_MAX) else { return };
+        rows.insert_places(table, id, &columns);
         let mut shard = rows.shard(hash).lock();
         // The next commit visits this shard after it changed the version: either it evicts this row, or the change is
         // visible here.
         if self.number() == state {
-            shard.rows.insert(RowKey::new(table, id), row);
+            shard.rows.insert(RowKey::new(table, id), columns);
         }
     }
 }
@@ -141,6 +167,18 @@ impl Rows {
         self.shard(FxBuildHasher.hash_one(key.id())).lock().rows.get(key).cloned()
     }
 
+    fn insert(&self, table: &'static TableDef, id: u128, row: PackedRow) {
+        self.insert_places(table, id, &row);
+        self.shard(FxBuildHasher.hash_one(id)).lock().rows.insert(RowKey::new(table, id), row);
+    }
+
+    /// The keys find only the id, and the row itself shows if it still has them.
+    fn insert_places(&self, table: &'static TableDef, id: u128, row: &PackedRow) {
+        for place in self.places.of_row(table, row) {
+            self.shard(place).lock().ids.insert(place, id);
+        }
+    }
+
     fn forget(&self, changed: Changed) {
         match changed {
             Changed::Rows(keys) => {
@@ -151,4 +189,9 @@ impl Rows {
             Changed::Anything => self.shards.iter().for_each(|shard| shard.lock().clear()),
         }
     }
+}
+
+/// Returns true if the row has these keys of an index.
+fn has_keys(row: &PackedRow, index: &IndexDef, keys: &[Value]) -> bool {
+    index.keys.iter().zip(keys).all(|(key, value)| row.value(key.field) == value.as_ref())
 }

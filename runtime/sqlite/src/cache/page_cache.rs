@@ -27,14 +27,14 @@ pub(crate) struct Kib {
 /// Returns the page caches of the connections of a served database.
 pub(crate) fn of_connections(limits: &Limits) -> Kib {
     let readers = u64::try_from(limits.readers.max(1)).unwrap_or(u64::MAX);
-    let all = (bytes(limits) - 2 * bytes_of_rows(limits)) / 1_024;
+    let all = (bytes(limits) - bytes_of_rows(limits)) / 1_024;
     let writer = (all / readers.saturating_add(1)).clamp(KIB_MIN, WRITER_KIB_MAX);
     Kib { reader: (all.saturating_sub(writer) / readers).max(KIB_MIN), writer }
 }
 
-/// Returns the bytes for the rows of the writer. The rows that the readers share have the same number of bytes.
+/// Returns the bytes of the row cache.
 pub(crate) fn bytes_of_rows(limits: &Limits) -> u64 {
-    (bytes(limits) / 10).min(64 * MIB)
+    (bytes(limits) / 5).min(128 * MIB)
 }
 
 fn bytes(limits: &Limits) -> u64 {
@@ -77,7 +77,7 @@ mod tests {
     fn small_setting_is_shared_equally() {
         let limits = Limits { page_cache_bytes: 90 * MIB, readers: 8, ..Limits::default() };
         assert_eq!(of_connections(&limits), Kib { reader: 8 * 1_024, writer: 8 * 1_024 });
-        assert_eq!(bytes_of_rows(&limits), 9 * MIB);
+        assert_eq!(bytes_of_rows(&limits), 18 * MIB);
     }
 
     #[test]

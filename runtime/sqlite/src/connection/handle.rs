@@ -12,11 +12,11 @@ use super::disk_reads::Reads;
 use super::interrupt::Interrupt;
 use super::pragmas;
 use super::profile::{Common, Purpose};
-use crate::cache::{KnownRow, Newest};
+use crate::cache::Newest;
 use crate::counters::Counters;
 use crate::failure::{self, Opening as _};
-use crate::sql::{SqliteRow, StatementKey};
-use convoke_store::{Commits, OpenError, Plan, TableDef};
+use crate::sql::StatementKey;
+use convoke_store::{Commits, OpenError};
 
 /// Interval at which a running statement checks its interrupt, in steps of SQLite's virtual machine: about 20 µs.
 const STEPS_BETWEEN_ASKING: i32 = 1_000;
@@ -38,7 +38,8 @@ pub(crate) struct Connection {
     /// Makes commits.
     pub commits: Arc<Commits>,
     texts: RefCell<FxHashMap<StatementKey, Arc<str>>>,
-    newest: Arc<Newest>,
+    /// The version of the newest state, and its cached rows.
+    pub newest: Arc<Newest>,
     /// The oldest state that the open snapshot may show; `None` = no snapshot is open.
     snapshot: Cell<Option<u64>>,
     /// The state of the snapshot, once it is known.
@@ -173,21 +174,9 @@ impl Connection {
         }
     }
 
-    /// Returns a row of the snapshot, if it is cached.
-    pub(crate) fn kept_row(&self, table: &'static TableDef, id: u128) -> Option<KnownRow> {
-        self.newest.get(self.state.get()?, table, id)
-    }
-
-    /// Returns the only row of a plan with all keys of a unique index, if it is cached.
-    pub(crate) fn kept_only_row(&self, plan: &Plan) -> Option<KnownRow> {
-        self.newest.only(self.state.get()?, plan)
-    }
-
-    /// Caches a row that was read in the snapshot.
-    pub(crate) fn keep_row(&self, row: &SqliteRow<'_>) {
-        if let Some(state) = self.state.get() {
-            self.newest.keep(state, row);
-        }
+    /// Returns the state of the snapshot, once it is known.
+    pub(crate) fn state(&self) -> Option<u64> {
+        self.state.get()
     }
 
     /// Rolls back the open transaction, if there is one. After a failed read SQLite cannot commit it, not even without

@@ -45,8 +45,6 @@ pub(crate) struct Common {
     pub page_bytes: u32,
     /// The page caches of its connections.
     pub cache: page_cache::Kib,
-    /// Memory of the writer's rows, in bytes.
-    pub row_bytes: u64,
     /// Most pages of a database; none = limited by the disk.
     pub pages_max: Option<u32>,
     /// Size to which the WAL file is truncated when it starts again, in bytes.
@@ -76,7 +74,6 @@ impl Common {
             synchronous: Synchronous::Full,
             page_bytes: 1_024,
             cache: page_cache::OF_FILE,
-            row_bytes: 0,
             pages_max: None,
             wal_bytes_kept: 1 << 20,
             clock: clock.clone(),

@@ -14,10 +14,11 @@ use crate::connection::{Connection, Purpose};
 use crate::failure::Offline as _;
 use crate::transaction::{Source, SqliteTransaction};
 use convoke_core::clock::Clock;
+use convoke_store::overlay::{Base as _, RowWrite};
 use convoke_store::schema::Extent;
 use convoke_store::{
     DatabaseBuilder, OfflineDatabase as _, OfflineError, OnOpening, StoreError, TableDef, Thoroughness, Value,
-    Writer as _, private_file, sync_folder,
+    private_file, sync_folder,
 };
 
 /// A new database during its import. Dropped before it is finished, it leaves no file.
@@ -64,7 +65,7 @@ impl DatabaseBuilder for FileBuilder {
         values: &[Value],
     ) -> Result<(), StoreError> {
         match &self.open {
-            Some((transaction, _)) => transaction.insert(table, id, creation_time, values),
+            Some((transaction, _)) => transaction.apply(&[RowWrite::new_row(table, id, creation_time, values)?]),
             None => Err(StoreError::Engine("it is finished".to_owned())),
         }
     }

@@ -41,7 +41,6 @@ pub(crate) fn common(path: &Path, clock: Arc<dyn Clock>) -> Common {
         synchronous: defaults.synchronous,
         page_bytes: defaults.page_bytes,
         cache: page_cache::OF_FILE,
-        row_bytes: 0,
         pages_max: None,
         wal_bytes_kept: defaults.checkpoint_bytes,
         clock,

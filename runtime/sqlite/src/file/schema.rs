@@ -12,10 +12,11 @@ use crate::failure::Opening as _;
 use crate::sql::{self, quoted, row};
 use crate::transaction::{Source, SqliteTransaction};
 use convoke_core::clock::Millis;
+use convoke_store::overlay::Base;
 use convoke_store::schema::{
     Applied, Catalog, Definition, Extent, Inspected, Step, Stepped, Upkeep, VisitValues, bring_up_to_date, log_changes,
 };
-use convoke_store::{IndexDef, OnOpening, OpenError, TableDef, Writer};
+use convoke_store::{IndexDef, OnOpening, OpenError, TableDef};
 
 const OWN_TABLE: &str = "CREATE TABLE IF NOT EXISTS \"_schema\" \
     (\"version\" INTEGER PRIMARY KEY, \"appliedAt\" INTEGER, \"changes\" TEXT, \"definition\" TEXT) STRICT";
@@ -227,7 +228,7 @@ impl Upkeep for SchemaUpkeep<'_> {
             Step::DropTable(table) => format!("DROP TABLE {}", quoted(table)),
             Step::AddField(table, field) => sql::add_field(table, field),
             Step::Fill(table, _) => {
-                return Err(OpenError::Engine(format!("rows of {} are written through a writer", table.name)));
+                return Err(OpenError::Engine(format!("rows of {} are written as rows", table.name)));
             }
         };
         match self.file.sqlite.execute_batch(&sql) {
@@ -238,7 +239,7 @@ impl Upkeep for SchemaUpkeep<'_> {
         }
     }
 
-    fn writer(&self) -> &dyn Writer {
+    fn base(&self) -> &dyn Base {
         &self.transaction
     }
 

@@ -8,7 +8,7 @@ use rusqlite::{Result, Statement};
 
 use super::statement_key::places;
 use super::text::Tail;
-use convoke_store::{ColumnType, Plan, Row, StoreError, TableDef, Value, ValueRef};
+use convoke_store::{ColumnType, PackedRow, Plan, Row, StoreError, TableDef, Value, ValueRef};
 
 /// The current row of a statement.
 pub(crate) struct SqliteRow<'row> {
@@ -27,7 +27,7 @@ impl SqliteRow<'_> {
     /// The row number, if the statement selects it behind the fields ([`sql::NUMBER`]).
     ///
     /// [`sql::NUMBER`]: super::text::NUMBER
-    pub(crate) fn number(&self) -> Option<i64> {
+    fn number(&self) -> Option<i64> {
         match self.row.get_ref(2 + self.table.fields.len()) {
             Ok(Raw::Integer(number)) => Some(number),
             Ok(_) | Err(_) => None,
@@ -56,6 +56,10 @@ impl Row for SqliteRow<'_> {
         let raw = self.raw(place + 2)?;
         let field = &self.table.fields[place];
         value(field.column, raw).ok_or_else(|| self.corrupt(field.name, raw))
+    }
+
+    fn packed(&self, fields: usize, bytes_max: usize) -> std::result::Result<Option<PackedRow>, StoreError> {
+        PackedRow::pack((self.creation_time()?, self.number()), fields, bytes_max, |place| self.value(place))
     }
 }
 

@@ -1,12 +1,9 @@
-//! Plans with at most one row.
+//! Plans with at most one row, which may be cached.
 
+use convoke_store::Plan;
 use convoke_store::table::IndexDef;
-use convoke_store::{Plan, Value};
 
-/// Returns the unique index of which a plan has all keys, so that it has at most one row.
+/// Returns the unique index of which a plan has all keys, if it contains every row and the plan reads whole rows.
 pub(crate) fn unique_index(plan: &Plan) -> Option<&'static IndexDef> {
-    let Plan { table: _, index, eq, any, range, reverse: _, limit, keys_only, after } = plan;
-    let index = index.filter(|index| index.unique && index.when.is_none() && index.keys.len() == eq.len())?;
-    let is_plain = any.is_none() && range.is_none() && after.is_none() && !keys_only && *limit != Some(0);
-    (is_plain && !eq.contains(&Value::Null)).then_some(index)
+    plan.unique_index().filter(|index| index.when.is_none() && !plan.keys_only)
 }

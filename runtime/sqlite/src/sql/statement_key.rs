@@ -7,40 +7,7 @@ use std::ops::Bound;
 
 use convoke_store::query::LIST_MAX;
 use convoke_store::table::{FIELDS_MAX, KEYS_MAX};
-use convoke_store::{Plan, TableDef, Value};
-
-/// Fields of a table, by position.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Fields(u128);
-
-impl Fields {
-    /// The fields that change.
-    pub(crate) fn of(changes: &[(usize, Value)]) -> Self {
-        let mut fields = Self::default();
-        changes.iter().for_each(|(place, _)| fields.add(*place));
-        fields
-    }
-
-    /// Returns the union.
-    pub(crate) fn and(self, others: Self) -> Self {
-        Self(self.0 | others.0)
-    }
-
-    /// Adds a field.
-    pub(crate) fn add(&mut self, place: usize) {
-        self.0 |= 1 << place;
-    }
-
-    /// Returns their positions, in order.
-    pub(crate) fn places(self) -> impl Iterator<Item = usize> + Clone {
-        let mut left = self.0;
-        std::iter::from_fn(move || {
-            let place = (left != 0).then_some(left.trailing_zeros() as usize)?;
-            left &= left - 1;
-            Some(place)
-        })
-    }
-}
+use convoke_store::{Fields, Plan, TableDef, Value};
 
 /// The form of a statement, without its values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -89,12 +56,12 @@ impl StatementKey {
 
     /// An update of some fields of a row.
     pub(crate) fn update(table: &'static TableDef, fields: Fields) -> Self {
-        Self::of(Verb::Update, table, fields.0)
+        Self::of(Verb::Update, table, fields.bits())
     }
 
     /// The same for a row with a known number.
     pub(crate) fn update_numbered(table: &'static TableDef, fields: Fields) -> Self {
-        Self::of(Verb::UpdateNumbered, table, fields.0)
+        Self::of(Verb::UpdateNumbered, table, fields.bits())
     }
 
     /// A delete.

@@ -8,8 +8,8 @@ use std::fmt::Write as _;
 use std::ops::Bound;
 
 use super::single_row::unique_index;
-use super::statement_key::{Fields, places, split};
-use convoke_store::{ColumnType, Condition, FieldDef, IndexDef, Plan, TableDef, Value};
+use super::statement_key::{places, split};
+use convoke_store::{ColumnType, Condition, FieldDef, Fields, IndexDef, Plan, TableDef, Value};
 
 /// `_id`, as a column.
 pub(crate) const ID: &str = "\"_id\"";

@@ -11,7 +11,7 @@ use convoke_store::conformance::support::{
 };
 use convoke_store::table::Bytes;
 use convoke_store::{
-    Access, Db, DbMut, Flow, Id, LatencyClass, Reader, State, Store, StoreError, Table as _, Value, Writer,
+    Access, Db, DbMut, Flow, Id, LatencyClass, Reader, State, Store, StoreError, Table as _, Transaction, Value,
 };
 
 use super::{Blob, blob, made, sqlite, tables};
@@ -162,7 +162,7 @@ fn only_reading_statements_are_interrupted_at_the_deadline() {
 #[test]
 fn transaction_is_unusable_after_its_function() {
     let store = TestStore::new(&sqlite(), &tables());
-    thread_local!(static KEPT: RefCell<Option<Rc<dyn Writer>>> = const { RefCell::new(None) });
+    thread_local!(static KEPT: RefCell<Option<Rc<Transaction>>> = const { RefCell::new(None) });
     start(&store, |transaction| {
         KEPT.set(Some(transaction));
         Ok(())

@@ -37,16 +37,6 @@ pub struct ChangeSet {
     pub tables: Vec<&'static str>,
     /// Changed rows.
     pub rows: Vec<RowChange>,
-    /// Number of times that too many rows were replaced by their tables.
-    collapsed: u32,
-}
-
-/// A number of recorded changes.
-#[derive(Clone, Copy, Debug)]
-pub struct Mark {
-    tables: usize,
-    rows: usize,
-    collapsed: u32,
 }
 
 impl ChangeSet {
@@ -77,21 +67,7 @@ impl ChangeSet {
         }
     }
 
-    /// Returns a mark for [`ChangeSet::back_to`].
-    pub fn mark(&self) -> Mark {
-        Mark { tables: self.tables.len(), rows: self.rows.len(), collapsed: self.collapsed }
-    }
-
-    /// Removes the changes since the mark. Rows that have been replaced by their tables since then stay.
-    pub fn back_to(&mut self, mark: Mark) {
-        if self.collapsed == mark.collapsed {
-            self.tables.truncate(mark.tables);
-            self.rows.truncate(mark.rows);
-        }
-    }
-
     fn forget_rows(&mut self) {
-        self.collapsed += 1;
         for row in std::mem::take(&mut self.rows) {
             self.add_table(row.table);
         }

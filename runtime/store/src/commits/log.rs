@@ -2,7 +2,7 @@
 //!
 //! An engine makes every commit through [`Commits::commit`]. It assigns the number and publishes the changes, so that
 //! no snapshot between commit and publication gets a wrong number. A change that does not pass a
-//! [`Writer`](crate::Writer) counts as a change of everything.
+//! [`Transaction`](crate::Transaction) counts as a change of everything.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -114,7 +114,7 @@ impl Commits {
         made
     }
 
-    /// Runs work that may change anything without a [`Writer`](crate::Writer).
+    /// Runs work that may change anything without a [`Transaction`](crate::Transaction).
     pub fn change_everything<R>(&self, work: impl FnOnce() -> R) -> R {
         let _making = self.making.lock();
         self.announce(ChangeSet::everything());

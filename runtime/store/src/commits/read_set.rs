@@ -13,9 +13,9 @@ use super::change_set::{ChangeSet, Commit, RowChange};
 use crate::error::StoreError;
 use crate::query::Plan;
 use crate::query::index_key::{self, Edge, Range};
+use crate::reader::{Reader, Visit};
 use crate::schema::Schemas;
 use crate::schema::table::TableDef;
-use crate::transaction::{Reader, Visit};
 
 type Result<T> = std::result::Result<T, StoreError>;
 

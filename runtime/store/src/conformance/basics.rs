@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 
 use super::support::{Account, ByBalance, ByHundred, ByOwner, Factory, TestStore, balance, db, open, start};
 use crate::query::Order;
-use crate::{Access, Inserted, StoreError, Table, Value, Writer};
+use crate::{Access, Inserted, StoreError, Table, Transaction, Value};
 
 pub fn what_a_mutation_wrote_is_read_by_the_next_call(engine: &Factory) {
     let store = TestStore::new(engine, &[Account::DEF]);
@@ -145,7 +145,7 @@ pub fn many_writers_lose_no_update(engine: &Factory) {
 
 pub fn what_a_transaction_has_written_counts_rows_with_their_entries_and_not_what_was_rolled_back(engine: &Factory) {
     let store = TestStore::new(engine, &[Account::DEF]);
-    let work = |transaction: Rc<dyn Writer>| {
+    let work = |transaction: Rc<Transaction>| {
         let row = |owner: &str| [Value::Text(owner.to_owned()), Value::Integer(1)];
         transaction.insert(Account::DEF, 1, 1, &row("ada"))?;
         let once = transaction.bytes_written();

@@ -11,7 +11,8 @@ use super::support::{
 use convoke_core::clock::Millis;
 
 use crate::{
-    Access, Condition, Db, DbMut, Doc, IndexDef, Literal, Plan, StoreError, Table, TableDef, Value, WriteJob, Writer,
+    Access, Condition, Db, DbMut, Doc, IndexDef, Literal, Plan, StoreError, Table, TableDef, Transaction, Value,
+    WriteJob,
 };
 
 fn tables() -> Vec<&'static TableDef> {
@@ -311,7 +312,7 @@ pub fn of_more_mutations_than_may_wait_each_is_answered_or_refused_at_once(engin
 struct Refuses(mpsc::Sender<Result<(), StoreError>>);
 
 impl WriteJob for Refuses {
-    fn run(&mut self, writer: Rc<dyn Writer>) -> Result<(), Option<StoreError>> {
+    fn run(&mut self, writer: Rc<Transaction>) -> Result<(), Option<StoreError>> {
         writer.insert(Account::DEF, 1, 1, &[Value::Text("refused".to_owned()), Value::Integer(1)])?;
         Err(None)
     }
@@ -340,7 +341,7 @@ pub fn what_is_undone_in_part_is_told_as_it_was_and_the_rest_is_stored_once(engi
         let (ids, reads) = (store.ids.clone(), reads());
         let runs = std::sync::Arc::new(AtomicI64::new(0));
         let counted = runs.clone();
-        let written = start(&store, move |writer: Rc<dyn Writer>| {
+        let written = start(&store, move |writer: Rc<Transaction>| {
             counted.fetch_add(1, Relaxed);
             let mut db = DbMut::new(writer.clone(), reads, ids.clone(), Millis(1_000));
             let account = db.query(ByOwner).eq("taken").unique()?.unwrap();

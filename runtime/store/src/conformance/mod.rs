@@ -15,6 +15,7 @@ pub mod plans;
 pub mod read_sets;
 pub mod schema;
 pub mod support;
+pub mod writes;
 
 /// Creates a test of each case of the suite, in a module `conformance`. The expression is evaluated in each test, and
 /// must use absolute paths.
@@ -59,7 +60,7 @@ macro_rules! conformance_tests {
             }
             model {
                 every_operation_does_what_a_plain_list_would
-                mutations_that_wait_together_see_what_those_before_them_kept
+                random_mutations_over_stored_rows_match_a_plain_list
             }
             plans {
                 texts_are_ordered_by_their_bytes_and_null_comes_first
@@ -94,6 +95,16 @@ macro_rules! conformance_tests {
                 a_type_that_narrowed_is_recorded_when_no_row_holds_what_it_lost
                 a_type_that_takes_more_may_be_taken_back_while_no_row_needs_it
             }
+            writes {
+                pending_writes_appear_in_every_order
+                rows_exchange_unique_keys_in_one_mutation
+                row_is_replaced_under_its_id
+                unique_keys_are_checked_against_pending_and_stored_rows
+                nested_savepoints_undo_only_their_own_writes
+                panic_inside_nested_savepoints_leaves_nothing
+                row_written_several_times_is_published_once
+                mutation_above_the_memory_limit_keeps_its_savepoints
+            }
         }
     };
     (@ $factory:expr; $($module:ident { $($case:ident)* })*) => {
@@ -121,6 +132,7 @@ mod tests {
             ("plans", include_str!("plans.rs")),
             ("read_sets", include_str!("read_sets.rs")),
             ("schema", include_str!("schema.rs")),
+            ("writes", include_str!("writes.rs")),
         ] {
             let cases =
                 text.lines().filter_map(|line| line.strip_prefix("pub fn ")?.strip_suffix("(engine: &Factory) {"));

@@ -9,9 +9,9 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 
-use super::support::{Account, Factory, TestStore, down, field, key, start, together};
+use super::support::{Account, Factory, Pending, TestStore, down, field, key, start, together};
 use crate::schema::table::Bytes;
-use crate::{Condition, Id, IndexDef, Literal, Plan, Reader, Row, StoreError, TableDef, Value, Writer};
+use crate::{Condition, Id, IndexDef, Literal, Plan, Reader, Row, StoreError, TableDef, Transaction, Value};
 
 const A: usize = 0;
 const B: usize = 1;
@@ -327,7 +327,7 @@ fn read(row: &dyn Row) -> Result<(u128, Vec<Value>), StoreError> {
 
 /// Returns all rows of a visit.
 fn gather(
-    visit: impl FnOnce(&mut crate::transaction::Visit<'_>) -> Result<(), StoreError>,
+    visit: impl FnOnce(&mut crate::reader::Visit<'_>) -> Result<(), StoreError>,
 ) -> Result<Vec<(u128, Vec<Value>)>, StoreError> {
     let mut rows = Vec::new();
     visit(&mut |row| {
@@ -342,7 +342,7 @@ fn gather(
 ///
 /// # Errors
 /// The transaction is lost.
-fn run(transaction: &dyn Writer, mut model: Model, ops: &[Op]) -> Result<Model, StoreError> {
+fn run(transaction: &Transaction, mut model: Model, ops: &[Op]) -> Result<Model, StoreError> {
     let is_known = || transaction.count(&Plan::new(&TABLE, None)).map(drop);
     let mut saved = Vec::new();
     for op in ops {
@@ -452,7 +452,7 @@ fn cases(count: u32) -> TestRunner {
 }
 
 fn remove_all(store: &TestStore) {
-    let removed = start(store, |transaction: Rc<dyn Writer>| {
+    let removed = start(store, |transaction: Rc<Transaction>| {
         [&TABLE, &STEPS].into_iter().try_for_each(|table| {
             let mut ids = Vec::new();
             transaction.select(&Plan::new(table, None), &mut |row| {
@@ -485,7 +485,7 @@ pub fn every_operation_does_what_a_plain_list_would(engine: &Factory) {
     let ran = cases(300).run(&vec(op(24), 1..120), |ops| {
         remove_all(&store);
         let (writes, reads) = (ops.clone(), ops);
-        let pending = start(&store, move |transaction: Rc<dyn Writer>| run(&*transaction, Model::default(), &writes));
+        let pending = start(&store, move |transaction: Rc<Transaction>| run(&transaction, Model::default(), &writes));
         let model = pending.wait().unwrap();
         store.read(|db| reads.iter().for_each(|op| check(db.reader(), &model, op).unwrap()));
         Ok(())
@@ -493,45 +493,87 @@ pub fn every_operation_does_what_a_plain_list_would(engine: &Factory) {
     ran.unwrap_or_else(|failed| panic!("{failed}"));
 }
 
-pub fn mutations_that_wait_together_see_what_those_before_them_kept(engine: &Factory) {
+/// What becomes of a mutation after its operations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    Kept,
+    Rejected,
+    Panicked,
+}
+
+/// Mutations that wait together, and then the next ones over their rows.
+type History = Vec<Vec<(Fate, Vec<Op>)>>;
+
+fn history() -> impl Strategy<Value = History> {
+    let fate = prop_oneof![8 => Just(Fate::Kept), 2 => Just(Fate::Rejected), 1 => Just(Fate::Panicked)];
+    vec(vec((fate, vec(op(6), 1..30)), 1..6), 1..6)
+}
+
+/// Number of operations in a history, on average.
+const HISTORY_OPERATIONS: u64 = 3 * 3 * 15;
+
+pub fn random_mutations_over_stored_rows_match_a_plain_list(engine: &Factory) {
+    let operations = std::env::var("CONVOKE_TEST_MODEL_OPERATIONS").map(|count| count.parse::<u64>().unwrap());
+    let histories = operations.unwrap_or(15_000).div_ceil(HISTORY_OPERATIONS);
     let store = TestStore::new(engine, &[&TABLE, &STEPS]);
-    let ran = cases(150).run(&vec((prop::bool::weighted(0.7), vec(op(3), 1..30)), 1..8), |mutations| {
+    let ran = cases(u32::try_from(histories).unwrap()).run(&history(), |history| {
         remove_all(&store);
         // The rows after each committed mutation, by its number. The store itself records the last committed one, since
         // an engine may run mutations in any order and concurrently if they are serializable.
-        let after = Arc::new(Mutex::new(vec![Model::default(); mutations.len() + 1]));
-        let (pending, reads): (Vec<_>, Vec<_>) = together(&store, || {
-            let line_up = |(number, (is_kept, ops)): (usize, (bool, Vec<Op>))| {
-                let (after, writes) = (after.clone(), ops.clone());
-                let pending = start(&store, move |transaction: Rc<dyn Writer>| {
-                    let (place, last) = last_step(&*transaction)?;
-                    let before = after.lock().unwrap()[last].clone();
-                    let own = run(&*transaction, before, &writes)?;
-                    if !is_kept {
-                        return Err(StoreError::BadCursor);
-                    }
-                    after.lock().unwrap()[number + 1] = own;
-                    transaction.insert(&STEPS, place + 1, 5, &[Value::Integer(number as i64 + 1)])
-                });
-                ((is_kept, pending), ops)
-            };
-            mutations.into_iter().enumerate().map(line_up).unzip()
-        });
-        let mut kept = 0;
-        for (is_kept, one) in pending {
-            match one.wait() {
-                Ok(()) if is_kept => kept += 1,
-                Err(StoreError::BadCursor) if !is_kept => {}
-                answer => panic!("{answer:?}"),
+        let count = history.iter().map(Vec::len).sum::<usize>();
+        let after = Arc::new(Mutex::new(vec![Model::default(); count + 1]));
+        let (mut number, mut kept) = (0, 0);
+        for mutations in history {
+            let reads: Vec<Op> = mutations.iter().flat_map(|(_, ops)| ops.clone()).collect();
+            let pending: Vec<_> = together(&store, || {
+                let line_up = |(fate, ops): (Fate, Vec<Op>)| {
+                    number += 1;
+                    (fate, start_with_fate(&store, after.clone(), number, fate, ops))
+                };
+                mutations.into_iter().map(line_up).collect()
+            });
+            for (fate, one) in pending {
+                match (fate, one.wait()) {
+                    (Fate::Kept, Ok(())) => kept += 1,
+                    (Fate::Rejected, Err(StoreError::BadCursor)) => {}
+                    (Fate::Panicked, Err(StoreError::Panicked(text))) if text == ON_PURPOSE => {}
+                    (_, answer) => panic!("{answer:?}"),
+                }
             }
+            let after = after.lock().unwrap();
+            store.read(|db| {
+                let (place, last) = last_step(db.reader()).unwrap();
+                assert_eq!(place, kept);
+                reads.iter().for_each(|op| check(db.reader(), &after[last], op).unwrap());
+            });
         }
-        let after = after.lock().unwrap().clone();
-        store.read(|db| {
-            let (place, last) = last_step(db.reader()).unwrap();
-            assert_eq!(place, kept);
-            reads.iter().flatten().for_each(|op| check(db.reader(), &after[last], op).unwrap());
-        });
         Ok(())
     });
     ran.unwrap_or_else(|failed| panic!("{failed}"));
+}
+
+/// The message of a panic of a mutation.
+const ON_PURPOSE: &str = "on purpose";
+
+/// Queues the mutation with this number.
+fn start_with_fate(
+    store: &TestStore,
+    after: Arc<Mutex<Vec<Model>>>,
+    number: usize,
+    fate: Fate,
+    ops: Vec<Op>,
+) -> Pending<()> {
+    start(store, move |transaction: Rc<Transaction>| {
+        let (place, last) = last_step(&*transaction)?;
+        let before = after.lock().unwrap()[last].clone();
+        let own = run(&transaction, before, &ops)?;
+        match fate {
+            Fate::Kept => {}
+            Fate::Rejected => return Err(StoreError::BadCursor),
+            // Without the message of the panic hook.
+            Fate::Panicked => std::panic::resume_unwind(Box::new(ON_PURPOSE)),
+        }
+        after.lock().unwrap()[number] = own;
+        transaction.insert(&STEPS, place + 1, 5, &[Value::Integer(number as i64)])
+    })
 }

@@ -14,7 +14,7 @@ use super::support::{Account, ByOwner, Factory, TestStore, balance, db, field, o
 use crate::schema::table::Bytes;
 use crate::{
     Access, Commit, Condition, DbMut, FieldDef, Id, IndexDef, KeyDef, Literal, Plan, ReadSet, Reader, RecordingReader,
-    Row, StoreError, Table as _, TableDef, Value, Writer,
+    Row, StoreError, Table as _, TableDef, Transaction, Value,
 };
 use convoke_core::clock::Millis;
 
@@ -229,7 +229,7 @@ fn write() -> impl Strategy<Value = Write> {
     })
 }
 
-fn carry_out(writer: &dyn Writer, table: &'static TableDef, writes: &[Write]) -> Result<(), StoreError> {
+fn carry_out(writer: &Transaction, table: &'static TableDef, writes: &[Write]) -> Result<(), StoreError> {
     for write in writes {
         let done = match write {
             Write::Insert { id: at, values } => {
@@ -258,7 +258,7 @@ fn carry_out(writer: &dyn Writer, table: &'static TableDef, writes: &[Write]) ->
 
 fn mutate(store: &TestStore, table: &'static TableDef, writes: &[Write]) {
     let writes = writes.to_vec();
-    start(store, move |writer: Rc<dyn Writer>| carry_out(&*writer, table, &writes)).wait().unwrap();
+    start(store, move |writer: Rc<Transaction>| carry_out(&writer, table, &writes)).wait().unwrap();
 }
 
 struct Known {

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use crate::{
     Access, Column, Condition, Db, DbMut, EngineFactory, FieldDef, HeldDisk, Index, IndexDef, KeyDef, Literal,
-    OpenError, ReadLimits, Reader, Row, Store, StoreError, StoreOptions, Table, TableDef, Unique, Value, WriteJob,
-    Writer,
+    OpenError, ReadLimits, Reader, Row, Store, StoreError, StoreOptions, Table, TableDef, Transaction, Unique, Value,
+    WriteJob,
 };
 use convoke_core::clock::{Clock, Millis, SystemClock};
 use convoke_core::id::{Id, IdGenerator, Named};
@@ -224,7 +224,7 @@ impl<R> Pending<R> {
 /// Queues a mutation on values and plans. An error of the closure rolls it back.
 pub fn start<R: Send + 'static>(
     store: &Store,
-    run: impl FnMut(Rc<dyn Writer>) -> Result<R, StoreError> + Send + 'static,
+    run: impl FnMut(Rc<Transaction>) -> Result<R, StoreError> + Send + 'static,
 ) -> Pending<R> {
     start_named(store, "test", false, run)
 }
@@ -233,7 +233,7 @@ pub fn start<R: Send + 'static>(
 pub fn start_as<R: Send + 'static>(
     store: &Store,
     access: Access,
-    run: impl FnMut(Rc<dyn Writer>) -> Result<R, StoreError> + Send + 'static,
+    run: impl FnMut(Rc<Transaction>) -> Result<R, StoreError> + Send + 'static,
 ) -> Pending<R> {
     start_job(store, "test", false, access, run)
 }
@@ -242,7 +242,7 @@ pub fn start_named<R: Send + 'static>(
     store: &Store,
     name: &'static str,
     slow: bool,
-    run: impl FnMut(Rc<dyn Writer>) -> Result<R, StoreError> + Send + 'static,
+    run: impl FnMut(Rc<Transaction>) -> Result<R, StoreError> + Send + 'static,
 ) -> Pending<R> {
     start_job(store, name, slow, Access::Everyone, run)
 }
@@ -252,7 +252,7 @@ fn start_job<R: Send + 'static>(
     name: &'static str,
     slow: bool,
     access: Access,
-    run: impl FnMut(Rc<dyn Writer>) -> Result<R, StoreError> + Send + 'static,
+    run: impl FnMut(Rc<Transaction>) -> Result<R, StoreError> + Send + 'static,
 ) -> Pending<R> {
     let (answer, pending) = mpsc::channel();
     let job = Closure { name, slow, access, run, result: None, answer };
@@ -294,10 +294,10 @@ struct Closure<F, R> {
 
 impl<F, R> WriteJob for Closure<F, R>
 where
-    F: FnMut(Rc<dyn Writer>) -> Result<R, StoreError> + Send,
+    F: FnMut(Rc<Transaction>) -> Result<R, StoreError> + Send,
     R: Send,
 {
-    fn run(&mut self, transaction: Rc<dyn Writer>) -> Result<(), Option<StoreError>> {
+    fn run(&mut self, transaction: Rc<Transaction>) -> Result<(), Option<StoreError>> {
         self.result = None;
         self.result = Some((self.run)(transaction).map_err(Some)?);
         Ok(())

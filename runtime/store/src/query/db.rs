@@ -8,8 +8,9 @@ use std::sync::Arc;
 use super::page_ends::PageEnds;
 use super::plan::Plan;
 use crate::error::StoreError;
+use crate::overlay::Transaction;
+use crate::reader::Reader;
 use crate::schema::table::{Doc, Table, Unique};
-use crate::transaction::{Reader, Writer};
 use crate::value::Value;
 use convoke_core::clock::Millis;
 use convoke_core::id::{Id, IdGenerator};
@@ -45,7 +46,7 @@ impl From<&Limits> for ReadLimits {
 /// Reads and writes within one transaction. Writes take `&mut self`, so no row is written while rows are visited.
 pub struct DbMut {
     db: Db,
-    writer: Rc<dyn Writer>,
+    transaction: Rc<Transaction>,
     ids: Arc<IdGenerator>,
     now: Millis,
 }
@@ -143,13 +144,13 @@ impl std::ops::Deref for DbMut {
 
 impl DbMut {
     /// Creates a reader and writer. New rows get ids from `ids` and the creation time `now`.
-    pub fn new(writer: Rc<dyn Writer>, limits: ReadLimits, ids: Arc<IdGenerator>, now: Millis) -> Self {
-        Self { db: Db::new(writer.clone(), limits), writer, ids, now }
+    pub fn new(transaction: Rc<Transaction>, limits: ReadLimits, ids: Arc<IdGenerator>, now: Millis) -> Self {
+        Self { db: Db::new(transaction.clone(), limits), transaction, ids, now }
     }
 
     /// Returns the untyped transaction, which reads and writes values and plans.
-    pub fn writer(&mut self) -> &dyn Writer {
-        &*self.writer
+    pub fn writer(&mut self) -> &Transaction {
+        &self.transaction
     }
 
     /// Inserts a row and returns its id.
@@ -158,7 +159,7 @@ impl DbMut {
     /// [`StoreError::UniqueViolation`]: a unique index has a row with the same keys.
     pub fn insert<T: Table>(&mut self, row: T) -> Result<Id<T>, StoreError> {
         let id = self.ids.next(self.now);
-        self.writer.insert(T::DEF, id, self.now.0, &row.encode())?;
+        self.transaction.insert(T::DEF, id, self.now.0, &row.encode())?;
         Ok(Id::from_bits(id))
     }
 
@@ -181,7 +182,7 @@ impl DbMut {
             return Ok(Inserted::Existing(existing));
         }
         let id = self.ids.next(self.now);
-        self.writer.insert(def, id, self.now.0, &values)?;
+        self.transaction.insert(def, id, self.now.0, &values)?;
         Ok(Inserted::New(Doc::new(Id::from_bits(id), self.now, row)))
     }
 
@@ -202,7 +203,7 @@ impl DbMut {
         let before = doc.encode();
         change(doc.fields_mut());
         let changes = doc.changes(&before);
-        if !changes.is_empty() && !self.writer.update(T::DEF, doc.id().bits(), &before, &changes)? {
+        if !changes.is_empty() && !self.transaction.update(T::DEF, doc.id().bits(), &before, &changes)? {
             return Err(missing(doc.id()));
         }
         Ok(doc)
@@ -221,7 +222,7 @@ impl DbMut {
     /// # Errors
     /// A failure of the store.
     pub fn delete<T: Table>(&mut self, id: Id<T>) -> Result<bool, StoreError> {
-        self.writer.delete(T::DEF, id.bits())
+        self.transaction.delete(T::DEF, id.bits())
     }
 }
 

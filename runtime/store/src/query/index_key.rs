@@ -10,7 +10,7 @@ use super::plan::Plan;
 use crate::error::StoreError;
 use crate::row::Row;
 use crate::schema::table::{IndexDef, TableDef};
-use crate::value::{ColumnType, Value};
+use crate::value::{ColumnType, Value, ValueRef};
 
 /// One end of a [`Range`].
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -60,7 +60,7 @@ impl Range {
     }
 
     /// Returns the positions of rows whose first keys are encoded as `prefix`.
-    fn under(prefix: &[u8]) -> Self {
+    pub fn under(prefix: &[u8]) -> Self {
         Self { start: at(prefix), end: behind(prefix) }
     }
 }
@@ -87,41 +87,58 @@ pub fn of_id(id: u128) -> [u8; 16] {
     id.to_be_bytes()
 }
 
-/// Returns the position of a row with these values, in the order of the table's fields. None: the index does not
+/// Returns the position of a row with these values, by the positions of the table's fields. None: the index does not
 /// contain the row.
-pub fn of_row(table: &TableDef, index: &IndexDef, values: &[Value], id: u128) -> Option<Vec<u8>> {
-    if !index.when.is_none_or(|when| when.holds(table, values)) {
-        return None;
-    }
-    let mut place = Vec::with_capacity(16 + 10 * index.keys.len());
-    for key in 0..index.keys.len() {
-        encode(table, index, key, &values[index.keys[key].field], &mut place)?;
-    }
+pub fn of_row<'a>(
+    table: &TableDef,
+    index: &IndexDef,
+    value: impl Fn(usize) -> ValueRef<'a>,
+    id: u128,
+) -> Option<Vec<u8>> {
+    let mut place = keys_of_row(table, index, value)?;
     place.extend_from_slice(&of_id(id));
     Some(place)
 }
 
+/// Returns the keys of a row in a unique index: no other row has a position that begins with them. None: the index does
+/// not contain the row, or a key is null, so that any number of rows may have these keys.
+pub fn of_unique_row<'a>(table: &TableDef, index: &IndexDef, value: impl Fn(usize) -> ValueRef<'a>) -> Option<Vec<u8>> {
+    let is_unique = index.unique && index.keys.iter().all(|key| value(key.field) != ValueRef::Null);
+    if is_unique { keys_of_row(table, index, value) } else { None }
+}
+
+fn keys_of_row<'a>(table: &TableDef, index: &IndexDef, value: impl Fn(usize) -> ValueRef<'a>) -> Option<Vec<u8>> {
+    if !index.when.is_none_or(|when| when.may_hold(table, |place| Some(value(place)))) {
+        return None;
+    }
+    let mut keys = Vec::with_capacity(16 + 10 * index.keys.len());
+    for key in 0..index.keys.len() {
+        encode(table, index, key, value(index.keys[key].field), &mut keys)?;
+    }
+    Some(keys)
+}
+
 /// Appends one key of a position. None: the value does not fit the column.
-fn encode(table: &TableDef, index: &IndexDef, key: usize, value: &Value, out: &mut Vec<u8>) -> Option<()> {
+fn encode(table: &TableDef, index: &IndexDef, key: usize, value: ValueRef<'_>, out: &mut Vec<u8>) -> Option<()> {
     let from = out.len();
     let key = &index.keys[key];
     match (value, table.fields[key.field].column) {
-        (Value::Null, _) => out.push(0),
-        (Value::Bool(truth), ColumnType::Bool) => out.extend_from_slice(&[1, u8::from(*truth)]),
-        (Value::Integer(number), ColumnType::Integer) => {
+        (ValueRef::Null, _) => out.push(0),
+        (ValueRef::Bool(truth), ColumnType::Bool) => out.extend_from_slice(&[1, u8::from(truth)]),
+        (ValueRef::Integer(number), ColumnType::Integer) => {
             out.push(1);
             out.extend_from_slice(&(number.cast_unsigned() ^ (1 << 63)).to_be_bytes());
         }
-        (Value::Float(number), ColumnType::Float) => {
+        (ValueRef::Float(number), ColumnType::Float) => {
             // An index treats negative and positive zero as the same number.
-            let bits = if *number == 0.0 { 0 } else { number.to_bits() };
+            let bits = if number == 0.0 { 0 } else { number.to_bits() };
             let ordered = if bits >> 63 == 1 { !bits } else { bits | 1 << 63 };
             out.push(1);
             out.extend_from_slice(&ordered.to_be_bytes());
         }
-        (Value::Text(text), ColumnType::Text | ColumnType::Json) => encode_bytes(text.as_bytes(), out),
-        (Value::Bytes(bytes), ColumnType::Bytes) => encode_bytes(bytes, out),
-        (Value::Id(bits), ColumnType::Id) => {
+        (ValueRef::Text(text), ColumnType::Text | ColumnType::Json) => encode_bytes(text.as_bytes(), out),
+        (ValueRef::Bytes(bytes), ColumnType::Bytes) => encode_bytes(bytes, out),
+        (ValueRef::Id(bits), ColumnType::Id) => {
             out.push(1);
             out.extend_from_slice(&bits.to_be_bytes());
         }
@@ -162,7 +179,14 @@ pub fn of_plan(plan: &Plan) -> Vec<Range> {
 
 fn place_after(plan: &Plan) -> Option<Vec<u8>> {
     let (values, id) = plan.after.as_ref()?;
-    of_place(plan, values, *id)
+    // Among unique keys, no row with the same keys is behind the position, whatever id it has.
+    let is_unique = plan.index.is_some_and(|index| index.unique) && !values.contains(&Value::Null);
+    let id = match (is_unique, plan.reverse) {
+        (true, false) => u128::MAX,
+        (true, true) => 0,
+        (false, _) => *id,
+    };
+    of_place(plan, values, id)
 }
 
 /// Returns the position of a row with these values of a plan's keys. None: they do not fit the index.
@@ -170,7 +194,7 @@ pub fn of_place(plan: &Plan, values: &[Value], id: u128) -> Option<Vec<u8>> {
     let mut place = Vec::new();
     if let Some(index) = plan.index {
         for (key, value) in values.iter().enumerate() {
-            encode(plan.table, index, key, value, &mut place)?;
+            encode(plan.table, index, key, value.as_ref(), &mut place)?;
         }
     }
     place.extend_from_slice(&of_id(id));
@@ -187,15 +211,21 @@ pub fn of_visited(plan: &Plan, row: &dyn Row) -> Result<Option<Vec<u8>>, StoreEr
     Ok(of_place(plan, &values.collect::<Result<Vec<_>, _>>()?, row.id()?))
 }
 
-fn of_keys(plan: &Plan, index: &IndexDef) -> Option<Vec<Range>> {
-    let mut prefix = Vec::new();
+/// Returns the fixed keys of a plan: the positions of its rows begin with them. None: a value does not fit the index.
+pub fn of_fixed(plan: &Plan, index: &IndexDef) -> Option<Vec<u8>> {
+    let mut keys = Vec::new();
     for (key, value) in plan.eq.iter().enumerate() {
-        encode(plan.table, index, key, value, &mut prefix)?;
+        encode(plan.table, index, key, value.as_ref(), &mut keys)?;
     }
+    Some(keys)
+}
+
+fn of_keys(plan: &Plan, index: &IndexDef) -> Option<Vec<Range>> {
+    let prefix = of_fixed(plan, index)?;
     let next = plan.eq.len();
     let with = |value: &Value| {
         let mut place = prefix.clone();
-        encode(plan.table, index, next, value, &mut place)?;
+        encode(plan.table, index, next, value.as_ref(), &mut place)?;
         Some(place)
     };
     if let Some(values) = &plan.any {

@@ -64,6 +64,14 @@ impl Plan {
         }
     }
 
+    /// Returns the unique index of which the plan has all keys, so that it has at most one row.
+    pub fn unique_index(&self) -> Option<&'static IndexDef> {
+        let Self { table: _, index, eq, any, range, reverse: _, limit, keys_only: _, after } = self;
+        let index = index.filter(|index| index.unique && index.keys.len() == eq.len())?;
+        let is_plain = any.is_none() && range.is_none() && after.is_none() && *limit != Some(0);
+        (is_plain && !eq.contains(&Value::Null)).then_some(index)
+    }
+
     /// Returns a number that two plans share only if their cursors are interchangeable. It covers the table, the index,
     /// the direction and the fixed keys.
     pub(crate) fn fingerprint(&self) -> u64 {

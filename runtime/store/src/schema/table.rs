@@ -124,7 +124,9 @@ impl TableDef {
             let condition = index.when.and_then(|when| self.field(when.field()));
             index.keys.iter().map(|key| key.field).chain(condition).any(|field| changed(field).is_some())
         };
-        let may_hold = |index: &&IndexDef| index.when.is_none_or(|when| when.may_hold(self, new));
+        let may_hold = |index: &&IndexDef| {
+            index.when.is_none_or(|when| when.may_hold(self, |place| new(place).map(Value::as_ref)))
+        };
         let mut concerned = self.indexes.iter().filter(changes_it).filter(may_hold);
         concerned.try_for_each(|index| self.require_short(index, new))
     }
@@ -246,15 +248,15 @@ impl Condition {
 
     /// Returns true if a row with these values fulfils the condition.
     pub fn holds(self, table: &TableDef, values: &[Value]) -> bool {
-        self.may_hold(table, |place| values.get(place))
+        self.may_hold(table, |place| values.get(place).map(Value::as_ref))
     }
 
     /// Returns true if a row fulfils the condition or may fulfil it, because some values are unknown.
-    fn may_hold<'a>(self, table: &TableDef, value: impl Fn(usize) -> Option<&'a Value>) -> bool {
+    pub(crate) fn may_hold<'a>(self, table: &TableDef, value: impl Fn(usize) -> Option<ValueRef<'a>>) -> bool {
         table.field(self.field()).and_then(value).is_none_or(|value| match self {
-            Condition::Equals(_, literal) => *value == literal.value(),
-            Condition::IsNull(_) => *value == Value::Null,
-            Condition::NotNull(_) => *value != Value::Null,
+            Condition::Equals(_, literal) => literal.is(value),
+            Condition::IsNull(_) => value == ValueRef::Null,
+            Condition::NotNull(_) => value != ValueRef::Null,
         })
     }
 }
@@ -290,6 +292,16 @@ impl Literal {
             (Literal::Integer(_), _) => panic!("the column does not hold integers"),
             (Literal::Float(_), _) => panic!("the column does not hold doubles"),
             (Literal::Bool(_), _) => panic!("the column does not hold truth values"),
+        }
+    }
+
+    /// Returns true if the value equals the constant.
+    fn is(self, value: ValueRef<'_>) -> bool {
+        match self {
+            Literal::Text(text) => value == ValueRef::Text(text),
+            Literal::Integer(number) => value == ValueRef::Integer(number),
+            Literal::Float(number) => value == ValueRef::Float(number),
+            Literal::Bool(truth) => value == ValueRef::Bool(truth),
         }
     }
 

@@ -11,8 +11,10 @@ use super::difference::{Described, Difference, Step, difference};
 use super::releases::{hindrances, is_older};
 use super::table::TableDef;
 use crate::error::{OpenError, StoreError};
+use crate::fields::Fields;
+use crate::overlay::{Base, RowWrite};
+use crate::packed_row::PackedRow;
 use crate::query::Plan;
-use crate::transaction::Writer;
 use crate::value::{Value, ValueRef};
 use convoke_core::clock::Millis;
 
@@ -27,8 +29,8 @@ pub trait Upkeep {
     /// Errors of the engine.
     fn take(&self, step: &Step) -> Result<Stepped, OpenError>;
 
-    /// Returns the writer of the same transaction.
-    fn writer(&self) -> &dyn Writer;
+    /// Returns the rows of the same transaction.
+    fn base(&self) -> &dyn Base;
 
     /// Records the new schema with this version number, and the changes as text.
     ///
@@ -249,7 +251,7 @@ fn take(upkeep: &dyn Upkeep, step: &Step) -> Result<Stepped, OpenError> {
         Step::Fill(table, place) => {
             let field = table.fields[*place].name;
             upkeep.catalog().begins(&format!("table {}: filling field {field}", table.name));
-            fill(upkeep.writer(), table, *place).map_err(OpenError::from)
+            fill(upkeep.base(), table, *place).map_err(OpenError::from)
         }
         step => {
             if let Step::CreateIndex(table, index) = step
@@ -267,28 +269,28 @@ fn take(upkeep: &dyn Upkeep, step: &Step) -> Result<Stepped, OpenError> {
 /// Number of rows that are read together while a default is written into them.
 const ROWS: u64 = 1_000;
 
-/// Writes the default of a field into the rows without a value, like any other write.
-fn fill(writer: &dyn Writer, table: &'static TableDef, place: usize) -> Result<Stepped, StoreError> {
+/// Writes the default of a field into the rows without a value.
+fn fill(base: &dyn Base, table: &'static TableDef, place: usize) -> Result<Stepped, StoreError> {
     let Some(default) = table.fields[place].default else { return Ok(Stepped::Done) };
-    let change = [(place, default())];
+    let (fields, change) = (table.fields.len(), [(place, default())]);
     let mut plan = Plan::new(table, None);
     plan.limit = Some(ROWS);
     loop {
-        let (mut without, mut last) = (Vec::new(), None);
-        writer.select(&plan, &mut |row| {
+        let (mut writes, mut last) = (Vec::new(), None);
+        base.select(&plan, &mut |row| {
             let id = row.id()?;
             if row.value(place)? == ValueRef::Null {
-                without.push(id);
+                let filled = row.packed(fields, PackedRow::BYTES_MAX)?.and_then(|row| row.with(fields, &change));
+                let filled = filled.ok_or_else(|| StoreError::Engine("a row has at most 4 GiB".to_owned()))?;
+                writes.push(RowWrite::update(table, id, filled, Fields::of(&change)));
             }
             last = Some(id);
             Ok(ControlFlow::Continue(()))
         })?;
-        for id in without {
-            match writer.update(table, id, &[], &change) {
-                Ok(_) => {}
-                Err(StoreError::UniqueViolation { .. }) => return Ok(Stepped::Collides),
-                Err(error) => return Err(error),
-            }
+        match base.apply(&writes) {
+            Ok(()) => {}
+            Err(StoreError::UniqueViolation { .. }) => return Ok(Stepped::Collides),
+            Err(error) => return Err(error),
         }
         match last {
             Some(id) => plan.after = Some((Vec::<Value>::new(), id)),

@@ -14,6 +14,7 @@ use convoke_core::clock::Clock;
 use convoke_core::limits::Limits;
 use convoke_store::engine::{OnProgress, Progress, Read, Seal};
 use convoke_store::gate::Gate;
+use convoke_store::overlay::{Base as _, Batch, End, Mode, Transaction as Mutation};
 use convoke_store::schema::Extent;
 use convoke_store::{
     Commits, Engine, EngineFactory, EngineStart, Files, Flow, Installation, NamedStat, OfflineDatabase, OpenError, Ran,
@@ -107,10 +108,13 @@ impl EngineFactory for Memory {
 }
 
 /// The result of a mutation in its batch.
-enum Kept {
-    Yes,
+enum Outcome {
+    Kept,
     /// The mutation rolls back.
-    No,
+    Rejected,
+    Failed(StoreError),
+    /// It must run again alone.
+    Outgrown,
 }
 
 enum Work {
@@ -186,54 +190,94 @@ impl Shared {
 
     /// Commits a batch that begins with `job`, completes its jobs, and returns the next work.
     fn batch(&self, job: Box<dyn WriteJob>, waiting: &Receiver<Work>) -> Option<Work> {
-        let (mut state, mut ran, mut behind) = (self.place.database(), Vec::new(), None);
+        let batch = Batch::new(self.commits.clone());
+        let (mut ran, mut behind, mut outgrown) = (Vec::new(), None, None);
         let mut next = Some(job);
         while let Some(mut job) = next.take() {
-            let outcome = self.run(&mut *job, &mut state);
-            ran.push((job, outcome));
-            if ran.len() < self.limits.batch_max {
+            match self.run(&mut *job, &self.base(), &batch, Mode::Shared) {
+                Outcome::Outgrown => {
+                    outgrown = Some(job);
+                    break;
+                }
+                outcome => ran.push((job, outcome)),
+            }
+            if ran.len() < self.limits.batch_max && !batch.is_large() {
                 match waiting.try_recv().ok() {
                     Some(Work::Job(job)) => next = Some(job),
                     other => behind = other,
                 }
             }
         }
-        let kept = ran.iter_mut().filter(|(_, outcome)| matches!(outcome, Ok(Kept::Yes)));
-        let changes = kept.map(|(job, _)| job.take_changes()).collect();
-        let committed = self.commits.commit(changes, || {
-            self.place.commit(state);
-            Ok::<_, std::convert::Infallible>(())
-        });
-        let Ok(()) = committed;
-        for (job, outcome) in ran {
-            job.finish(outcome.map(drop));
+        match self.commit(&batch, &self.base()) {
+            Ok(()) => ran.into_iter().for_each(|(job, outcome)| finish(job, outcome)),
+            // An index that the mutations do not know rejected a write of one of them.
+            Err(_) => ran.into_iter().for_each(|(job, _)| self.alone(job)),
+        }
+        if let Some(job) = outgrown {
+            self.alone(job);
         }
         behind
     }
 
-    /// Runs one mutation on a copy, which becomes the state if the mutation is kept.
-    fn run(&self, job: &mut dyn WriteJob, state: &mut Database) -> Result<Kept, StoreError> {
-        let limit = self.limits.mutation_timeout;
-        let transaction = Rc::new(Transaction::new(state.clone(), self.clock.clone(), limit));
-        let said = catch_unwind(AssertUnwindSafe(|| job.run(transaction.clone())));
-        let end = transaction.end();
-        match said {
-            Err(panic) => {
+    fn base(&self) -> Rc<Transaction> {
+        Rc::new(Transaction::new(self.place.database(), self.clock.clone(), self.limits.mutation_timeout))
+    }
+
+    /// Runs a mutation in a transaction of its own, and completes it.
+    fn alone(&self, mut job: Box<dyn WriteJob>) {
+        let (batch, base) = (Batch::new(self.commits.clone()), self.base());
+        let mut outcome = self.run(&mut *job, &base, &batch, Mode::Alone);
+        if let Outcome::Kept = outcome
+            && let Err(failure) = self.commit(&batch, &base)
+        {
+            outcome = Outcome::Failed(failure);
+        }
+        finish(job, outcome);
+    }
+
+    /// Commits the writes of a batch on top of those that `base` has applied.
+    fn commit(&self, batch: &Batch, base: &Transaction) -> Result<(), StoreError> {
+        // Its time is over with the last mutation.
+        let state = Transaction::new(base.database(), self.clock.clone(), Duration::MAX);
+        state.apply(&batch.writes())?;
+        self.commits.commit(batch.changes(), || {
+            self.place.commit(state.database());
+            Ok(())
+        })
+    }
+
+    /// Runs one mutation.
+    fn run(&self, job: &mut dyn WriteJob, base: &Rc<Transaction>, batch: &Batch, mode: Mode) -> Outcome {
+        let mutation = Rc::new(Mutation::begin(batch, base.clone(), mode));
+        let said = catch_unwind(AssertUnwindSafe(|| job.run(mutation.clone())));
+        let outcome = match (said, base.end(), mutation.end()) {
+            (_, Ok(()), Some(End::Outgrown)) => Outcome::Outgrown,
+            (Err(panic), _, _) => {
                 let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
                 let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
-                Err(StoreError::Panicked(text.unwrap_or_default()))
+                Outcome::Failed(StoreError::Panicked(text.unwrap_or_default()))
             }
-            Ok(said) => {
-                end?;
-                match said {
-                    Ok(()) => *state = transaction.database(),
-                    Err(None) => return Ok(Kept::No),
-                    Err(Some(failure)) => return Err(failure),
-                }
-                Ok(Kept::Yes)
-            }
+            (Ok(_), Err(failure), _) => Outcome::Failed(failure),
+            (Ok(_), Ok(()), Some(end @ End::Violated { .. })) => Outcome::Failed(end.error()),
+            (Ok(Ok(())), Ok(()), None) => Outcome::Kept,
+            (Ok(Err(None)), Ok(()), None) => Outcome::Rejected,
+            (Ok(Err(Some(failure))), Ok(()), None) => Outcome::Failed(failure),
+        };
+        if let Outcome::Kept = outcome {
+            mutation.keep();
+        } else {
+            mutation.undo();
         }
+        outcome
     }
+}
+
+fn finish(job: Box<dyn WriteJob>, outcome: Outcome) {
+    job.finish(match outcome {
+        Outcome::Kept | Outcome::Rejected => Ok(()),
+        Outcome::Failed(failure) => Err(failure),
+        Outcome::Outgrown => Err(End::Outgrown.error()),
+    });
 }
 
 impl Engine for MemoryEngine {

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use convoke_core::clock::Clock;
+use convoke_store::overlay::{Base as _, RowWrite};
 use convoke_store::schema::Extent;
 use convoke_store::{
     DatabaseBuilder, Inspected, Installation, NamedStat, OfflineDatabase, OfflineError, Reader, StoreError, TableDef,
-    Thoroughness, Value, Writer as _,
+    Thoroughness, Value,
 };
 
 use super::database::Database;
@@ -66,7 +67,7 @@ impl DatabaseBuilder for Builder {
         creation_time: i64,
         values: &[Value],
     ) -> Result<(), StoreError> {
-        self.transaction.insert(table, id, creation_time, values)
+        self.transaction.apply(&[RowWrite::new_row(table, id, creation_time, values)?])
     }
 
     fn finish(self: Box<Self>, rows: &[(&'static TableDef, u64)]) -> Result<(), OfflineError> {

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use convoke_core::clock::{Clock, Millis};
+use convoke_store::overlay::Base;
 use convoke_store::schema::{
     Catalog, Definition, Extent, Inspected, Step, Stepped, Upkeep, VisitValues, bring_up_to_date, inspect, log_changes,
 };
-use convoke_store::{IndexDef, OpenError, TableDef, Value, Writer};
+use convoke_store::{IndexDef, OpenError, TableDef, Value};
 
 use super::database::{Database, Index, StoredRow, Table, index_text};
 use super::transaction::Transaction;
@@ -135,12 +136,12 @@ impl Upkeep for Work {
                 Stepped::Done
             }),
             Step::Fill(table, _) => {
-                return Err(OpenError::Engine(format!("rows of {} are written through a writer", table.name)));
+                return Err(OpenError::Engine(format!("rows of {} are written as rows", table.name)));
             }
         })
     }
 
-    fn writer(&self) -> &dyn Writer {
+    fn base(&self) -> &dyn Base {
         &self.0
     }
 

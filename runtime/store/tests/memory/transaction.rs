@@ -1,15 +1,14 @@
 //! A transaction on its own copy of the database.
 
 use std::cell::{Cell, RefCell};
-use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
 use convoke_core::clock::Clock;
-use convoke_store::changes::{Change, Changes};
+use convoke_store::overlay::{Base, RowWrite, Write};
+use convoke_store::reader::Visit;
 use convoke_store::schema::{Definition, Schemas};
-use convoke_store::transaction::Visit;
-use convoke_store::{Commit, Commits, IndexDef, Plan, Reader, Row, StoreError, TableDef, Value, ValueRef, Writer};
+use convoke_store::{Commit, Commits, Fields, IndexDef, Plan, Reader, Row, StoreError, TableDef, Value, ValueRef};
 
 use super::database::{Database, StoredRow, Table, index_text};
 use super::engine::Place;
@@ -23,7 +22,6 @@ type Result<T> = std::result::Result<T, StoreError>;
 pub(crate) struct Transaction {
     database: RefCell<Database>,
     savepoints: RefCell<Vec<Database>>,
-    changes: Changes,
     statements: Cell<u64>,
     rows_visited: Cell<u64>,
     keys_visited: Cell<u64>,
@@ -48,7 +46,6 @@ impl Transaction {
         Self {
             database: RefCell::new(database),
             savepoints: RefCell::default(),
-            changes: Changes::default(),
             statements: Cell::new(0),
             rows_visited: Cell::new(0),
             keys_visited: Cell::new(0),
@@ -243,77 +240,65 @@ impl Reader for Transaction {
     }
 }
 
-/// Returns the stored form of a value: both zeros are one number.
-fn kept(value: &Value) -> Value {
-    match value {
-        Value::Float(number) => Value::Float(number + 0.0),
-        value => value.clone(),
+impl Base for Transaction {
+    fn alive(&self) -> Result<()> {
+        self.look()
     }
-}
 
-impl Writer for Transaction {
-    fn insert(&self, table: &'static TableDef, id: u128, creation_time: i64, values: &[Value]) -> Result<()> {
+    fn holder(&self, plan: &Plan, id: u128) -> Result<Option<u128>> {
         self.begin()?;
-        table.require_storable(values)?;
-        if self.table(table)?.rows.contains_key(&id) {
-            return Err(StoreError::UniqueViolation { table: table.name, index: "_id" });
+        let rows = self.table(plan.table)?;
+        let is_made = plan.index.is_some_and(|index| rows.indexes.contains_key(index.name));
+        if is_made { Ok(rows.ids(plan)?.find(|holder| *holder != id)) } else { Ok(None) }
+    }
+
+    fn apply(&self, writes: &[RowWrite]) -> Result<()> {
+        for RowWrite { table, id, write, .. } in writes {
+            self.begin()?;
+            let old = self.table(table)?.rows.get(id).cloned();
+            let lost = || StoreError::TransactionLost("a row is gone that was changed".to_owned());
+            let changed = |fields: Fields, value: &dyn Fn(usize) -> Value| -> Result<StoredRow> {
+                let mut new = StoredRow::clone(old.as_deref().ok_or_else(lost)?);
+                for place in fields.places() {
+                    new.values.insert(table.fields[place].name.to_owned(), value(place));
+                }
+                Ok(new)
+            };
+            let new = match write {
+                Write::Delete => None,
+                Write::Vacate(fields) => Some(changed(*fields, &|_| Value::Null)?),
+                Write::Update(row, fields) => Some(changed(*fields, &|place| row.value(place).to_value())?),
+                Write::Insert(_) if old.is_some() => {
+                    return Err(StoreError::UniqueViolation { table: table.name, index: "_id" });
+                }
+                Write::Insert(row) => {
+                    let stored = table.fields.iter().enumerate().filter(|(_, field)| !field.retired);
+                    let values = stored.map(|(place, field)| (field.name.to_owned(), row.value(place).to_value()));
+                    Some(StoredRow { time: row.creation_time(), values: values.collect() })
+                }
+            };
+            self.put(table, *id, old.as_deref(), new)?;
         }
-        let stored = table.fields.iter().zip(values).filter(|(field, _)| !field.retired);
-        let values_by_name = stored.map(|(field, value)| (field.name.to_owned(), kept(value))).collect();
-        self.put(table, id, None, Some(StoredRow { time: creation_time, values: values_by_name }))?;
-        self.changes.add(Change::Inserted { table, id, values });
         Ok(())
-    }
-
-    fn update(&self, table: &'static TableDef, id: u128, before: &[Value], changes: &[(usize, Value)]) -> Result<bool> {
-        if changes.is_empty() {
-            return self.get(table, id, &mut |_| Ok(ControlFlow::Break(())));
-        }
-        self.begin()?;
-        table.require_storable_changes(before, changes)?;
-        let Some(old) = self.table(table)?.rows.get(&id).cloned() else { return Ok(false) };
-        let mut new = (*old).clone();
-        // If a field has two values, the first one counts.
-        for (place, value) in changes.iter().rev() {
-            new.values.insert(table.fields[*place].name.to_owned(), kept(value));
-        }
-        self.put(table, id, Some(&old), Some(new))?;
-        self.changes.add(Change::Updated { table, id, before, values: changes });
-        Ok(true)
-    }
-
-    fn delete(&self, table: &'static TableDef, id: u128) -> Result<bool> {
-        self.begin()?;
-        let Some(old) = self.table(table)?.rows.get(&id).cloned() else { return Ok(false) };
-        self.put(table, id, Some(&old), None)?;
-        self.changes.add(Change::Deleted { table, id });
-        Ok(true)
     }
 
     fn savepoint(&self) -> Result<()> {
         self.begin()?;
         self.savepoints.borrow_mut().push(self.database());
-        self.changes.savepoint();
         Ok(())
     }
 
     fn release(&self) -> Result<()> {
         self.begin()?;
-        self.changes.release()?;
         self.savepoints.borrow_mut().pop();
         Ok(())
     }
 
     fn rollback(&self) -> Result<()> {
         self.begin()?;
-        self.changes.rollback()?;
         if let Some(before) = self.savepoints.borrow_mut().pop() {
             self.database.replace(before);
         }
         Ok(())
-    }
-
-    fn bytes_written(&self) -> u64 {
-        self.changes.bytes()
     }
 }

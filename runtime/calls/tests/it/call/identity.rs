@@ -9,7 +9,7 @@ use std::time::Duration;
 use convoke::embed::Sqlite;
 use convoke::testing::{ISSUER, TestApp};
 use convoke::{Caller, Identity};
-use convoke_store::{Plan, StoreError, TableDef, WriteJob, Writer};
+use convoke_store::{Plan, Reader as _, StoreError, TableDef, Transaction, WriteJob};
 use serde_json::json;
 
 use super::functions::{Person, Runs};
@@ -43,14 +43,14 @@ fn hook_runs_before_the_first_call_and_after_claim_changes_but_not_for_older_tok
 struct Lose(Vec<&'static TableDef>, mpsc::Sender<Result<(), StoreError>>);
 
 impl WriteJob for Lose {
-    fn run(&mut self, writer: Rc<dyn Writer>) -> Result<(), Option<StoreError>> {
+    fn run(&mut self, transaction: Rc<Transaction>) -> Result<(), Option<StoreError>> {
         for table in &self.0 {
             let mut ids = Vec::new();
-            let all = writer.select(&Plan::new(table, None), &mut |row| {
+            let all = transaction.select(&Plan::new(table, None), &mut |row| {
                 ids.push(row.id()?);
                 Ok(ControlFlow::Continue(()))
             });
-            all.and_then(|()| ids.iter().try_for_each(|id| writer.delete(table, *id).map(drop))).map_err(Some)?;
+            all.and_then(|()| ids.iter().try_for_each(|id| transaction.delete(table, *id).map(drop))).map_err(Some)?;
         }
         Ok(())
     }

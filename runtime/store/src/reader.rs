@@ -1,8 +1,7 @@
-//! The engine interface of transactions: untyped operations on values and plans, object-safe.
+//! The reads of a transaction: untyped operations on values and plans, object-safe.
 //!
-//! Typed queries, contexts and functions use only [`Reader`] and [`Writer`]. SQL, threads and savepoints are below
-//! them. The types separate reading from writing, and every change of a row passes a writer, also the changes of
-//! migrations.
+//! Typed queries, contexts and functions use only [`Reader`] and [`Transaction`](crate::Transaction). SQL and threads are
+//! below them.
 
 use std::ops::ControlFlow;
 
@@ -13,7 +12,6 @@ use super::query::Plan;
 use super::row::Row;
 use super::schema::Schemas;
 use super::schema::table::TableDef;
-use super::value::Value;
 
 /// Called with each row; decides if the visit continues.
 pub type Visit<'a> = dyn FnMut(&dyn Row) -> Result<ControlFlow<()>, StoreError> + 'a;
@@ -68,48 +66,4 @@ pub trait Reader {
     /// # Errors
     /// [`StoreError::Closed`]: a commit takes long; [`StoreError::Engine`]: the transaction writes.
     fn pin(&self) -> Result<Commit, StoreError>;
-}
-
-/// The writes of a mutation's transaction.
-pub trait Writer: Reader {
-    /// Inserts a row.
-    fn insert(
-        &self,
-        table: &'static TableDef,
-        id: u128,
-        creation_time: i64,
-        values: &[Value],
-    ) -> Result<(), StoreError>;
-
-    /// Writes the changed fields of a row, by position. Returns true if the row exists. `before` has the old values and
-    /// serves to count the written bytes; missing values count as changed. If a field has two values, the first counts.
-    fn update(
-        &self,
-        table: &'static TableDef,
-        id: u128,
-        before: &[Value],
-        changes: &[(usize, Value)],
-    ) -> Result<bool, StoreError>;
-
-    /// Deletes a row. Returns true if it existed.
-    fn delete(&self, table: &'static TableDef, id: u128) -> Result<bool, StoreError>;
-
-    /// Opens a savepoint inside the transaction. Savepoints form a stack.
-    fn savepoint(&self) -> Result<(), StoreError>;
-
-    /// Closes the innermost savepoint and keeps its writes.
-    fn release(&self) -> Result<(), StoreError>;
-
-    /// Closes the innermost savepoint and rolls back its writes.
-    fn rollback(&self) -> Result<(), StoreError>;
-
-    /// Returns the bytes written in this transaction so far without rolled-back writes: each row with its index
-    /// entries, or the differences of a changed row. The engine's storage format does not matter.
-    fn bytes_written(&self) -> u64;
-
-    /// Returns the number of rows inserted, updated or deleted in this transaction so far, including rolled-back
-    /// writes. Engines do not count them; the change recorder around the writer does.
-    fn rows_written(&self) -> u64 {
-        0
-    }
 }

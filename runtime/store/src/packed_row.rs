@@ -1,28 +1,24 @@
 //! A row in one block of memory. Random reads of rows mostly wait for memory, and a small row then needs only two or
 //! three adjacent cache lines, however many texts it has.
 
-use std::convert::Infallible;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use crate::sql::SqliteRow;
-use convoke_store::{Row, StoreError, TableDef, Value, ValueRef};
+use crate::error::StoreError;
+use crate::value::{Value, ValueRef};
 
 /// The creation time and the row number, eight bytes each; per field a tag and eight bytes; then the bytes of longer
 /// values.
 const HEAD: usize = 16;
 const FIELD: usize = 9;
 
-/// SQLite's row numbers start at 1.
+/// Engines number rows from 1.
 const NO_NUMBER: i64 = 0;
 
-/// A larger row is not cached.
-const ROW_BYTES_MAX: usize = 16 * 1_024;
-
-/// The columns of a row without its id. Cheap to clone.
-#[derive(Clone, Debug)]
-pub(crate) struct PackedRow(Arc<[u8]>);
+/// The columns of a row without its id. Cheap to clone. Both zeros are stored as the same number.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PackedRow(Arc<[u8]>);
 
 /// Tags from here on mark values whose bytes are behind the fields.
 const TEXT: u8 = 4;
@@ -30,21 +26,20 @@ const BYTES: u8 = 5;
 const ID: u8 = 6;
 
 impl PackedRow {
-    /// Reads the current row of a statement; none if it is too large.
+    /// Most bytes of a row. The place of a longer value takes 32 bits, and its length takes 32 bits.
+    pub const BYTES_MAX: usize = u32::MAX as usize;
+
+    /// Packs the values of this number of fields, by position. `number` is the number by which the engine finds the row
+    /// without its id, if it has one. None: the row has more bytes than `bytes_max`.
     ///
     /// # Errors
-    /// A column cannot be read.
-    pub(crate) fn read(row: &SqliteRow<'_>) -> Result<Option<Self>, StoreError> {
-        let head = (row.creation_time()?, row.number());
-        Self::put_together(head, row.table.fields.len(), |place| row.value(place))
-    }
-
-    /// Packs values; none if they take more than [`ROW_BYTES_MAX`].
-    fn put_together<'a, E>(
+    /// Errors of `value`.
+    pub fn pack<'a>(
         (creation_time, number): (i64, Option<i64>),
         fields: usize,
-        value: impl Fn(usize) -> Result<ValueRef<'a>, E>,
-    ) -> Result<Option<Self>, E> {
+        bytes_max: usize,
+        value: impl Fn(usize) -> Result<ValueRef<'a>, StoreError>,
+    ) -> Result<Option<Self>, StoreError> {
         // Built on the stack and copied once to its final place.
         let mut packed = SmallVec::<[u8; 256]>::from_slice(&creation_time.to_le_bytes());
         packed.extend_from_slice(&number.unwrap_or(NO_NUMBER).to_le_bytes());
@@ -61,7 +56,7 @@ impl PackedRow {
                     &bits[..]
                 }
             };
-            if packed.len() + behind.len() > ROW_BYTES_MAX {
+            if packed.len().saturating_add(behind.len()) > bytes_max.min(Self::BYTES_MAX) {
                 return Ok(None);
             }
             let field = in_place(value).unwrap_or_else(|tag| (tag, (packed.len() as u64) << 32 | behind.len() as u64));
@@ -71,42 +66,36 @@ impl PackedRow {
         Ok(Some(Self(Arc::from(&packed[..]))))
     }
 
-    /// Packs these values.
-    #[cfg(test)]
-    pub(crate) fn of(creation_time: i64, values: &[ValueRef<'_>]) -> Option<Self> {
-        let value = |place| Ok::<_, Infallible>(values[place]);
-        Self::put_together((creation_time, None), values.len(), value).unwrap_or_default()
-    }
-
-    /// Returns the row with some values changed, each field once; none if it becomes too large.
-    pub(crate) fn with(&self, table: &TableDef, changes: &[(usize, Value)]) -> Option<Self> {
+    /// Returns the row with some values changed, each field once. None: the row has more than [`PackedRow::BYTES_MAX`].
+    pub fn with(&self, fields: usize, changes: &[(usize, Value)]) -> Option<Self> {
         let stay_in_place = |(place, value): &(usize, Value)| {
             Some((*place, in_place(value.as_ref()).ok().filter(|_| self.0[HEAD + place * FIELD] < TEXT)?))
         };
-        let fields: Option<SmallVec<[_; 4]>> = changes.iter().map(stay_in_place).collect();
-        if let Some(fields) = fields {
+        let in_place: Option<SmallVec<[_; 4]>> = changes.iter().map(stay_in_place).collect();
+        if let Some(in_place) = in_place {
             let mut packed = Arc::<[u8]>::from(&self.0[..]);
-            let bytes = Arc::get_mut(&mut packed)?;
-            fields.into_iter().for_each(|(place, field)| set(bytes, place, field));
-            return Some(Self(packed));
+            if let Some(bytes) = Arc::get_mut(&mut packed) {
+                in_place.into_iter().for_each(|(place, field)| set(bytes, place, field));
+                return Some(Self(packed));
+            }
         }
         let changed = |place| changes.iter().find(|(changed, _)| *changed == place).map(|(_, value)| value.as_ref());
-        let value = |place| Ok::<_, Infallible>(changed(place).unwrap_or_else(|| self.value(place)));
-        Self::put_together((self.creation_time(), self.number()), table.fields.len(), value).unwrap_or_default()
+        let value = |place| Ok(changed(place).unwrap_or_else(|| self.value(place)));
+        Self::pack((self.creation_time(), self.number()), fields, Self::BYTES_MAX, value).unwrap_or_default()
     }
 
     /// Returns its creation time, in ms.
-    pub(crate) fn creation_time(&self) -> i64 {
+    pub fn creation_time(&self) -> i64 {
         self.word(0).cast_signed()
     }
 
-    /// Returns SQLite's row number, if it is known.
-    pub(crate) fn number(&self) -> Option<i64> {
+    /// Returns the number by which the engine finds the row without its id, if it is known.
+    pub fn number(&self) -> Option<i64> {
         Some(self.word(8).cast_signed()).filter(|number| *number != NO_NUMBER)
     }
 
     /// Returns the value of a field.
-    pub(crate) fn value(&self, place: usize) -> ValueRef<'_> {
+    pub fn value(&self, place: usize) -> ValueRef<'_> {
         let at = HEAD + place * FIELD;
         let held = self.word(at + 1);
         let bytes = || {
@@ -125,8 +114,8 @@ impl PackedRow {
         }
     }
 
-    /// Returns its size.
-    pub(crate) fn bytes(&self) -> usize {
+    /// Returns its size in bytes.
+    pub fn bytes(&self) -> usize {
         self.0.len()
     }
 
@@ -141,7 +130,8 @@ fn in_place(value: ValueRef<'_>) -> Result<(u8, u64), u8> {
         ValueRef::Null => Ok((0, 0)),
         ValueRef::Bool(truth) => Ok((1, u64::from(truth))),
         ValueRef::Integer(number) => Ok((2, number.cast_unsigned())),
-        ValueRef::Float(number) => Ok((3, number.to_bits())),
+        // The sum with 0 turns -0 into 0.
+        ValueRef::Float(number) => Ok((3, (number + 0.0).to_bits())),
         ValueRef::Text(_) => Err(TEXT),
         ValueRef::Bytes(_) => Err(BYTES),
         ValueRef::Id(_) => Err(ID),
@@ -158,20 +148,6 @@ fn set(packed: &mut [u8], place: usize, (tag, held): (u8, u64)) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use convoke_store::conformance::support::field;
-
-    /// A table with this number of fields.
-    fn table(fields: usize) -> &'static TableDef {
-        let fields = Vec::leak((0..fields).map(|_| field::<String>("field")).collect());
-        Box::leak(Box::new(TableDef {
-            name: "rows",
-            prefix: "row",
-            fields,
-            indexes: &[],
-            file: file!(),
-            line: line!(),
-        }))
-    }
 
     const KINDS: [ValueRef<'static>; 9] = [
         ValueRef::Null,
@@ -185,35 +161,42 @@ mod tests {
         ValueRef::Id(u128::MAX - 7),
     ];
 
+    fn pack(values: &[ValueRef<'_>]) -> PackedRow {
+        PackedRow::pack((-3, Some(9)), values.len(), usize::MAX, |place| Ok(values[place])).unwrap().unwrap()
+    }
+
     #[test]
-    fn every_kind_of_value_comes_back_as_it_was() {
-        let row = PackedRow::of(-3, &KINDS).unwrap();
-        assert_eq!(row.creation_time(), -3);
+    fn every_kind_of_value_is_returned_unchanged() {
+        let row = pack(&KINDS);
+        assert_eq!((row.creation_time(), row.number()), (-3, Some(9)));
         let found: Vec<_> = (0..KINDS.len()).map(|place| row.value(place)).collect();
         assert_eq!(found, KINDS);
     }
 
     #[test]
     fn changed_row_equals_the_repacked_row() {
-        let table = table(KINDS.len());
-        let row = PackedRow::of(-3, &KINDS).unwrap();
+        let row = pack(&KINDS);
         for place in 0..KINDS.len() {
             for value in KINDS {
                 let other = (place + 1) % KINDS.len();
                 let mut values = KINDS;
                 (values[place], values[other]) = (value, ValueRef::Integer(7));
-                let changed = row.with(table, &[(place, value.to_value()), (other, Value::Integer(7))]).unwrap();
-                assert_eq!(changed.0, PackedRow::of(-3, &values).unwrap().0, "{value:?} at {place}");
+                let changes = [(place, value.to_value()), (other, Value::Integer(7))];
+                assert_eq!(row.with(KINDS.len(), &changes).unwrap(), pack(&values), "{value:?} at {place}");
             }
         }
     }
 
     #[test]
-    fn large_row_is_not_cached() {
-        let text = "x".repeat(ROW_BYTES_MAX);
-        assert!(PackedRow::of(0, &[ValueRef::Text(&text)]).is_none());
-        assert!(PackedRow::of(0, &[ValueRef::Text(&text[..ROW_BYTES_MAX - HEAD - FIELD])]).is_some());
-        let row = PackedRow::of(0, &[ValueRef::Null]).unwrap();
-        assert!(row.with(table(1), &[(0, Value::Text(text))]).is_none());
+    fn large_row_is_not_packed() {
+        let text = "x".repeat(1_000);
+        let pack = |bytes_max| PackedRow::pack((0, None), 1, bytes_max, |_| Ok(ValueRef::Text(&text))).unwrap();
+        assert_eq!(pack(HEAD + FIELD + 1_000).map(|row| row.bytes()), Some(HEAD + FIELD + 1_000));
+        assert_eq!(pack(HEAD + FIELD + 999), None);
+    }
+
+    #[test]
+    fn both_zeros_are_one_number() {
+        assert_eq!(pack(&[ValueRef::Float(-0.0)]), pack(&[ValueRef::Float(0.0)]));
     }
 }
