@@ -4,6 +4,9 @@
 
 mod process;
 
+use std::io::Write as _;
+use std::process::Stdio;
+
 use process::{Serving, hello, run, text};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -71,17 +74,109 @@ fn functions_are_listed_as_text_and_json() {
     let folder = TempDir::new().unwrap();
     let table = text(&run(folder.path(), &["functions"]).stdout);
     assert!(
-        table.lines().any(|line| line.starts_with("greetings/sayHello  query     public    -       Returns")),
+        table.lines().any(|line| line.starts_with("greetings/sayHello  query     public    -     -       Returns")),
         "{table}"
     );
     let list: Value = serde_json::from_slice(&run(folder.path(), &["functions", "--json"]).stdout).unwrap();
     assert_eq!(
         list,
         json!([{
-            "path": "greetings/sayHello", "kind": "query", "visibility": "public", "rights": null,
+            "path": "greetings/sayHello", "kind": "query", "visibility": "public", "rights": null, "tool": false,
             "doc": "Returns a greeting.",
         }])
     );
+}
+
+#[test]
+fn agents_file_replaces_only_its_own() {
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("AGENTS.md");
+    for _ in 0..2 {
+        assert!(run(folder.path(), &["agents"]).status.success());
+        let written = std::fs::read_to_string(&file).unwrap();
+        for part in
+            ["run `hello agents` after", "### Greetings", "- `greetings/sayHello` (query): Returns a greeting\n"]
+        {
+            assert!(written.contains(part), "{written}");
+        }
+    }
+    std::fs::write(&file, "mine").unwrap();
+    let refused = run(folder.path(), &["agents"]);
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(text(&refused.stderr).contains("--force"), "{}", text(&refused.stderr));
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "mine");
+    assert!(run(folder.path(), &["agents", "--force"]).status.success());
+    assert!(std::fs::read_to_string(&file).unwrap().starts_with("<!-- Written by Convoke"));
+}
+
+/// Sends lines to `mcp`, and returns the responses after its end.
+fn agent(folder: &TempDir, flags: &[&str], lines: &[String]) -> Vec<Value> {
+    let mut command = hello(folder.path());
+    command.arg("mcp").args(flags).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let lines = lines.join("\n") + "\n";
+    let writing = std::thread::spawn(move || input.write_all(lines.as_bytes()));
+    let output = child.wait_with_output().unwrap();
+    writing.join().unwrap().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    text(&output.stdout).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn tool(name: &str, arguments: &Value) -> String {
+    json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": name, "arguments": arguments } })
+        .to_string()
+}
+
+/// Returns the JSON of a tool's text, or its text if it is an error.
+fn result(response: &Value) -> Result<Value, String> {
+    let text = response["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{response}"));
+    match response["result"]["isError"] == true {
+        true => Err(text.to_owned()),
+        false => Ok(serde_json::from_str(text).unwrap()),
+    }
+}
+
+#[test]
+fn coding_agent_needs_no_server() {
+    let folder = TempDir::new().unwrap();
+    let greet = tool("run", &json!({ "path": "greetings/sayHello", "args": { "name": "Ada" } }));
+    let responses = agent(&folder, &[], &[tool("functions", &json!({})), greet.clone(), tool("data", &json!({}))]);
+    assert_eq!(result(&responses[0]).unwrap()["functions"][0]["path"], "greetings/sayHello");
+    for response in &responses[1..] {
+        let refused = result(response).unwrap_err();
+        assert!(refused.contains("there is no data folder ./data yet; `hello dev`"), "{refused}");
+    }
+    assert!(!folder.path().join("data").exists(), "a reader makes no folder");
+
+    assert!(run(folder.path(), &["run", "greetings/sayHello", r#"{"name":"Eve"}"#]).status.success());
+    let responses = agent(&folder, &[], &[greet, tool("logs", &json!({}))]);
+    let expected = json!({ "value": "Hello, Ada!", "logLines": ["[INFO] greeting Ada"] });
+    assert_eq!(result(&responses[0]), Ok(expected));
+    assert_eq!(result(&responses[1]).unwrap()["calls"][0]["function"], "greetings/sayHello");
+}
+
+#[test]
+fn coding_agent_that_sends_nonsense_gets_errors_and_is_served_on() {
+    let folder = TempDir::new().unwrap();
+    let ping = r#"{"jsonrpc":"2.0","id":7,"method":"ping"}"#;
+    let nested = format!(r#"{{"jsonrpc":"2.0","id":1,"method":{}"#, "[".repeat(1_000_000));
+    let lines = [
+        "nonsense".to_owned(),
+        format!("[{ping}]"),
+        nested,
+        "x".repeat(5_000_000),
+        String::new(),
+        r#"{"jsonrpc":"2.0","method":"notifications/cancelled"}"#.to_owned(),
+        tool("rm", &json!({})),
+        tool("docs", &json!({ "query": 7 })),
+        ping.to_owned(),
+    ];
+    let responses = agent(&folder, &[], &lines);
+    let codes: Vec<i64> = responses.iter().filter_map(|response| response["error"]["code"].as_i64()).collect();
+    assert_eq!(codes, [-32700, -32600, -32700, -32600, -32602]);
+    assert!(result(&responses[5]).unwrap_err().starts_with("INVALID_ARGUMENT: "));
+    assert_eq!(responses[6], json!({ "jsonrpc": "2.0", "id": 7, "result": {} }));
 }
 
 #[test]

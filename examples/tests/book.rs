@@ -228,7 +228,7 @@ fn commands(help: &str) -> Vec<String> {
     let mut is_list = false;
     for line in help.lines() {
         if !line.starts_with(' ') {
-            let heading = ["Serve:", "Call and watch:", "Data:", "Access:", "Generate:", "Commands:"];
+            let heading = ["Serve:", "Call and watch:", "Data:", "Access:", "Agents:", "Generate:", "Commands:"];
             is_list = heading.contains(&line) || (is_list && line.is_empty());
         } else if is_list && line.starts_with("  ") && !line.starts_with("   ") {
             names.push(line.split_whitespace().next().unwrap().to_owned());

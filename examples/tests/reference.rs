@@ -137,6 +137,13 @@ mod team {
         Ok(())
     }
 
+    /// Returns the open tasks among the first 100 tasks of the caller.
+    #[query(tool, rights = member)]
+    pub fn my_open_tasks(ctx: &QueryCtx, member: Doc<Member>) -> Result<Vec<Doc<Task>>> {
+        let tasks = ctx.db().query(Task::by_owner).eq(member.id()).take(100)?;
+        Ok(tasks.into_iter().filter(|task| task.done_at.is_none()).collect())
+    }
+
     /// Reminds the owner. It has at most three attempts.
     #[mutation(internal, tries = 3)]
     pub fn remind(ctx: &mut MutationCtx, args: TaskArgs) -> Result<()> {
@@ -234,6 +241,7 @@ fn open_tasks_have_owners() {
     let args = json!({ "title": "Ship", "priority": "high", "due": due, "remindAt": due });
     let ada = app.user("ada");
     ada.call("team/addTask", args).value();
+    assert_eq!(ada.call("team/myOpenTasks", json!({})).value()[0]["title"], "Ship");
     assert_eq!(app.nobody().call("team/owners", json!({})).value().as_array().map(Vec::len), Some(1));
     assert_eq!(ada.call("team/ownUrgent", json!({})).value(), &json!(["Ship"]));
 }

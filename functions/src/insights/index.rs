@@ -42,7 +42,7 @@ pub struct InsightsGenerated {
 /// - `FAILED_PRECONDITION`: the meeting was cancelled.
 /// - `UNAVAILABLE`: others, of this meeting or of as many as generate at once, have been at it for 25 s.
 /// - `PROVIDER_ERROR`, `TIMEOUT`: a provider is configured without fallback, and failed.
-#[action(rate = "generation", rights = access::participant(args.meeting_id))]
+#[action(tool, rate = "generation", rights = access::participant(args.meeting_id))]
 pub async fn generate_insights(
     ctx: &ActionCtx,
     membership: Membership,

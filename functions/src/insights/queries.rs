@@ -50,7 +50,7 @@ pub struct OwnInsight {
 ///
 /// # Errors
 /// `FORBIDDEN`: the caller is not in the meeting.
-#[query(rights = access::participant(args.meeting_id))]
+#[query(tool, rights = access::participant(args.meeting_id))]
 pub fn get_meeting_insights(ctx: &QueryCtx, membership: Membership, _: OfMeeting) -> Result<Option<OwnInsight>> {
     let row = ctx.db().query(Insight::by_meeting_user).eq(membership.meeting.id()).eq(membership.user.id()).unique()?;
     Ok(row.map(shown))
@@ -71,7 +71,7 @@ pub struct ListUserInsights {
 ///
 /// # Errors
 /// `UNAUTHENTICATED`: there is no caller.
-#[query(rights = access::user)]
+#[query(tool, rights = access::user)]
 pub fn list_user_insights(ctx: &QueryCtx, user: Doc<User>, args: ListUserInsights) -> Result<Page<OwnInsight>> {
     let rows = ctx.db().query(Insight::by_user).eq(user.id());
     Ok(rows.page(args.cursor.as_ref(), args.limit.get())?.map(shown))

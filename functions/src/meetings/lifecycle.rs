@@ -56,7 +56,7 @@ pub struct CreateMeeting {
 ///   participant email: x" (`field` is `participantEmails[i]`).
 /// - `FAILED_PRECONDITION`: more invitations than one user may send a day, or one address may have.
 /// - `IDEMPOTENCY_KEY_REUSED`: the key came before with other arguments.
-#[mutation(rights = access::user)]
+#[mutation(tool, rights = access::user)]
 pub fn create_meeting(ctx: &mut MutationCtx, user: Doc<User>, args: CreateMeeting) -> Result<MeetingCreated> {
     let key = args.idempotency_key.clone();
     ctx.once(key.as_ref().map(IdempotencyKey::as_str), &args.clone(), |ctx| {

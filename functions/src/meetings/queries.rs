@@ -53,7 +53,7 @@ pub struct ListedParticipant {
 ///
 /// # Errors
 /// `FORBIDDEN`: the caller is not in the meeting.
-#[query(rights = access::participant(args.meeting_id))]
+#[query(tool, rights = access::participant(args.meeting_id))]
 pub fn list_meeting_participants(
     ctx: &QueryCtx,
     membership: Membership,
@@ -203,7 +203,7 @@ impl OwnMeeting {
 ///
 /// # Errors
 /// `FORBIDDEN`: the caller is not in the meeting.
-#[query(rights = access::participant(args.meeting_id))]
+#[query(tool, rights = access::participant(args.meeting_id))]
 pub fn get_meeting(ctx: &QueryCtx, membership: Membership, _: OneMeeting) -> Result<OwnMeeting> {
     let open = sessions::open(ctx, membership.meeting.id())?.len();
     Ok(OwnMeeting::new(&membership.meeting, &membership.participant, Some(open)))
@@ -225,7 +225,7 @@ pub struct ListUserMeetings {
 ///
 /// # Errors
 /// `UNAUTHENTICATED`: there is no caller.
-#[query(rights = access::user)]
+#[query(tool, rights = access::user)]
 pub fn list_user_meetings(ctx: &QueryCtx, user: Doc<User>, args: ListUserMeetings) -> Result<Page<OwnMeeting>> {
     // Ids of meetings sort by creation time, so this index has them in order.
     let read = |cursor: Option<&Cursor>, rows: usize| {

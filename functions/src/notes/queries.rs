@@ -38,7 +38,7 @@ pub struct MeetingNotes {
 ///
 /// # Errors
 /// - `FORBIDDEN`: the caller is not in the meeting.
-#[query(rights = access::participant(args.meeting_id))]
+#[query(tool, rights = access::participant(args.meeting_id))]
 pub fn get_meeting_notes(ctx: &QueryCtx, membership: Membership, _: GetMeetingNotes) -> Result<MeetingNotes> {
     let note = row(ctx, &membership.meeting)?;
     Ok(MeetingNotes {

@@ -19,7 +19,7 @@ pub struct RecordPromptFeedback {
 ///
 /// # Errors
 /// `NOT_FOUND`: the caller has no such prompt.
-#[mutation(rights = own_prompt(args.prompt_id))]
+#[mutation(tool, rights = own_prompt(args.prompt_id))]
 pub fn record_prompt_feedback(ctx: &mut MutationCtx, own: PromptOfCaller, args: RecordPromptFeedback) -> Result<()> {
     let now = ctx.now();
     ctx.db_mut().patch_doc(own.prompt, |row| {

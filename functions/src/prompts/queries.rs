@@ -41,7 +41,7 @@ pub struct ShownPrompt {
 ///
 /// # Errors
 /// `FORBIDDEN`: the caller is not in the meeting.
-#[query(rights = access::participant(args.meeting_id))]
+#[query(tool, rights = access::participant(args.meeting_id))]
 pub fn get_pre_call_prompts(ctx: &QueryCtx, membership: Membership, args: GetPrompts) -> Result<Vec<ShownPrompt>> {
     own(ctx, &membership, &args, PromptKind::PreCall)
 }

@@ -57,7 +57,7 @@ pub struct ShownChunk {
 ///
 /// # Errors
 /// `FORBIDDEN`: the caller is not in the meeting.
-#[query(rights = access::participant(args.meeting_id))]
+#[query(tool, rights = access::participant(args.meeting_id))]
 pub fn list_transcript_chunks(
     ctx: &QueryCtx,
     membership: Membership,

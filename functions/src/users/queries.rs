@@ -42,7 +42,7 @@ pub struct OwnAccount {
 ///
 /// # Errors
 /// `UNAUTHENTICATED`: there is no caller.
-#[query(rights = access::user)]
+#[query(tool, rights = access::user)]
 pub fn get_current_user(ctx: &QueryCtx, user: Doc<User>) -> Result<OwnAccount> {
     let profile = record::of(ctx, user.id())?;
     Ok(OwnAccount {

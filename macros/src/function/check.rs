@@ -52,6 +52,8 @@ pub(super) struct Options {
     pub cache: Option<bool>,
     /// Interval at which it runs again as a live query.
     pub refresh: Option<Duration>,
+    /// True if agents may call it as a tool.
+    pub tool: bool,
 }
 
 /// Checks a function.
@@ -65,6 +67,7 @@ pub(super) fn check(written: &Written) -> syn::Result<Checked<'_>> {
     let options = options(kind, &written.options, &mut errors);
     let crons: Vec<LitStr> = written.crons.iter().filter_map(|cron| errors.take(cron::expression(cron))).collect();
     visible(written, &options, &mut errors);
+    tool(written, &mut errors);
     modifiers(kind, signature, &mut errors);
     let parameters = parameters(kind, signature, options.rights.as_ref(), &mut errors);
     let output = output(kind, signature, &mut errors);
@@ -119,9 +122,20 @@ fn options(kind: Kind, choices: &[Choice], errors: &mut Errors) -> Options {
                     errors.at(&choice.name, "only a #[query] can be live; remove `refresh`");
                 }
             }
+            "tool" => options.tool = choice.flag(errors),
             _ => {
-                let known =
-                    ["internal", "admin", "form", "rights", "rate", "tries", "identity_hook", "cache", "refresh"];
+                let known = [
+                    "internal",
+                    "admin",
+                    "form",
+                    "rights",
+                    "rate",
+                    "tries",
+                    "identity_hook",
+                    "cache",
+                    "refresh",
+                    "tool",
+                ];
                 attributes::unknown(choice, &known, errors);
             }
         }
@@ -192,6 +206,29 @@ fn visible(written: &Written, options: &Options, errors: &mut Errors) {
             written.kind.with("internal"),
         );
         errors.at(quote::quote!(#fn_token #ident), message);
+    }
+}
+
+/// Checks that a tool belongs to the public interface, and that a model can learn from its docs when to call it.
+fn tool(written: &Written, errors: &mut Errors) {
+    let option = |name: &str| written.options.iter().find(|choice| choice.name == name).map(|choice| &choice.name);
+    let Some(tool) = option("tool") else { return };
+    if option("internal").is_some() {
+        errors.at(tool, "an `internal` function has no callers from outside, so it cannot be a tool; remove `tool`");
+    } else if option("identity_hook").is_some() {
+        errors.at(tool, "the runtime calls the identity hook, and agents cannot; remove `tool`");
+    } else if option("admin").is_some() {
+        errors.at(
+            tool,
+            "tools are listed to every caller, and an `admin` function is not public; remove `tool`, or replace `admin` by \
+             `rights = …`",
+        );
+    }
+    if attributes::docs(&written.item.attrs).is_empty() {
+        errors.at(
+            tool,
+            "a tool needs a doc comment: a model reads it to decide when to call the function; write `/// …` above it",
+        );
     }
 }
 

@@ -74,6 +74,7 @@ fn registration(function: &Checked<'_>) -> TokenStream {
         None => quote!(::core::option::Option::None),
     };
     let identity_hook = function.options.identity_hook;
+    let tool = function.options.tool;
     let cache = function.kind == Kind::Query && function.options.cache.unwrap_or(true);
     let refresh = match function.options.refresh.and_then(|time| u64::try_from(time.as_millis()).ok()) {
         Some(millis) => quote!(::core::option::Option::Some(::core::time::Duration::from_millis(#millis))),
@@ -100,6 +101,7 @@ fn registration(function: &Checked<'_>) -> TokenStream {
                 identity_hook: #identity_hook,
                 cache: #cache,
                 refresh: #refresh,
+                tool: #tool,
                 args_schema: ::convoke::__private::args_schema::<Self>,
                 output_schema: ::convoke::__private::output_schema::<Self>,
             };

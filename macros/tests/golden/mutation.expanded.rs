@@ -33,6 +33,7 @@ const _: () = {
             identity_hook: false,
             cache: false,
             refresh: ::core::option::Option::None,
+            tool: false,
             args_schema: ::convoke::__private::args_schema::<Self>,
             output_schema: ::convoke::__private::output_schema::<Self>,
         };
@@ -87,6 +88,7 @@ const _: () = {
             identity_hook: true,
             cache: false,
             refresh: ::core::option::Option::None,
+            tool: false,
             args_schema: ::convoke::__private::args_schema::<Self>,
             output_schema: ::convoke::__private::output_schema::<Self>,
         };

@@ -36,6 +36,7 @@ const _: () = {
             identity_hook: false,
             cache: true,
             refresh: ::core::option::Option::None,
+            tool: false,
             args_schema: ::convoke::__private::args_schema::<Self>,
             output_schema: ::convoke::__private::output_schema::<Self>,
         };

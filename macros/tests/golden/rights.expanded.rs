@@ -29,6 +29,7 @@ const _: () = {
             identity_hook: false,
             cache: true,
             refresh: ::core::option::Option::None,
+            tool: false,
             args_schema: ::convoke::__private::args_schema::<Self>,
             output_schema: ::convoke::__private::output_schema::<Self>,
         };
@@ -87,6 +88,7 @@ const _: () = {
             identity_hook: false,
             cache: false,
             refresh: ::core::option::Option::None,
+            tool: false,
             args_schema: ::convoke::__private::args_schema::<Self>,
             output_schema: ::convoke::__private::output_schema::<Self>,
         };
@@ -149,6 +151,7 @@ const _: () = {
             identity_hook: false,
             cache: false,
             refresh: ::core::option::Option::None,
+            tool: false,
             args_schema: ::convoke::__private::args_schema::<Self>,
             output_schema: ::convoke::__private::output_schema::<Self>,
         };

@@ -26,7 +26,7 @@ const _: () = {
                     > = ::core::option::Option::None;
                     while let ::core::option::Option::Some(place) = ::convoke::__private::serde::de::MapAccess::next_key_seed(
                         &mut map,
-                        ::convoke::__private::Place(__NAMES),
+                        ::convoke::__private::MemberName(__NAMES),
                     )? {
                         match place {
                             0usize => {

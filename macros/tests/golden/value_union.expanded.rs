@@ -40,7 +40,7 @@ const _: () = {
                             let mut slot_by: ::core::option::Option<Option<Id<User>>> = ::core::option::Option::None;
                             while let ::core::option::Option::Some(place) = ::convoke::__private::serde::de::MapAccess::next_key_seed(
                                 &mut map,
-                                ::convoke::__private::Place(__NAMES),
+                                ::convoke::__private::MemberName(__NAMES),
                             )? {
                                 match place {
                                     0usize => {
@@ -91,7 +91,7 @@ const _: () = {
                             const __NAMES: &[&::core::primitive::str] = &[];
                             while let ::core::option::Option::Some(place) = ::convoke::__private::serde::de::MapAccess::next_key_seed(
                                 &mut map,
-                                ::convoke::__private::Place(__NAMES),
+                                ::convoke::__private::MemberName(__NAMES),
                             )? {
                                 match place {
                                     _ => ::convoke::__private::skip(&mut map)?,

@@ -88,6 +88,8 @@ pub struct FunctionDef {
     /// Interval at which a live query runs again although its reads did not change. None: the interval of the setting,
     /// if the result changes with time.
     pub refresh: Option<Duration>,
+    /// True if agents may call it as a tool of the Model Context Protocol. A tool is a public function.
+    pub tool: bool,
     /// True if it is the mutation that runs for a new identity and for changed claims.
     pub identity_hook: bool,
     /// The JSON schema of its arguments.

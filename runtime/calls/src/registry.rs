@@ -156,6 +156,9 @@ impl Registry {
                 entry.name
             ));
         };
+        if entry.tool {
+            check_tool_name(&path)?;
+        }
         let place = |first: &Registered| format!("{}:{}", first.def.file, first.def.line);
         let path: Arc<str> = path.into();
         if let Some(first) = self.by_path.get(&path) {
@@ -187,6 +190,18 @@ impl Registry {
     /// Returns the function at a path, with any visibility.
     pub fn get(&self, path: &str) -> Option<&Registered> {
         self.by_path.get(path)
+    }
+
+    /// Returns the tool with this name, as [`Registered::flat_name`] makes it.
+    pub fn tool(&self, name: &str) -> Option<&Registered> {
+        // A name with a slash would be a second name of the same tool.
+        let path = (!name.contains('/')).then(|| name.replace('_', "/"))?;
+        self.get(&path).filter(|function| function.def.tool)
+    }
+
+    /// Returns all tools, by path.
+    pub fn tools(&self) -> impl Iterator<Item = &Registered> {
+        self.all().filter(|function| function.def.tool)
     }
 
     /// Returns a function by its definition.
@@ -245,6 +260,19 @@ fn path_of(def: &FunctionDef) -> Option<String> {
     Some(names.map(|name| name.trim_start_matches("r#").to_lower_camel_case()).collect::<Vec<_>>().join("/"))
 }
 
+/// Checks that a path fits into the name of a tool: 1 to 128 ASCII letters, digits and underscores, as clients of the
+/// Model Context Protocol accept them.
+fn check_tool_name(path: &str) -> Result<(), String> {
+    const CHARS_MAX: usize = 128;
+    match path.is_ascii() && path.len() <= CHARS_MAX {
+        true => Ok(()),
+        false => Err(format!(
+            "`{path}` cannot be a tool: its path must have at most {CHARS_MAX} characters, all of them ASCII; rename it, or \
+             remove `tool`"
+        )),
+    }
+}
+
 /// Shows its path.
 impl std::fmt::Debug for Registered {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -271,6 +299,12 @@ impl Registered {
         let line = paragraph.lines().map(str::trim).collect::<Vec<_>>().join(" ");
         let end = line.find(". ").map_or(line.len(), |stop| stop + 1);
         line[..end].replace("[`", "`").replace("`]", "`")
+    }
+
+    /// Returns its name as a tool and as an operation of OpenAPI: its path with `_` in place of `/`. A path is in
+    /// camelCase and has no underscore, so different functions have different names.
+    pub fn flat_name(&self) -> String {
+        self.path.replace('/', "_")
     }
 
     /// Counts a call that another function made.
@@ -370,6 +404,7 @@ mod tests {
             identity_hook: false,
             cache: false,
             refresh: None,
+            tool: false,
             args_schema: |generator| generator.subschema_for::<()>(),
             output_schema: |generator| generator.subschema_for::<()>(),
         }
@@ -414,6 +449,28 @@ mod tests {
             "src/a.rs:2: a second function `a/doIt`; the first is at src/a.rs:1\n\
              src/a.rs:3: `at_the_root` is at the root of its crate; move it into a module, whose name becomes part of its path\n\
              src/a.rs:6: a second identity hook; the first is at src/a.rs:5"
+        );
+    }
+
+    #[test]
+    fn tool_is_found_by_its_name_only() {
+        let tool = FunctionDef { tool: true, ..entry("app::web_rtc::rooms", "leave_the_room", 1) };
+        let registry = collected(vec![tool, entry("app::web_rtc::rooms", "enter", 2)]).unwrap();
+        let names: Vec<String> = registry.tools().map(Registered::flat_name).collect();
+        assert_eq!(names, ["webRtc_rooms_leaveTheRoom"]);
+        assert_eq!(&*registry.tool("webRtc_rooms_leaveTheRoom").unwrap().path, "webRtc/rooms/leaveTheRoom");
+        for other in ["webRtc/rooms/leaveTheRoom", "webRtc_rooms/leaveTheRoom", "webRtc_rooms_enter", "_", ""] {
+            assert!(registry.tool(other).is_none(), "{other}");
+        }
+    }
+
+    #[test]
+    fn path_that_is_no_tool_name_is_a_mistake() {
+        let told = collected(vec![FunctionDef { tool: true, ..entry("app::münze", "wirf", 1) }]);
+        assert_eq!(
+            told.err().unwrap(),
+            "src/a.rs:1: `münze/wirf` cannot be a tool: its path must have at most 128 characters, all of them ASCII; \
+             rename it, or remove `tool`"
         );
     }
 

@@ -177,6 +177,7 @@ mod tests {
             rate: None,
             tries: None,
             identity_hook: false,
+            tool: false,
             cache: false,
             refresh: None,
             args_schema: |generator| generator.subschema_for::<()>(),

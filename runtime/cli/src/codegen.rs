@@ -9,6 +9,7 @@ use convoke_calls::registry::Registry;
 use convoke_codegen::model::Interface;
 use convoke_codegen::rust;
 use convoke_codegen::typescript::{self, references};
+use convoke_server::config::ClientFile;
 
 /// Write a typed client of this program's functions
 ///
@@ -95,9 +96,32 @@ impl Target {
                 Ok(())
             }
             Some(file) if self.check => check(file, text, language),
-            Some(file) => write(file, text),
+            Some(file) => write(file, text).map(drop),
         }
     }
+}
+
+/// Writes the clients of the settings that are not up to date, and prints their names.
+pub(super) fn write_clients(clients: &[ClientFile], registry: &Registry) -> Result<(), Failure> {
+    if clients.is_empty() {
+        return Ok(());
+    }
+    let interface = Interface::of(registry, program::name());
+    let languages: [(fn(&ClientFile) -> &Option<PathBuf>, fn(&Interface) -> String); 3] = [
+        (|client| &client.typescript, typescript::print),
+        (|client| &client.convex, references::print),
+        (|client| &client.rust, rust::print),
+    ];
+    for client in clients {
+        for (file_of, print) in languages {
+            if let Some(file) = file_of(client)
+                && write(file, &print(&interface))?
+            {
+                eprintln!("convoke: wrote {}", file.display());
+            }
+        }
+    }
+    Ok(())
 }
 
 fn check(file: &Path, text: &str, language: &str) -> Result<(), Failure> {
@@ -112,11 +136,12 @@ fn check(file: &Path, text: &str, language: &str) -> Result<(), Failure> {
     )))
 }
 
-/// Writes to a temporary file and renames it, so that no build reads a partial file. An equal file stays untouched.
-fn write(file: &Path, text: &str) -> Result<(), Failure> {
+/// Writes to a temporary file and renames it, so that no build reads a partial file. Returns false for an equal file, which
+/// stays untouched.
+fn write(file: &Path, text: &str) -> Result<bool, Failure> {
     let place = file.display();
     if std::fs::read(file).is_ok_and(|there| there == text.as_bytes()) {
-        return Ok(());
+        return Ok(false);
     }
     let refused = |error: std::io::Error| Failure(format!("{place} cannot be written: {error}"));
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -126,7 +151,7 @@ fn write(file: &Path, text: &str) -> Result<(), Failure> {
     let permissions = std::fs::metadata(file).map_or_else(|_| readable(), |there| there.permissions());
     beside.as_file().set_permissions(permissions).map_err(refused)?;
     beside.persist(file).map_err(|error| refused(error.error))?;
-    Ok(())
+    Ok(true)
 }
 
 /// Returns the permissions of source files: all users can read them, unlike temporary files.

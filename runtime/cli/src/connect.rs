@@ -75,7 +75,7 @@ pub(crate) struct Connection {
     transport: Transport,
     config: Config,
     executor: tokio::runtime::Runtime,
-    _log: OperatorLog,
+    _log: Option<OperatorLog>,
 }
 
 enum Transport {
@@ -91,11 +91,43 @@ impl ConnectArgs {
     /// A remote server without a key; a data folder that cannot be opened.
     pub(crate) fn open(&self, engines: &Engines) -> Result<Connection, Failure> {
         let config = self.config()?;
-        if self.url.is_none() {
-            require_folder(&config, self.data.as_deref())?;
+        self.require_folder(&config)?;
+        let log = self.install_log(&config)?;
+        self.reach(engines, config, Some(log))
+    }
+
+    /// Like [`ConnectArgs::open`], in a process that connects several times and has installed its log.
+    ///
+    /// # Errors
+    /// As [`ConnectArgs::open`].
+    pub(crate) fn open_again(&self, engines: &Engines) -> Result<Connection, Failure> {
+        let config = self.config()?;
+        self.require_folder(&config)?;
+        if self.url.is_none() && !config.data.is_dir() {
+            let folder = config.data.display();
+            return Err(Failure(format!("there is no data folder {folder} yet; `convoke dev` creates it and serves")));
         }
-        // The command prints a call's own lines; log lines of the runtime would mix with them.
-        let log = OperatorLog::install(&config, "warn,convoke::function=off")?;
+        self.reach(engines, config, None)
+    }
+
+    /// Installs the log of a command. The command prints a call's own lines; log lines of the runtime would mix with
+    /// them.
+    ///
+    /// # Errors
+    /// The filter of the log is invalid.
+    pub(crate) fn install_log(&self, config: &Config) -> Result<OperatorLog, Failure> {
+        OperatorLog::install(config, "warn,convoke::function=off")
+    }
+
+    /// Rejects a data folder that is named and does not exist.
+    ///
+    /// # Errors
+    /// There is no such folder.
+    pub(crate) fn require_folder(&self, config: &Config) -> Result<(), Failure> {
+        if self.url.is_none() { require_folder(config, self.data.as_deref()) } else { Ok(()) }
+    }
+
+    fn reach(&self, engines: &Engines, config: Config, log: Option<OperatorLog>) -> Result<Connection, Failure> {
         let executor = executor()?;
         let transport = match &self.url {
             Some(url) => remote(url, self.deploy_key_file.as_ref())?,

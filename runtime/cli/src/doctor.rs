@@ -50,16 +50,7 @@ struct DoctorResponse {
 impl Doctor {
     pub(super) fn run(self, engines: &Engines) -> Result<(), Failure> {
         let progress = Progress::unmeasured("looking");
-        let findings = match self.config() {
-            Ok(config) => {
-                require_folder(&config, self.local.data.as_deref())?;
-                self.look(&config, engines)?
-            }
-            Err(failure) => {
-                let advice = "`convoke config check FILE` shows all mistakes; nothing else was checked";
-                vec![Finding::problem("settings", failure.to_string(), advice)]
-            }
-        };
+        let findings = self.findings(engines)?;
         drop(progress);
         let worst = findings.iter().map(|finding| finding.state).max().unwrap_or(State::Ok);
         let text = if self.json {
@@ -75,6 +66,27 @@ impl Doctor {
             0 => Ok(()),
             1 => Err(Failure("one problem was found".to_owned())),
             problems => Err(Failure(format!("{problems} problems were found"))),
+        }
+    }
+
+    /// Returns the findings of a quick check of an installation on this machine.
+    ///
+    /// # Errors
+    /// There is no such installation.
+    pub(super) fn quick(local: LocalArgs, engines: &Engines) -> Result<Vec<Finding>, Failure> {
+        Self { full: false, json: false, local }.findings(engines)
+    }
+
+    fn findings(&self, engines: &Engines) -> Result<Vec<Finding>, Failure> {
+        match self.config() {
+            Ok(config) => {
+                require_folder(&config, self.local.data.as_deref())?;
+                self.look(&config, engines)
+            }
+            Err(failure) => {
+                let advice = "`convoke config check FILE` shows all mistakes; nothing else was checked";
+                Ok(vec![Finding::problem("settings", failure.to_string(), advice)])
+            }
         }
     }
 
@@ -105,7 +117,7 @@ impl Doctor {
     /// Returns the findings of the running server.
     fn ask(&self, engines: &Engines) -> Result<Vec<Finding>, Failure> {
         let LocalArgs { data, store, config, env } = self.local.clone();
-        let connection = ConnectArgs { data, store, config, env, ..ConnectArgs::default() }.open(engines)?;
+        let connection = ConnectArgs { data, store, config, env, ..ConnectArgs::default() }.open_again(engines)?;
         let said = connection.block_on(connection.admin::<DoctorResponse>(
             Method::GET,
             &format!("doctor?full={}", self.full),

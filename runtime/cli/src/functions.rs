@@ -7,7 +7,7 @@ use serde_json::json;
 use super::failure::Failure;
 use convoke_calls::registry::{Registered, Registry};
 
-/// List the functions of this program: path, kind, visibility, rights, description
+/// List the functions of this program: path, kind, visibility, rights, tools, description
 #[derive(clap::Args)]
 pub(super) struct Functions {
     /// Print a JSON array, for tools
@@ -34,6 +34,7 @@ fn as_json(registry: &Registry) -> Result<String, Failure> {
                 "kind": function.kind(),
                 "visibility": function.def.visibility,
                 "rights": function.def.rights,
+                "tool": function.def.tool,
                 "doc": function.summary(),
             })
         })
@@ -48,10 +49,12 @@ fn as_table(registry: &Registry) -> String {
     let line = |function: &Registered| {
         let (kind, visibility) = (function.kind().as_str(), function.def.visibility.as_str());
         let (rights, what) = (rights(function), function.summary());
-        format!("{:width$}  {kind:8}  {visibility:8}  {rights:rights_width$}  {what}", function.path)
+        let tool = if function.def.tool { "yes" } else { "-" };
+        format!("{:width$}  {kind:8}  {visibility:8}  {tool:4}  {rights:rights_width$}  {what}", function.path)
     };
     let (kind, visibility, rights) = ("KIND", "WHO", "RIGHTS");
-    let mut lines = vec![format!("{:width$}  {kind:8}  {visibility:8}  {rights:rights_width$}  WHAT IT DOES", "PATH")];
+    let mut lines =
+        vec![format!("{:width$}  {kind:8}  {visibility:8}  TOOL  {rights:rights_width$}  WHAT IT DOES", "PATH")];
     lines.extend(registry.all().map(line));
     lines.join("\n")
 }

@@ -2,6 +2,7 @@
 //!
 //! Each command has one file. Exit codes: 0 success, 1 failure, 2 invalid command line.
 
+pub mod agents;
 pub(crate) mod asked_node;
 pub mod completions;
 pub mod config;
@@ -25,6 +26,7 @@ pub mod import;
 pub mod live;
 mod local;
 mod logs;
+mod mcp;
 mod operator_log;
 mod program;
 mod progress;
@@ -77,6 +79,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Call and watch", &["functions", "run", "console", "logs", "live", "jobs"]),
     ("Data", &["data", "migrate", "export", "import", "backup", "restore"]),
     ("Access", &["token", "deploy-key", "secret"]),
+    ("Agents", &["mcp", "agents"]),
     ("Generate", &["codegen", "openapi", "completions", "man"]),
 ];
 
@@ -150,6 +153,8 @@ enum Command {
     Migrate(migrate::Migrate),
     Logs(logs::Logs),
     Live(live::Live),
+    Mcp(mcp::Mcp),
+    Agents(agents::Agents),
 }
 
 /// Runs the command line of this process with these engines.
@@ -197,6 +202,8 @@ fn run(command: Command, matches: &clap::ArgMatches, engines: &Engines) -> Resul
         Command::Migrate(migrate) => migrate.run(engines),
         Command::Logs(logs) => logs.run(engines),
         Command::Live(live) => live.run(engines),
+        Command::Mcp(mcp) => mcp.run(engines, self::command()),
+        Command::Agents(agents) => agents.run(),
     }
 }
 

@@ -55,7 +55,7 @@ impl Run {
                 "--create works on the server's machine only: a deploy key cannot create users".to_owned(),
             ));
         }
-        let (issuer, create) = (self.issuer.clone(), self.create);
+        let (issuer, create) = (self.issuer.clone(), self.create.then_some(true));
         let user = self.subject.clone().map(|subject| ActingAs { issuer, subject, create });
         connection.block_on(self.call(&connection, &args, user.as_ref()))
     }
@@ -109,7 +109,7 @@ fn indented(json: &str) -> String {
 }
 
 /// Encodes a path with arbitrary characters.
-fn encoded(path: &str) -> String {
+pub(super) fn encoded(path: &str) -> String {
     use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
     const KEPT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'/').remove(b'-').remove(b'_').remove(b'.');
     utf8_percent_encode(path, KEPT).to_string()

@@ -14,6 +14,7 @@ use super::executor::executor;
 use super::failure::Failure;
 use super::operator_log::OperatorLog;
 use super::supervisor;
+use convoke_calls::migration;
 use convoke_calls::outbound::StoreKey;
 use convoke_calls::runtime::{Runtime, RuntimeOptions, StartError};
 use convoke_core::clock::SystemClock;
@@ -58,7 +59,7 @@ impl Serve {
         }
         config.require_provider()?;
         let settings = in_force(&self.flags, matches, &[])?;
-        let (server, _) = Serving::start(config, settings, engines, &log)?;
+        let (server, _) = Serving::start(config, settings, engines, &log, None)?;
         server.announce();
         server.run(Hangup::Stays)
     }
@@ -97,15 +98,18 @@ pub(super) fn use_small_pages() {}
 
 /// The listener while the database is opened, and the messages to the supervisor in that time. Dropping it ends both.
 struct StillOpening {
-    answers: Arc<Opening>,
     stop: oneshot::Sender<()>,
     server: JoinHandle<()>,
     supervisor: Option<AbortOnDrop>,
 }
 
 impl StillOpening {
-    fn begin(executor: &tokio::runtime::Runtime, listening: Listening, http: &HttpOptions) -> Result<Self, Failure> {
-        let answers = Arc::new(Opening::default());
+    fn begin(
+        executor: &tokio::runtime::Runtime,
+        listening: Listening,
+        http: &HttpOptions,
+        answers: Arc<Opening>,
+    ) -> Result<Self, Failure> {
         let mut options = HttpOptions { control: None, ..http.clone() };
         options.limits.drain_timeout = options.limits.drain_timeout.min(OPENING_DRAIN);
         let server = executor.block_on(Server::on(listening, options, answers.clone()))?;
@@ -113,8 +117,8 @@ impl StillOpening {
         let server = executor.spawn(async {
             server.run(async { stopped.await.unwrap_or_default() }).await;
         });
-        let supervisor = supervisor::watch_opening(answers.clone()).map(AbortOnDrop);
-        Ok(Self { answers, stop, server, supervisor })
+        let supervisor = supervisor::watch_opening(answers).map(AbortOnDrop);
+        Ok(Self { stop, server, supervisor })
     }
 
     /// Ends the listener, and waits until it accepts no more connections.
@@ -138,12 +142,14 @@ pub(super) struct Started {
 }
 
 impl Serving {
-    /// Opens the database, fetches keys, binds the listener.
+    /// Opens the database, fetches keys, binds the listener. On inherited sockets, connections wait until the server is
+    /// ready; otherwise they get `NOT_READY` until then.
     pub(super) fn start(
         config: Config,
         settings: Vec<SettingInForce>,
         engines: &Engines,
         log: &OperatorLog,
+        inherited: Option<Listening>,
     ) -> Result<(Self, Started), Failure> {
         let executor = executor()?;
         let within = executor.enter();
@@ -153,9 +159,15 @@ impl Serving {
         http.control = Some(config.data.join(CONTROL));
         let drain = config.limits.drain_timeout;
         let (limits, environment, console) = (config.limits.clone(), config.environment, config.console.clone());
-        let listening = Listening::open(&http)?;
-        let opening = StillOpening::begin(&executor, listening.share()?, &http)?;
-        let answers = opening.answers.clone();
+        let answers = Arc::new(Opening::default());
+        let (listening, opening) = match inherited {
+            Some(listening) => (listening, None),
+            None => {
+                let listening = Listening::open(&http)?;
+                let opening = StillOpening::begin(&executor, listening.share()?, &http, answers.clone())?;
+                (listening, Some(opening))
+            }
+        };
         // No acknowledged write is lost, and the supervisor starts the process again.
         let options = RuntimeOptions {
             stuck: Stuck::EndProcess,
@@ -174,7 +186,9 @@ impl Serving {
         let admin = Admin::new(runtime, environment).with_console(console).with_settings(settings);
         let gateway = Gateway::new(admin.clone(), authenticator, log_lines);
         let server = executor.block_on(async {
-            opening.end().await;
+            if let Some(opening) = opening {
+                opening.end().await;
+            }
             Server::on(listening, http, gateway).await
         })?;
         let main = || (scheme, server.local_addr());
@@ -205,6 +219,14 @@ impl Serving {
         self.admin.runtime.store().difference()
     }
 
+    /// Returns true if the program has a migration that is not complete, or its progress cannot be read.
+    pub(super) fn has_open_migration(&self) -> bool {
+        let runtime = &self.admin.runtime;
+        let begun = runtime.database().read_blocking(migration::begun).unwrap_or_default();
+        let is_finished = |path: &str| begun.iter().any(|row| row.name == path && row.finished_at.is_some());
+        runtime.registry().all().any(|function| function.is_migration() && !is_finished(&function.path))
+    }
+
     /// Returns the address of the console, if it is served.
     pub(super) fn console(&self) -> Option<String> {
         self.admin.console.url().ok()
@@ -233,7 +255,7 @@ impl Serving {
     /// Serves until SIGTERM or SIGINT, lets open calls end, and closes the database.
     pub(super) fn run(self, hangup: Hangup) -> Result<(), Failure> {
         let url = self.url();
-        let Self { executor, admin, server, drain, signals, .. } = self;
+        let Self { executor, admin, server, drain, mut signals, .. } = self;
         let background = executor.block_on(async { admin.start_background() });
         let watch = executor.block_on(async { supervisor::watch(admin.runtime.clone(), url) });
         let shutdown = async {
@@ -301,14 +323,15 @@ pub(super) fn open_issuer(config: &Config) -> Result<DevelopmentIssuer, Failure>
 
 /// The signals that end a server. They are caught before the server is announced: a program that waits for that line
 /// may send one.
-struct Signals {
+pub(super) struct Signals {
     terminate: Signal,
     interrupt: Signal,
     hangup: Signal,
 }
 
 impl Signals {
-    fn catch() -> std::io::Result<Self> {
+    /// Catches the signals from now on. Must be called within a tokio runtime.
+    pub(super) fn catch() -> std::io::Result<Self> {
         // A file that may not grow any further (`ulimit -f`) is a full disk: the write fails and the error is handled.
         // By default this signal would end the process instead. One handler is enough, and nothing needs to receive the
         // signal.
@@ -321,7 +344,7 @@ impl Signals {
     }
 
     /// Waits for a signal that ends the server.
-    async fn end(mut self, hangup: Hangup) {
+    pub(super) async fn end(&mut self, hangup: Hangup) {
         loop {
             tokio::select! {
                 _ = self.terminate.recv() => return tracing::info!("SIGTERM: letting open calls end"),

@@ -21,7 +21,7 @@ pub use exchange::handler::{Handler, RejectedRequest, RejectionObserver};
 pub use exchange::operator_request::operator_request;
 pub use exchange::origin::Origin;
 pub use exchange::reply::Reply;
-pub use exchange::request::{Authorization, Incoming, query_member, query_members};
+pub use exchange::request::{Authorization, Incoming, Repeated, query_member, query_members};
 pub use exchange::response_body::{Body, BodySender, Broken, Ending, Gone};
 pub use exchange::routes::{Audience, BodyRule, Caching, Class, Routes};
 pub use exchange::trace::TraceParent;

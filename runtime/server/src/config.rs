@@ -19,7 +19,7 @@ use convoke_core::limits::Limits;
 use convoke_http::{HttpOptions, TlsFiles};
 use convoke_store::{EngineFactory, Engines};
 
-pub use crate::settings::sources::{EnvironmentFlag, Flags, LogFormat};
+pub use crate::settings::sources::{ClientFile, EnvironmentFlag, Flags, LogFormat};
 
 /// The default listen address.
 pub const LISTEN: &str = "127.0.0.1:3210";
@@ -53,6 +53,8 @@ pub struct Config {
     pub log_format: LogFormat,
     /// The limits.
     pub limits: Limits,
+    /// The typed clients that `dev` writes.
+    pub clients: Vec<ClientFile>,
     /// `[rates]` and the sections of the application.
     pub sections: toml::Table,
 }
@@ -116,6 +118,7 @@ impl Config {
         let console = ConsoleOptions {
             on_main: flags.console.or(file.console).unwrap_or(is_dev),
             hosts: given(&flags.console_host, file.console_hosts),
+            build: None,
         };
         let mut auth = file.auth;
         auth.environment = environment;
@@ -127,7 +130,21 @@ impl Config {
         let store = flags.store.clone().or(file.store);
         let log = flags.log.clone().or(file.log);
         let log_format = flags.log_format.or(file.log_format).unwrap_or_default();
-        Ok(Self { environment, data, store, http, console, auth, log_lines, log, log_format, limits, sections })
+        let clients = file.dev.clients;
+        Ok(Self {
+            environment,
+            data,
+            store,
+            http,
+            console,
+            auth,
+            log_lines,
+            log,
+            log_format,
+            limits,
+            clients,
+            sections,
+        })
     }
 
     /// Rejects settings without an identity provider: the server would reject every user.

@@ -15,6 +15,7 @@ use crate::admin::{Admin, AdminRequest, operator};
 use crate::auth::deploy_key::Scope;
 use crate::auth::{AuthError, Authenticator, acting_as};
 use crate::live::{self, Watcher};
+use crate::mcp::tools::Tools;
 use crate::metrics;
 use crate::openapi::pages::Pages;
 use crate::page;
@@ -31,6 +32,7 @@ use convoke_calls::function::Kind;
 use convoke_calls::live::AskedQuery;
 use convoke_calls::logs::LogLines;
 use convoke_calls::observe::{Rejection, Stage, UsedKey};
+use convoke_calls::registry::Registered;
 use convoke_calls::runtime::Runtime;
 use convoke_core::answer::budget::Budget;
 use convoke_core::error::{Code, Error, Result};
@@ -40,6 +42,7 @@ use convoke_http::{Handler, Incoming, RejectedRequest, RejectionObserver, Reply,
 use convoke_store::Flow;
 
 mod console;
+mod mcp;
 
 /// Response header: the call created the user that the operator acts as.
 pub const USER_CREATED: HeaderName = HeaderName::from_static("x-convoke-user-created");
@@ -56,8 +59,17 @@ pub struct Gateway {
     authenticator: Authenticator,
     log_lines: LogLinesOn,
     pages: Pages,
+    tools: Tools,
     traffic: OnceLock<Arc<Traffic>>,
     admin: Admin,
+}
+
+/// The end of a call.
+struct Ended {
+    outcome: Outcome,
+    format: Format,
+    /// True if the operator's call created the user that the operator acts as.
+    has_created_user: bool,
 }
 
 impl Gateway {
@@ -66,8 +78,8 @@ impl Gateway {
         let authenticator = authenticator.with_deploy_keys(admin.keys.clone());
         let runtime = admin.runtime.clone();
         let routes = routes::table(admin.console.audience(), admin.environment);
-        let (pages, traffic) = (Pages::default(), OnceLock::new());
-        Self { runtime, routes, authenticator, log_lines, pages, traffic, admin }
+        let (pages, tools, traffic) = (Pages::default(), Tools::default(), OnceLock::new());
+        Self { runtime, routes, authenticator, log_lines, pages, tools, traffic, admin }
     }
 
     async fn caller(&self, incoming: &Incoming<Endpoint>) -> Result<Caller, Reply> {
@@ -91,8 +103,8 @@ impl Gateway {
         operator::caller(&self.admin, user).await.map_err(|error| failed(&error))
     }
 
-    /// Returns the user that the request acts as. The flag is true if an unknown user is created.
-    fn acting_as(&self, incoming: &Incoming<Endpoint>) -> Result<Option<(Identity, bool)>> {
+    /// Returns the user that the request acts as, and whether an unknown user is created.
+    fn acting_as(&self, incoming: &Incoming<Endpoint>) -> Result<Option<(Identity, Option<bool>)>> {
         let Some(given) = &incoming.act_as else { return Ok(None) };
         let user = given.to_str().ok().and_then(acting_as::read);
         let identity = user.as_ref().and_then(|user| user.identity(self.authenticator.default_issuer()));
@@ -213,19 +225,43 @@ impl Gateway {
             Ok(found) => found,
             Err(reply) => return reply,
         };
+        let idempotency_key = incoming.idempotency_key.as_ref().map(|field| field.as_bytes());
+        match self.ended(incoming, request, caller, key.as_deref(), idempotency_key).await {
+            Ok(Ended { outcome, format, has_created_user }) => {
+                let mut reply = reply(outcome, format, self.log_lines(incoming));
+                if has_created_user {
+                    reply.fields.push((USER_CREATED, const { HeaderValue::from_static("true") }));
+                }
+                reply
+            }
+            Err(error) => failed(&error),
+        }
+    }
+
+    /// Runs a function for a client.
+    ///
+    /// # Errors
+    /// `BAD_REQUEST`: an invalid idempotency key. Errors of the call are part of the outcome.
+    async fn ended(
+        &self,
+        incoming: &Incoming<Endpoint>,
+        request: Request<'_>,
+        caller: Caller,
+        key: Option<&DeployKeyCaller>,
+        idempotency_key: Option<&[u8]>,
+    ) -> Result<Ended> {
         let unknown = match &caller {
             Caller::User(identity) if is_operator(incoming) => Some(Arc::clone(identity)),
             Caller::Nobody | Caller::User(_) | Caller::DeployKey(_) | Caller::System => None,
         };
         let flow = flow_of(&caller, Some(counted_as(incoming.peer)));
         let peer = (!incoming.is_operator).then_some(incoming.peer);
-        let used = key.as_deref().map(|key| UsedKey { key, peer });
-        let repeatable = incoming.idempotency_key.as_ref().map(|field| Repeatable::key(field.as_bytes())).transpose();
-        let repeatable = match repeatable {
+        let used = key.map(|key| UsedKey { key, peer });
+        let repeatable = match idempotency_key.map(Repeatable::key).transpose() {
             Ok(repeatable) => repeatable,
             Err(error) => {
                 self.rejected(incoming, Stage::Envelope, &caller, &error);
-                return failed(&error);
+                return Err(error);
             }
         };
         // The operator's log lines of this call belong to the caller's trace.
@@ -236,14 +272,18 @@ impl Gateway {
             Some(span) => Box::pin(call().instrument(span)).await,
             None => call().await,
         };
-        let log_lines = if incoming.is_operator { LogLinesOn::Always } else { self.log_lines };
-        let mut reply = reply(outcome, format, log_lines);
-        if let Some(Identity { issuer, subject, .. }) = unknown.as_deref()
-            && Box::pin(provision::is_known(self.runtime.database(), issuer, subject)).await.unwrap_or(false)
-        {
-            reply.fields.push((USER_CREATED, const { HeaderValue::from_static("true") }));
-        }
-        reply
+        let has_created_user = match unknown.as_deref() {
+            Some(Identity { issuer, subject, .. }) => {
+                Box::pin(provision::is_known(self.runtime.database(), issuer, subject)).await.unwrap_or(false)
+            }
+            None => false,
+        };
+        Ok(Ended { outcome, format, has_created_user })
+    }
+
+    /// Returns the responses to this request that carry log lines.
+    fn log_lines(&self, incoming: &Incoming<Endpoint>) -> LogLinesOn {
+        if incoming.is_operator { LogLinesOn::Always } else { self.log_lines }
     }
 
     /// Serves an admin request: authenticates the caller, checks the scope, calls the handler, and records the use.
@@ -397,9 +437,11 @@ impl Handler for Gateway {
             Endpoint::QueryBatch => Box::pin(self.query_batch(&incoming)).await,
             // Rare requests are boxed: the future of each call is as large as its largest branch.
             Endpoint::Live => Box::pin(self.live(&incoming)).await,
+            Endpoint::Mcp => Box::pin(self.mcp(&incoming)).await,
             Endpoint::Sync => self.sync(incoming),
             Endpoint::Forget => Reply::json(200, &b"{}"[..]),
             Endpoint::OpenApi => self.pages.description(self.runtime.registry(), &incoming),
+            Endpoint::LlmsTxt => self.pages.for_models(self.runtime.registry(), &incoming),
             Endpoint::Docs => self.pages.reference(incoming.param(0), &incoming),
             Endpoint::Home => page::found(const { HeaderValue::from_static("/docs") }),
             Endpoint::Metrics => {
@@ -430,6 +472,7 @@ impl Handler for Gateway {
             Endpoint::Run => self.runtime.registry().get(incoming.param(0)).map(|function| function.kind()),
             Endpoint::Kind(kind) => Some(kind),
             Endpoint::Live | Endpoint::QueryAtTs | Endpoint::QueryBatch => Some(Kind::Query),
+            Endpoint::Mcp => self.tool_named_in_the_head(incoming).map(Registered::kind),
             Endpoint::Sync
             | Endpoint::QueryTs
             | Endpoint::Forget
@@ -437,6 +480,7 @@ impl Handler for Gateway {
             | Endpoint::NoAdminRoute
             | Endpoint::Metrics
             | Endpoint::OpenApi
+            | Endpoint::LlmsTxt
             | Endpoint::Docs
             | Endpoint::Home
             | Endpoint::Console(_) => None,
@@ -494,9 +538,11 @@ fn asked(incoming: &Incoming<Endpoint>) -> Cow<'_, str> {
         // The path contains a ticket, which grants the download until it is used.
         Endpoint::Console(ConsoleRoute::Download) => "console/api/downloads".into(),
         Endpoint::QueryTs
+        | Endpoint::Mcp
         | Endpoint::Forget
         | Endpoint::Metrics
         | Endpoint::OpenApi
+        | Endpoint::LlmsTxt
         | Endpoint::Docs
         | Endpoint::Home
         | Endpoint::Console(_) => incoming.uri.path().trim_start_matches('/').into(),

@@ -20,4 +20,5 @@ pub mod gateway;
 pub mod opening;
 pub mod routes;
 pub mod openapi;
+pub mod mcp;
 pub mod config;

@@ -19,6 +19,16 @@ use convoke_http::{Audience, BodyRule, Class, Reply, Routes};
 /// The prefix of the paths of admin requests.
 pub(crate) const ADMIN: &str = "/api/admin/";
 
+/// The header fields of [`MCP`] that the handler reads.
+pub(crate) const MCP_VERSION: &str = "mcp-protocol-version";
+pub(crate) const MCP_METHOD: &str = "mcp-method";
+pub(crate) const MCP_NAME: &str = "mcp-name";
+pub(crate) const ACCEPT: &str = "accept";
+
+/// A message of the Model Context Protocol. The protocol requires that a page of a foreign origin is rejected.
+const MCP: Class =
+    Class { rejects_foreign_pages: true, fields: &[MCP_VERSION, MCP_METHOD, MCP_NAME, ACCEPT], ..Class::CALL };
+
 /// The target of a route.
 #[derive(Clone, Copy)]
 pub enum Endpoint {
@@ -28,6 +38,8 @@ pub enum Endpoint {
     Kind(Kind),
     /// The query that the body names, at the timestamp that the body names.
     QueryAtTs,
+    /// A message of the Model Context Protocol.
+    Mcp,
     /// The timestamp of the latest commit.
     QueryTs,
     /// The queries that the body names, on one snapshot.
@@ -46,6 +58,8 @@ pub enum Endpoint {
     Metrics,
     /// The OpenAPI document.
     OpenApi,
+    /// The description of the functions for language models.
+    LlmsTxt,
     /// The page that shows the OpenAPI document, and the files of the page.
     Docs,
     /// A redirect from `/` to that page, in development.
@@ -103,7 +117,9 @@ pub(crate) fn table(console: Audience, environment: Environment) -> Routes<Endpo
     routes.add(Method::GET, "/api/sync", Class::SYNC, Endpoint::Sync);
     routes.add(Method::GET, "/api/{version}/sync", Class::SYNC, Endpoint::Sync);
     routes.add(Method::POST, "/api/debug_event", Class::CALL, Endpoint::Forget);
+    routes.add(Method::POST, "/mcp", MCP, Endpoint::Mcp);
     routes.add(Method::GET, "/openapi.json", Class::DOCUMENT, Endpoint::OpenApi);
+    routes.add(Method::GET, "/llms.txt", Class::DOCUMENT, Endpoint::LlmsTxt);
     routes.add(Method::GET, "/docs", Class::DOCUMENT, Endpoint::Docs);
     routes.add(Method::GET, "/docs/", Class::DOCUMENT, Endpoint::Docs);
     routes.add(Method::GET, "/docs/{*page}", Class::DOCUMENT, Endpoint::Docs);

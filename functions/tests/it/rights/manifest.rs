@@ -18,7 +18,8 @@ fn the_functions_are_those_that_were_reviewed() {
     for function in functions(&app) {
         let (kind, visibility) = (function.kind().as_str(), function.def.visibility.as_str());
         let rights = function.def.rights.unwrap_or("-");
-        let _ = writeln!(now, "{kind:8}  {visibility:8}  {rights:18}  {}", function.path);
+        let tool = if function.def.tool { "  tool" } else { "" };
+        let _ = writeln!(now, "{kind:8}  {visibility:8}  {rights:18}  {}{tool}", function.path);
     }
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/manifest.txt");
     if std::env::var_os(BLESS).is_some() {

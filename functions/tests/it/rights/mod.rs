@@ -12,6 +12,7 @@ mod foreign;
 mod live;
 mod manifest;
 mod rows;
+mod tools;
 
 pub(crate) use calls::Call;
 pub(crate) use fixture::{Ids, offline};

@@ -7,7 +7,7 @@ use regex_lite::Regex;
 use crate::{files, root};
 
 /// Files that are not in this repository: files of an installation or an author, and generated files.
-const ELSEWHERE: [&str; 2] = ["src/convoke.rs", "examples/client/src/convoke.rs"];
+const ELSEWHERE: [&str; 3] = ["src/convoke.rs", "examples/client/src/convoke.rs", "AGENTS.md"];
 
 #[test]
 fn comments_name_files_that_exist() {

@@ -104,7 +104,7 @@ pub(crate) fn answer_preflight(response: &mut HeaderMap) {
         ACCESS_CONTROL_ALLOW_HEADERS,
         HeaderValue::from_static(
             "authorization, content-type, x-request-id, traceparent, tracestate, convex-client, last-event-id, \
-             idempotency-key",
+             idempotency-key, mcp-protocol-version, mcp-method, mcp-name",
         ),
     );
     // Two hours, the longest time for which common browsers cache it.

@@ -50,5 +50,6 @@ pub fn operator_request<E: Copy>(
         idempotency_key: None,
         is_of_proxy: false,
         upgrade: None,
+        fields: Vec::new(),
     }))
 }

@@ -55,12 +55,30 @@ pub struct Incoming<E> {
     /// The data that a browser sends about the requesting page. `None` unless the route's class is for the server's own
     /// pages.
     pub browser: Option<Box<Browser>>,
+    /// The fields that the route's class names, in the order in which they were sent.
+    pub(crate) fields: Vec<(&'static str, HeaderValue)>,
 }
+
+/// A request has a field more than once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Repeated;
 
 impl<E> Incoming<E> {
     /// Returns the path parameter number `index`, percent-decoded.
     pub fn param(&self, index: usize) -> &str {
         self.params.get(index, self.uri.path())
+    }
+
+    /// Returns the field `name`, which the route's class must name.
+    ///
+    /// # Errors
+    /// The request has the field more than once.
+    pub fn field(&self, name: &str) -> Result<Option<&HeaderValue>, Repeated> {
+        let mut values = self.fields.iter().filter(|(own, _)| *own == name).map(|(_, value)| value);
+        match (values.next(), values.next()) {
+            (value, None) => Ok(value),
+            (_, Some(_)) => Err(Repeated),
+        }
     }
 
     /// Returns the query parameter `name`, decoded: the first if there are several, `None` if it is empty.

@@ -49,6 +49,11 @@ pub struct Class {
     pub for_own_pages: bool,
     /// True if the connection becomes a WebSocket.
     pub upgrades: bool,
+    /// True if requests of pages whose origin is not allowed are rejected. Otherwise such a page can send a request, and
+    /// only cannot read the response.
+    pub rejects_foreign_pages: bool,
+    /// The further fields that the handler reads, in lower case.
+    pub fields: &'static [&'static str],
 }
 
 /// The clients that a class of routes serves.
@@ -96,6 +101,8 @@ impl Class {
         resumes: false,
         for_own_pages: false,
         upgrades: false,
+        rejects_foreign_pages: false,
+        fields: &[],
     };
     /// A stream of results that change, requested by a body or by the path alone.
     pub const LIVE: Class = Class { body: BodyRule::JsonOrNothing, resumes: true, ..Class::CALL };

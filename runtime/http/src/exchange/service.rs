@@ -109,6 +109,10 @@ const TWO_CREDENTIALS: Rejection =
 const TWO_HOSTS: Rejection = Rejection { code: Code::BadRequest, message: "The request has more than one Host field." };
 const TWO_KEYS: Rejection =
     Rejection { code: Code::BadRequest, message: "The request has more than one Idempotency-Key field." };
+const FOREIGN_PAGE: Rejection = Rejection {
+    code: Code::BadRequest,
+    message: "A page of this origin may not call this route; the setting cors_origins (--cors-origin) allows it.",
+};
 const PANICKED: Rejection = Rejection { code: Code::Internal, message: INTERNAL_MESSAGE };
 
 async fn exchange<H: Handler>(
@@ -153,6 +157,9 @@ async fn exchange<H: Handler>(
     if class.is_counted && !is_operator && server.rate.as_ref().is_some_and(|rate| !rate.admits(peer)) {
         return Err(TOO_MANY);
     }
+    if class.rejects_foreign_pages && !is_of_allowed_page(connection, fields) {
+        return Ok(Reply { status: 403, ..FOREIGN_PAGE.into() });
+    }
     let is_document = class.caching == Caching::Revalidated;
     // The request is on the heap because it is large and would be copied into each future on its way.
     let mut request = Box::new(Incoming {
@@ -174,6 +181,7 @@ async fn exchange<H: Handler>(
         last_event: class.resumes.then(|| parts.headers.get("last-event-id").cloned()).flatten(),
         accepts_gzip: is_document && accepts_gzip(&parts.headers),
         browser: class.for_own_pages.then(|| Box::new(Browser::of(&connection.facts, parts, fields))),
+        fields: further_fields(class, &parts.headers),
     });
     if class.upgrades {
         let origin = fields.origin.once();
@@ -222,12 +230,28 @@ async fn exchange<H: Handler>(
     })
 }
 
+/// True if no page sent the request, or a page of an allowed origin. The server's own origin is not allowed as such: a
+/// name that an attacker points to this machine makes a page of the attacker look like a page of this server.
+fn is_of_allowed_page<H: Handler>(connection: &Connection<H>, fields: &Headers<'_>) -> bool {
+    match fields.origin {
+        Field::Absent => true,
+        Field::Once(origin) => connection.server.cors.allowed(Some(origin)).is_some(),
+        Field::Repeated => false,
+    }
+}
+
+/// Returns the fields that the class names.
+fn further_fields(class: Class, headers: &HeaderMap) -> Vec<(&'static str, HeaderValue)> {
+    let named = class.fields.iter().flat_map(|name| headers.get_all(*name).iter().map(|value| (*name, value.clone())));
+    named.collect()
+}
+
 /// Logs the origin of a page that may not call.
 fn log_rejected_origin<H: Handler>(connection: &Connection<H>, parts: &Parts, class: Class, fields: &Headers<'_>) {
     let cors = &connection.server.cors;
     if let Some(origin) = fields.origin.once().filter(|_| class.for_pages || class.upgrades)
         && cors.allowed(Some(origin)).is_none()
-        && !browser::is_own(&connection.facts, parts, fields, origin)
+        && (class.rejects_foreign_pages || !browser::is_own(&connection.facts, parts, fields, origin))
     {
         cors.log_rejected(origin);
     }

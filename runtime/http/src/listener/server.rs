@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -10,7 +11,7 @@ use hyper::server::conn::{http1, http2};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::Semaphore;
-use tokio::task::JoinSet;
+use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::Instant;
 
 use super::bind_error::BindError;
@@ -69,6 +70,7 @@ pub struct DrainOutcome {
 pub struct Listening {
     calls: std::net::TcpListener,
     ops: Option<std::net::TcpListener>,
+    is_inherited: bool,
 }
 
 impl Listening {
@@ -77,7 +79,20 @@ impl Listening {
     /// # Errors
     /// [`BindError::Listen`].
     pub fn open(options: &HttpOptions) -> Result<Self, BindError> {
-        Ok(Self { calls: listen(options.listen)?, ops: options.ops_listen.map(listen).transpose()? })
+        let ops = options.ops_listen.map(listen).transpose()?;
+        Ok(Self { calls: listen(options.listen)?, ops, is_inherited: false })
+    }
+
+    /// Takes the sockets of another process, in the order of [`Listening::sockets`]. That process continues to listen, so
+    /// a server on them accepts no connection once it drains: the system queues connections for the next server.
+    pub fn inherited(calls: OwnedFd, ops: Option<OwnedFd>) -> Self {
+        Self { calls: calls.into(), ops: ops.map(Into::into), is_inherited: true }
+    }
+
+    /// Returns the socket for calls, and then the one of the ops listener if there is one, to pass them to another
+    /// process.
+    pub fn sockets(&self) -> Vec<BorrowedFd<'_>> {
+        [Some(&self.calls), self.ops.as_ref()].into_iter().flatten().map(AsFd::as_fd).collect()
     }
 
     /// Returns the same addresses for another server.
@@ -89,7 +104,8 @@ impl Listening {
             let address = bound(listener)?;
             listener.try_clone().map_err(|source| BindError::Listen { address, source })
         };
-        Ok(Self { calls: share(&self.calls)?, ops: self.ops.as_ref().map(share).transpose()? })
+        let ops = self.ops.as_ref().map(share).transpose()?;
+        Ok(Self { calls: share(&self.calls)?, ops, is_inherited: self.is_inherited })
     }
 }
 
@@ -118,6 +134,8 @@ pub struct Server<H: Handler> {
     control: Option<Control>,
     local_addr: SocketAddr,
     ops_addr: Option<SocketAddr>,
+    /// True if another process listens on the same sockets.
+    is_inherited: bool,
 }
 
 impl<H: Handler> Server<H> {
@@ -138,6 +156,7 @@ impl<H: Handler> Server<H> {
     pub async fn on(listening: Listening, options: HttpOptions, handler: H) -> Result<Self, BindError> {
         let tls = options.tls.clone().map(Tls::open).transpose()?;
         let cors = Cors::new(&options.cors_origins, options.dev).map_err(BindError::Origin)?;
+        let is_inherited = listening.is_inherited;
         let (listener, local_addr) = accepting(listening.calls)?;
         files::raise_limit(options.limits.connections_max);
         let (ops, ops_addr) = listening.ops.map(accepting).transpose()?.unzip();
@@ -169,7 +188,7 @@ impl<H: Handler> Server<H> {
                 traffic,
             }),
         });
-        Ok(Self { state, listener, ops, control, local_addr, ops_addr })
+        Ok(Self { state, listener, ops, control, local_addr, ops_addr, is_inherited })
     }
 
     /// The address for calls.
@@ -193,7 +212,8 @@ impl<H: Handler> Server<H> {
     }
 
     /// Serves until `shutdown` completes, and then drains. During the drain, idle connections close, running calls
-    /// finish, new calls are rejected with `NOT_READY`, and `/readyz` returns 503. The drain ends when all calls have
+    /// finish, new calls are rejected with `NOT_READY`, and `/readyz` returns 503; on inherited sockets, new connections
+    /// wait for the next server instead. The drain ends when all calls have
     /// ended or `drain_timeout` has passed. Calls that still run are dropped and counted in the outcome.
     pub async fn run(self, shutdown: impl Future<Output = ()>) -> DrainOutcome {
         let state = self.state;
@@ -205,9 +225,10 @@ impl<H: Handler> Server<H> {
             [Some(self.local_addr), self.ops_addr].into_iter().flatten().map(|address| address.port()).collect();
         tasks.spawn(watch_unread(Arc::clone(&state), ports));
         let calls = if self.ops.is_some() { Listener::CallsOnly } else { Listener::Calls };
-        tasks.spawn(accept(Arc::clone(&state), self.listener, calls, state.server.limits.connections_max));
+        let connections_max = state.server.limits.connections_max;
+        let mut accepting = vec![tasks.spawn(accept(Arc::clone(&state), self.listener, calls, connections_max))];
         if let Some(ops) = self.ops {
-            tasks.spawn(accept(Arc::clone(&state), ops, Listener::Ops, OPS_CONNECTIONS_MAX));
+            accepting.push(tasks.spawn(accept(Arc::clone(&state), ops, Listener::Ops, OPS_CONNECTIONS_MAX)));
         }
         if let Some(control) = self.control {
             tasks.spawn(accept(Arc::clone(&state), control, Listener::Control, CONTROL_CONNECTIONS_MAX));
@@ -221,6 +242,9 @@ impl<H: Handler> Server<H> {
             });
         }
         shutdown.await;
+        if self.is_inherited {
+            accepting.iter().for_each(AbortHandle::abort);
+        }
         let outcome = drain(&state.server, &state.open).await;
         // The control socket is removed before this returns, because the caller may then start the next server.
         tasks.shutdown().await;

@@ -19,11 +19,12 @@ pub fn key(acting_as: Option<Arc<Identity>>) -> Arc<DeployKeyCaller> {
 }
 
 /// Returns the operator, or the user that the operator acts as. A known user keeps the claims of the last token. The
-/// call creates an unknown user if the request allows it, and in development unless the subject resembles a known one.
+/// call creates an unknown user if the request allows it. If the request does not decide, it does so in development,
+/// unless the subject resembles a known one.
 ///
 /// # Errors
 /// `NOT_FOUND` with `unknownUser`: the user is unknown and is not created; a failure of the store.
-pub(crate) async fn caller(admin: &Admin, acting_as: Option<(Identity, bool)>) -> Result<Caller> {
+pub(crate) async fn caller(admin: &Admin, acting_as: Option<(Identity, Option<bool>)>) -> Result<Caller> {
     let Some((identity, create)) = acting_as else { return Ok(Caller::DeployKey(key(None))) };
     let (runtime, identity) = (&admin.runtime, Arc::new(identity));
     let (issuer, subject) = (&identity.issuer, &identity.subject);
@@ -31,11 +32,11 @@ pub(crate) async fn caller(admin: &Admin, acting_as: Option<(Identity, bool)>) -
         return Ok(Caller::DeployKey(key(Some(identity))));
     }
     // A program without an identity hook does not record users.
-    if create || !runtime.registry().records_users() {
+    if create == Some(true) || !runtime.registry().records_users() {
         return Ok(Caller::User(identity));
     }
     let similar = provision::similar_subject(runtime.database(), issuer, subject).await?;
-    if similar.is_none() && admin.environment == Environment::Development {
+    if create.is_none() && similar.is_none() && admin.environment == Environment::Development {
         return Ok(Caller::User(identity));
     }
     let meant = similar.map_or_else(String::new, |similar| format!("; did you mean {similar:?}?"));

@@ -14,9 +14,10 @@ pub struct ActingAs {
     pub issuer: Option<String>,
     /// The user's subject.
     pub subject: String,
-    /// True if an unknown user is created. Only the operator may do that: a deploy key vouches for no claims.
+    /// Whether an unknown user is created. `None`: in development only. Only the operator may do that: a deploy key
+    /// vouches for no claims.
     #[serde(default)]
-    pub create: bool,
+    pub create: Option<bool>,
 }
 
 impl ActingAs {
@@ -36,8 +37,8 @@ pub fn write(user: &ActingAs) -> String {
     if let Some(issuer) = issuer {
         members["issuer"] = issuer.as_str().into();
     }
-    if *create {
-        members["create"] = true.into();
+    if let Some(create) = create {
+        members["create"] = (*create).into();
     }
     BASE64.encode(members.to_string())
 }
@@ -86,7 +87,8 @@ mod tests {
 
     #[test]
     fn encoded_user_decodes_to_itself() {
-        for (issuer, create) in [(Some("https://id.example".to_owned()), false), (None, true)] {
+        for (issuer, create) in [(Some("https://id.example".to_owned()), Some(false)), (None, Some(true)), (None, None)]
+        {
             let user = ActingAs { issuer, subject: "ü\"~".to_owned(), create };
             assert_eq!(read(&write(&user)).unwrap(), user);
         }

@@ -5,10 +5,12 @@
 //! (`assets`, with `app/` and `vendor/`).
 
 mod assets;
+mod build_failure;
 mod door;
 mod sessions;
 
 pub use assets::Assets;
+pub use build_failure::BuildFailure;
 pub use sessions::{Holder, NoSession, Opened, SESSION_LIFE, Sessions};
 
 use std::sync::{Arc, OnceLock};
@@ -25,6 +27,8 @@ pub struct ConsoleOptions {
     pub on_main: bool,
     /// Additional accepted values of `Host`, besides the server's own addresses and loopback names.
     pub hosts: Vec<String>,
+    /// The last build of the program, if its sources are watched (`convoke dev`).
+    pub build: Option<BuildFailure>,
 }
 
 /// The console of a server.
@@ -63,6 +67,11 @@ impl Console {
                 "The console is not served: give the server an --ops-listen address, or start it with --console",
             )
         })
+    }
+
+    /// Returns the last build of the program, if its sources are watched.
+    pub fn build(&self) -> Option<&BuildFailure> {
+        self.options.build.as_ref()
     }
 
     /// Returns the sessions.

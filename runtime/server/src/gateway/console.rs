@@ -137,8 +137,10 @@ impl Gateway {
         success(&self.shown(&key, left.as_secs()))
     }
 
+    /// Returns a session. `buildError` is present if the sources of the program are watched, and null after a build that
+    /// succeeded.
     fn shown(&self, key: &DeployKeyCaller, seconds_left: u64) -> serde_json::Value {
-        json!({
+        let mut shown = json!({
             "name": key.name,
             "scopes": key.scopes,
             "choice": Scope::ALL.map(|scope| json!({ "name": scope.as_str(), "allows": scope.allows() })),
@@ -146,7 +148,11 @@ impl Gateway {
             "version": env!("CARGO_PKG_VERSION"),
             "issuer": self.authenticator.default_issuer(),
             "secondsLeft": seconds_left,
-        })
+        });
+        if let Some(build) = self.admin.console.build() {
+            shown["buildError"] = build.get().into();
+        }
+        shown
     }
 
     /// `DELETE session`: ends the session.

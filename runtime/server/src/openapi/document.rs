@@ -194,6 +194,7 @@ const ORDER: &[&str] = &[
     "description",
     "x-convoke-kind",
     "x-convoke-visibility",
+    "x-convoke-tool",
     "security",
     "requestBody",
     "responses",

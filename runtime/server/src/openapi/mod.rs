@@ -4,14 +4,15 @@
 //! ([`About`]). It describes the behaviour that `http`, `gateway` and `call` implement.
 
 pub mod document;
+pub mod llms;
 pub mod pages;
 mod common;
 mod errors;
 mod examples;
 mod fit;
 mod operation;
-mod prose;
-mod schemas;
+pub(crate) mod prose;
+pub(crate) mod schemas;
 mod server;
 
 pub use convoke_calls::about::{About, Tag};

@@ -26,11 +26,6 @@ pub(super) struct Parts<'a> {
     pub(super) components: &'a Map<String, Value>,
 }
 
-/// Returns the operation's id for generated clients. It is the path, because function names are not unique.
-pub(super) fn id(path: &str) -> String {
-    path.replace('/', "_")
-}
-
 /// Returns the operation.
 pub(super) fn describe(parts: &Parts<'_>) -> Value {
     let Parts { function, tag, prose, .. } = parts;
@@ -40,7 +35,7 @@ pub(super) fn describe(parts: &Parts<'_>) -> Value {
     common::add_refusals(&mut responses);
     let mut operation = json!({
         "tags": [tag],
-        "operationId": id(&function.path),
+        "operationId": function.flat_name(),
         "summary": prose.summary(),
         "description": description(function, prose, &refusals),
         "x-convoke-kind": function.kind(),
@@ -50,6 +45,9 @@ pub(super) fn describe(parts: &Parts<'_>) -> Value {
     });
     if function.kind() == Kind::Mutation {
         operation["parameters"] = json!([common::parameter("IdempotencyKey")]);
+    }
+    if function.def.tool {
+        operation["x-convoke-tool"] = true.into();
     }
     if function.def.visibility != Visibility::Public {
         operation["x-convoke-visibility"] = json!(function.def.visibility);

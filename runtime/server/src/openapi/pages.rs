@@ -1,10 +1,11 @@
-//! The responses of `/openapi.json` and `/docs`.
+//! The responses of `/openapi.json`, `/llms.txt` and `/docs`.
 
 use std::sync::OnceLock;
 
 use hyper::header::{CONTENT_SECURITY_POLICY, HeaderValue};
 
 use super::document::{Document, Options};
+use super::llms;
 use crate::page::{self, Content, File, Page};
 use convoke_calls::about::About;
 use convoke_calls::registry::Registry;
@@ -14,6 +15,7 @@ use convoke_http::{Incoming, Reply};
 #[derive(Default)]
 pub struct Pages {
     description: OnceLock<Page>,
+    for_models: OnceLock<Page>,
     reference: [OnceLock<Page>; FILES.len()],
 }
 
@@ -61,6 +63,15 @@ impl Pages {
             Page::of("application/json", text.into())
         };
         self.description.get_or_init(make).reply(request)
+    }
+
+    /// Serves `/llms.txt`: the list of the public functions.
+    pub fn for_models<E>(&self, registry: &Registry, request: &Incoming<E>) -> Reply {
+        let make = || {
+            let about = About::collect().unwrap_or(&About::NONE);
+            Page::of("text/plain; charset=utf-8", llms::text(registry, about).into())
+        };
+        self.for_models.get_or_init(make).reply(request)
     }
 
     /// Serves `/docs` and its files.

@@ -5,17 +5,17 @@ use std::collections::BTreeSet;
 use heck::ToLowerCamelCase as _;
 
 /// A parsed doc comment.
-pub(super) struct Prose {
+pub(crate) struct Prose {
     /// The paragraphs, without code and without `# Errors`.
-    pub(super) text: String,
+    pub(crate) text: String,
     /// The section `# Errors`.
-    pub(super) errors: String,
+    pub(crate) errors: String,
 }
 
 impl Prose {
     /// Parses a doc comment. `functions` are the names of all functions in snake_case; a link to a function becomes the
     /// name that clients use.
-    pub(super) fn of(doc: &str, functions: &BTreeSet<&str>) -> Self {
+    pub(crate) fn of(doc: &str, functions: &BTreeSet<&str>) -> Self {
         let (mut text, mut errors) = (String::new(), String::new());
         let (mut section, mut is_code) = (Section::Text, false);
         for line in doc.lines() {
@@ -33,14 +33,14 @@ impl Prose {
     }
 
     /// Returns the first sentence, on one line and without its full stop.
-    pub(super) fn summary(&self) -> String {
+    pub(crate) fn summary(&self) -> String {
         let paragraph = self.text.split("\n\n").next().unwrap_or_default().replace('\n', " ");
         let end = paragraph.find(". ").unwrap_or(paragraph.len());
         paragraph[..end].trim_end_matches(['.', ':']).to_owned()
     }
 
     /// Returns the text after the first sentence.
-    pub(super) fn rest(&self) -> &str {
+    pub(crate) fn rest(&self) -> &str {
         let paragraph_end = self.text.find("\n\n").unwrap_or(self.text.len());
         let end = [". ", ".\n"].iter().filter_map(|stop| self.text[..paragraph_end].find(stop)).min();
         self.text[end.map_or(paragraph_end, |end| end + 1)..].trim()

@@ -14,10 +14,11 @@ use convoke_calls::function::FunctionDef;
 use convoke_core::wire::INTEGER_MAX;
 use convoke_core::wire::forms::Forms;
 
-const PLACE: &str = "#/components/schemas/";
+/// The place of components in a document.
+pub(crate) const PLACE: &str = "#/components/schemas/";
 
 /// Collects the types of all functions.
-pub(super) struct Schemas<'a> {
+pub(crate) struct Schemas<'a> {
     incoming: SchemaGenerator,
     outgoing: SchemaGenerator,
     /// The output forms of the types of arguments.
@@ -28,14 +29,14 @@ pub(super) struct Schemas<'a> {
 }
 
 /// The collected types by name.
-pub(super) struct Named {
+pub(crate) struct Named {
     /// The content of `components.schemas`.
-    pub(super) components: Map<String, Value>,
+    pub(crate) components: Map<String, Value>,
     forms: Forms,
 }
 
 impl<'a> Schemas<'a> {
-    pub(super) fn new(functions: &'a BTreeSet<&'static str>) -> Self {
+    pub(crate) fn new(functions: &'a BTreeSet<&'static str>) -> Self {
         Self {
             incoming: SchemaSettings::openapi3().for_deserialize().into_generator(),
             outgoing: SchemaSettings::openapi3().for_serialize().into_generator(),
@@ -46,7 +47,7 @@ impl<'a> Schemas<'a> {
     }
 
     /// Adds a function's arguments and returns their schema. [`Named::arguments`] resolves its references.
-    pub(super) fn arguments(&mut self, function: &FunctionDef) -> Value {
+    pub(crate) fn arguments(&mut self, function: &FunctionDef) -> Value {
         (function.args_schema)(&mut self.mirrored);
         let schema = (function.args_schema)(&mut self.incoming);
         let schema = finished(&mut self.incoming, schema, self.functions);
@@ -56,13 +57,13 @@ impl<'a> Schemas<'a> {
     }
 
     /// Adds a function's result and returns its schema. [`Named::result`] resolves its references.
-    pub(super) fn result(&mut self, function: &FunctionDef) -> Value {
+    pub(crate) fn result(&mut self, function: &FunctionDef) -> Value {
         let schema = (function.output_schema)(&mut self.outgoing);
         finished(&mut self.outgoing, schema, self.functions)
     }
 
     /// Returns all collected types.
-    pub(super) fn finish(mut self) -> Named {
+    pub(crate) fn finish(mut self) -> Named {
         let definitions = |generator: &mut SchemaGenerator| {
             let mut definitions: BTreeMap<String, Value> = generator.take_definitions(true).into_iter().collect();
             definitions.values_mut().for_each(|schema| tidy(schema, self.functions));
@@ -86,25 +87,25 @@ impl<'a> Schemas<'a> {
 
 impl Named {
     /// Resolves the references of a schema of arguments.
-    pub(super) fn arguments(&self, mut schema: Value) -> Value {
+    pub(crate) fn arguments(&self, mut schema: Value) -> Value {
         rename(&mut schema, &|name| self.forms.sent(name));
         schema
     }
 
     /// Resolves the references of a schema of a result.
-    pub(super) fn result(&self, mut schema: Value) -> Value {
+    pub(crate) fn result(&self, mut schema: Value) -> Value {
         rename(&mut schema, &|name| self.forms.returned(name));
         schema
     }
 }
 
 /// Returns a reference to a component.
-pub(super) fn reference(name: &str) -> Value {
+pub(crate) fn reference(name: &str) -> Value {
     json!({ "$ref": format!("{PLACE}{name}") })
 }
 
 /// Returns the component that a schema refers to.
-pub(super) fn referred<'a>(schema: &Value, components: &'a Map<String, Value>) -> Option<&'a Value> {
+pub(crate) fn referred<'a>(schema: &Value, components: &'a Map<String, Value>) -> Option<&'a Value> {
     components.get(schema.get("$ref")?.as_str()?.strip_prefix(PLACE)?)
 }
 

@@ -128,6 +128,7 @@ pub(crate) struct File {
     pub(crate) log_format: Option<LogFormat>,
     pub(crate) auth: AuthConfig,
     pub(crate) tls: Tls,
+    pub(crate) dev: Dev,
     #[schemars(skip)]
     pub(crate) limits: toml::Table,
     #[serde(flatten)]
@@ -143,4 +144,27 @@ pub(crate) struct Tls {
     pub(crate) cert: Option<PathBuf>,
     #[schemars(example = "/etc/convoke/tls/privkey.pem")]
     pub(crate) key: Option<PathBuf>,
+}
+
+/// Development with `convoke dev`. Other commands ignore it.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Dev {
+    /// Typed clients that `convoke dev` writes when the interface of the program changes. Each names one file.
+    pub(crate) clients: Vec<ClientFile>,
+}
+
+/// Typed clients, each with its file.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ClientFile {
+    /// File of a TypeScript client, as `convoke codegen typescript --out` writes it.
+    #[schemars(example = "web/src/convoke.ts")]
+    pub typescript: Option<PathBuf>,
+    /// File of typed references for npm's `convex`, as `convoke codegen convex --out` writes it.
+    #[schemars(example = "web/src/api.ts")]
+    pub convex: Option<PathBuf>,
+    /// File of a Rust client, as `convoke codegen rust --out` writes it.
+    #[schemars(example = "client/src/convoke.rs")]
+    pub rust: Option<PathBuf>,
 }

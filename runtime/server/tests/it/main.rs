@@ -5,6 +5,7 @@
 mod admin;
 mod auth;
 mod live;
+mod mcp;
 mod observe;
 mod openapi;
 mod opening;

@@ -25,13 +25,13 @@ pub(super) struct Named {
 }
 
 /// Returns nothing.
-#[query]
+#[query(tool)]
 pub(super) fn nothing(_ctx: &QueryCtx) -> Result<Option<String>> {
     Ok(None)
 }
 
 /// Adds 1 to a counter and returns the new count.
-#[mutation]
+#[mutation(tool)]
 pub(super) fn increment(ctx: &mut MutationCtx, args: Named) -> Result<i64> {
     let counter = ctx.db().query(Counter::by_name).eq(&args.name).unique()?;
     info!("incrementing {}", args.name);
@@ -45,13 +45,13 @@ pub(super) fn increment(ctx: &mut MutationCtx, args: Named) -> Result<i64> {
 }
 
 /// Returns the count of a counter.
-#[query]
+#[query(tool)]
 pub(super) fn read(ctx: &QueryCtx, args: Named) -> Result<i64> {
     Ok(ctx.db().query(Counter::by_name).eq(&args.name).unique()?.map_or(0, |row| row.count))
 }
 
 /// Adds 1 to a counter, then fails.
-#[mutation]
+#[mutation(tool)]
 pub(super) fn increment_and_refuse(ctx: &mut MutationCtx, args: Named) -> Result<i64> {
     ctx.run::<increment>(args)?;
     warn!("about to refuse");
@@ -79,13 +79,13 @@ pub(super) fn increment_once(ctx: &mut MutationCtx, args: Once) -> Result<i64> {
 }
 
 /// Panics.
-#[query]
+#[query(tool)]
 pub(super) fn panic_in_query(_ctx: &QueryCtx) -> Result<()> {
     panic!("a bug in the query");
 }
 
 /// Runs two transactions. The first commits and the second fails.
-#[action]
+#[action(tool)]
 pub(super) async fn half(ctx: &ActionCtx, args: Named) -> Result<()> {
     ctx.run::<increment>(args.clone()).await?;
     ctx.run::<increment_and_refuse>(args).await?;
@@ -99,7 +99,7 @@ pub(super) fn hidden(_ctx: &mut MutationCtx) -> Result<()> {
 }
 
 /// Returns the caller.
-#[query]
+#[query(tool)]
 pub(super) fn who(ctx: &QueryCtx) -> Result<Option<String>> {
     Ok(ctx.identity().map(|identity| identity.token_identifier()))
 }

@@ -186,6 +186,9 @@ export async function resume() {
   }
 }
 
+/** The text of the last build's failure, if the server watches its sources; null after a build that succeeded. */
+export const buildError = async () => (await envelope(await send("/session"))).value.buildError ?? null;
+
 export async function leave() {
   const response = await send("/session", { method: "DELETE" });
   // A session that has already ended needs no logout.

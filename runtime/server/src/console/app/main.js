@@ -4,8 +4,9 @@ import { render } from "./vendor/preact.js";
 import { useEffect, useRef, useState } from "./vendor/hooks.js";
 import * as api from "./api.js";
 import { follow, mayLeave, to, useRoute } from "./router.js";
-import { Act, Failed, Header, html } from "./ui.js";
+import { Act, Failed, Header, html, useAsked } from "./ui.js";
 import { Login } from "./login.js";
+import { visible } from "./text.js";
 import { Palette } from "./palette.js";
 import { Overview } from "./pages/overview.js";
 import { Functions } from "./pages/functions.js";
@@ -57,6 +58,17 @@ function Theme() {
   </select>`;
 }
 
+const BUILD_MS = 2_000;
+
+/** The failure of the last build, while the former program serves. */
+function Build() {
+  const failure = useAsked(api.buildError, [], BUILD_MS).value;
+  return failure && html`<section class="banner bad" role="alert">
+    <strong>The last build failed.</strong> This server still runs the former program.
+    <pre>${visible(failure)}</pre>
+  </section>`;
+}
+
 function Frame({ session }) {
   const route = useRoute();
   const [isOpen, open] = useState(false);
@@ -105,6 +117,7 @@ function Frame({ session }) {
       </div>
     </nav></div>
     <main id="content" tabindex="-1">
+      ${"buildError" in session && html`<${Build} />`}
       ${shown
         ? html`<${shown[2]} key=${shown[0]} ...${route} />`
         : html`<${Header} title=${known ? known[1] : "Page not found"} /><p class="empty">${known ? `The key ${session.name} lacks the scope ${known[3]}.` : "There is no such page."}</p>`}

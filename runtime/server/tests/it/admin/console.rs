@@ -24,7 +24,7 @@ fn served(app: &TestApp) -> TestServer<'_> {
 }
 
 fn options() -> ConsoleOptions {
-    ConsoleOptions { on_main: true, hosts: vec!["console.example.com".to_owned()] }
+    ConsoleOptions { on_main: true, hosts: vec!["console.example.com".to_owned()], build: None }
 }
 
 fn base(server: &TestServer<'_>) -> String {

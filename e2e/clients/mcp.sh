@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# Runs npm's and PyPI's clients of the Model Context Protocol against the application: over HTTP as the agents of its
+# users, and over standard input as a coding agent.
+# Needs Node.js 20, Python 3 (both are installed with apt-get if missing) and the package indexes.
+# Usage: e2e/clients/mcp.sh
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+source e2e/clients/servers.sh
+
+need npm nodejs npm
+need python3 python3 python3-venv
+build_programs
+
+work=$target/clients/mcp
+mkdir -p "$work"
+cp e2e/clients/mcp/* "$work"
+(cd "$work" && npm ci --silent --no-audit --no-fund --prefer-offline)
+[ -x "$work/venv/bin/pip" ] || python3 -m venv "$work/venv"
+"$work/venv/bin/pip" install --quiet --disable-pip-version-check -r "$work/requirements.txt"
+
+start "$application"
+export APPLICATION=$url BINARY=$application DATA=$data APPLICATION_TOKEN
+APPLICATION_TOKEN=$(cd "$data" && "$application" token --subject ada --email ada@example.com)
+(cd "$work" && node --test --test-force-exit --test-reporter=spec client.test.js)
+(cd "$work" && venv/bin/python client_test.py)
+echo "mcp: npm's and PyPI's clients call the tools of the server and of the program"

@@ -1,0 +1,7 @@
+//! `mcp`: tools for a coding agent, on standard input and output.
+
+mod docs;
+mod serve;
+mod tools;
+
+pub(super) use serve::Mcp;
