@@ -107,16 +107,14 @@ pub(super) fn write_clients(clients: &[ClientFile], registry: &Registry) -> Resu
         return Ok(());
     }
     let interface = Interface::of(registry, program::name());
-    let languages: [(fn(&ClientFile) -> &Option<PathBuf>, fn(&Interface) -> String); 3] = [
-        (|client| &client.typescript, typescript::print),
-        (|client| &client.convex, references::print),
-        (|client| &client.rust, rust::print),
-    ];
     for client in clients {
-        for (file_of, print) in languages {
-            if let Some(file) = file_of(client)
-                && write(file, &print(&interface))?
-            {
+        let texts = [
+            client.typescript.as_ref().map(|file| (file, typescript::print(&interface))),
+            client.convex.as_ref().map(|file| (file, references::print(&interface))),
+            client.rust.as_ref().map(|file| (file, rust::print(&interface))),
+        ];
+        for (file, text) in texts.into_iter().flatten() {
+            if write(file, &text)? {
                 eprintln!("convoke: wrote {}", file.display());
             }
         }

@@ -30,15 +30,12 @@ pub(super) enum Outcome {
 
 /// A message of Cargo.
 #[derive(Deserialize)]
-#[serde(tag = "reason", rename_all = "kebab-case")]
+#[serde(tag = "reason")]
 enum Message {
-    CompilerMessage {
-        message: Diagnostic,
-    },
-    CompilerArtifact {
-        executable: Option<PathBuf>,
-        fresh: bool,
-    },
+    #[serde(rename = "compiler-message")]
+    Diagnostic { message: Diagnostic },
+    #[serde(rename = "compiler-artifact")]
+    Artifact { executable: Option<PathBuf>, fresh: bool },
     #[serde(other)]
     Other,
 }
@@ -90,17 +87,17 @@ fn follow(mut child: Child) -> Outcome {
     if let Some(stdout) = child.stdout.take() {
         for line in BufReader::new(stdout).lines().map_while(Result::ok) {
             match serde_json::from_str(&line) {
-                Ok(Message::CompilerMessage { message }) => {
+                Ok(Message::Diagnostic { message }) => {
                     let rendered = message.rendered.unwrap_or_default();
                     eprint!("{rendered}");
                     if message.level == "error" {
                         errors.push_str(&rendered);
                     }
                 }
-                Ok(Message::CompilerArtifact { executable: Some(executable), fresh }) => {
+                Ok(Message::Artifact { executable: Some(executable), fresh }) => {
                     program = Some((executable, fresh));
                 }
-                Ok(Message::CompilerArtifact { executable: None, .. } | Message::Other) => {}
+                Ok(Message::Artifact { executable: None, .. } | Message::Other) => {}
                 // A macro of the program may print.
                 Err(_) => eprintln!("{line}"),
             }

@@ -749,11 +749,11 @@ mod tests {
     fn mutation_with_too_many_pending_bytes_ends() {
         let (base, batch) = (Rc::new(OneRow::default()), batch());
         let mutation = Transaction::begin(&batch, base.clone(), Mode::Shared);
-        let large = "x".repeat(PENDING_BYTES_MAX / 2);
         mutation.insert(TABLE, 2, 1, &account("b", 1)).unwrap();
-        let insert = |id| mutation.insert(TABLE, id, 1, &account(&format!("{large}{id}"), 1));
-        insert(3).unwrap();
-        assert!(insert(4).is_err() && mutation.end() == Some(End::Outgrown));
+        let mut ids = 3..10_000;
+        let rejected = ids.find(|id| mutation.insert(TABLE, *id, 1, &account(&format!("{id:01900}"), 1)).is_err());
+        assert!(rejected.is_some_and(|id| id > 3_000), "{rejected:?}");
+        assert_eq!(mutation.end(), Some(End::Outgrown));
         assert!(mutation.delete(TABLE, 2).is_err(), "no further operation runs");
         mutation.undo();
         assert!(batch.writes().is_empty() && base.applied.borrow().is_empty());
