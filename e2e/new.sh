@@ -13,14 +13,15 @@ need() {
 }
 [ $# -gt 0 ] || set -- minimal react
 
-if cargo tree --quiet --package convoke-cli --edges normal --prefix none | grep -E '^(convoke-core|tokio|hyper) '; then
+if cargo tree --quiet --package convoke-cli --features new --edges normal --prefix none | grep -E '^(convoke-core|tokio|hyper) '; then
   echo "new: the tool contains the runtime, so its installation takes minutes" >&2
   exit 1
 fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-# Its own build folder: with the features of the workspace, the tool would contain the runtime.
-CARGO_TARGET_DIR=$target/new cargo install --quiet --debug --locked --root "$work/tool" --path runtime/cli
+# Its own build folder: with the features of the workspace, the tool would contain the runtime, and the application's
+# binary has the same name.
+CARGO_TARGET_DIR=$target/new cargo install --quiet --debug --locked --root "$work/tool" --path runtime/cli --features new
 PATH=$work/tool/bin:$PATH
 convoke --version
 

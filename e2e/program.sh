@@ -14,6 +14,6 @@ find_program() {
   binary=${1:-}
   if [ -z "$binary" ]; then
     build_programs
-    binary=$target/debug/meetings
+    binary=$target/debug/convoke
   fi
 }

@@ -15,10 +15,10 @@ build_programs
 work=$target/react
 mkdir -p "$work"
 cp -r examples/react/{package.json,package-lock.json,tsconfig.json,public,src,test} "$work"
-"$target/debug/meetings" codegen convex --out "$work/src/api.ts"
+"$target/debug/convoke" codegen convex --out "$work/src/api.ts"
 cd "$work"
 npm ci --silent --no-audit --no-fund --prefer-offline
 npm run --silent check
 npm run --silent build -- --log-level=warning
-CONVOKE_BINARY=$target/debug/meetings node --test --test-force-exit --test-reporter=spec test/page.test.mjs
+CONVOKE_BINARY=$target/debug/convoke node --test --test-force-exit --test-reporter=spec test/page.test.mjs
 echo "react: the example works for two concurrent users"

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 fn convoke(folder: &Path) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_meetings"));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_convoke"));
     command.current_dir(folder).env_clear().env("CONVOKE_ENV", "development").stdin(Stdio::null());
     command
 }
@@ -309,7 +309,7 @@ fn damaged_backup_is_rejected_and_the_database_is_unchanged() {
 
 /// Runs a command whose files may not exceed a few KiB, which has the same effect as a full disk.
 fn without_room(folder: &Path, args: &str) -> (Option<i32>, String) {
-    let binary = env!("CARGO_BIN_EXE_meetings");
+    let binary = env!("CARGO_BIN_EXE_convoke");
     let script = format!("trap '' XFSZ; ulimit -f 150; exec {binary} {args}");
     let output = Command::new("bash")
         .args(["-c", &script])
@@ -386,7 +386,7 @@ fn progress_appears_only_on_a_terminal() {
     let piped = run(folder.path(), &["export", "a.tar.gz"]);
     assert!(piped.status.success());
     assert_eq!(String::from_utf8(piped.stderr).unwrap(), "");
-    let command = format!("{} export b.tar.gz", env!("CARGO_BIN_EXE_meetings"));
+    let command = format!("{} export b.tar.gz", env!("CARGO_BIN_EXE_convoke"));
     let shown = Command::new("script")
         .args(["-qec", &command, "/dev/null"])
         .current_dir(folder.path())

@@ -2,7 +2,7 @@
 //!
 //! ```sh
 //! cargo build --release -p functions
-//! CONVOKE_BIN=target/release/meetings cargo test -p functions --test fairness -- --ignored --nocapture
+//! CONVOKE_BIN=target/release/convoke cargo test -p functions --test fairness -- --ignored --nocapture
 //! ```
 //!
 //! One user repeats one request on many connections, without a pause. The floods are: on 900 connections a list of 500

@@ -1,7 +1,7 @@
 # Starts servers for the client tests. Source it at the root of the repository.
 
 source e2e/program.sh
-application=$target/debug/meetings
+application=$target/debug/convoke
 probes=$target/debug/examples/client_probes
 servers=()
 folders=()

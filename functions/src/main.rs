@@ -2,4 +2,4 @@
 
 use functions as _;
 
-convoke::main!(name = "convoke");
+convoke::main!();

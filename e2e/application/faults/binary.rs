@@ -7,5 +7,5 @@ use std::path::{Path, PathBuf};
 pub(crate) fn binary() -> PathBuf {
     let named = std::env::var_os("CONVOKE_BIN");
     let named = named.map(|path| Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path));
-    named.unwrap_or_else(|| env!("CARGO_BIN_EXE_meetings").into())
+    named.unwrap_or_else(|| env!("CARGO_BIN_EXE_convoke").into())
 }

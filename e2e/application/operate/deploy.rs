@@ -15,7 +15,7 @@ fn unit(key: &str) -> Vec<String> {
 
 #[test]
 fn version_lists_engines_and_unknown_command_suggests_the_nearest() {
-    let run = |word: &str| Command::new(env!("CARGO_BIN_EXE_meetings")).arg(word).output().unwrap();
+    let run = |word: &str| Command::new(env!("CARGO_BIN_EXE_convoke")).arg(word).output().unwrap();
     let version = String::from_utf8(run("--version").stdout).unwrap();
     assert!(version.starts_with(&format!("convoke {} (", env!("CARGO_PKG_VERSION"))), "{version}");
     assert!(version.contains("sqlite"), "{version}");
@@ -30,7 +30,7 @@ fn unit_uses_existing_flags() {
     let start = unit("ExecStart");
     let words: Vec<&str> = start[0].split(' ').collect();
     assert_eq!(words[..2], ["/usr/local/bin/convoke", "serve"]);
-    let help = Command::new(env!("CARGO_BIN_EXE_meetings")).args(["serve", "--help"]).output().unwrap();
+    let help = Command::new(env!("CARGO_BIN_EXE_convoke")).args(["serve", "--help"]).output().unwrap();
     let help = String::from_utf8(help.stdout).unwrap();
     for flag in words.iter().filter(|word| word.starts_with("--")) {
         assert!(help.contains(&format!("{flag} <")), "{flag}");
@@ -85,7 +85,7 @@ fn container_context_is_a_complete_workspace() {
 fn container_runs_existing_commands_without_privileges() {
     let text = crate::read("deploy/Dockerfile");
     for part in [
-        "cargo build --release --locked --package functions --bin meetings",
+        "cargo build --release --locked --package functions --bin convoke",
         "USER 10001",
         "VOLUME /data",
         "STOPSIGNAL SIGTERM",
@@ -104,7 +104,7 @@ fn container_runs_existing_commands_without_privileges() {
 
 /// Returns true if the server reads an environment variable.
 fn is_read(variable: &str) -> bool {
-    let help = Command::new(env!("CARGO_BIN_EXE_meetings")).args(["serve", "--help"]).output().unwrap();
+    let help = Command::new(env!("CARGO_BIN_EXE_convoke")).args(["serve", "--help"]).output().unwrap();
     String::from_utf8(help.stdout).unwrap().contains(&format!("[env: {variable}="))
 }
 

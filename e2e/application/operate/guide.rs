@@ -74,7 +74,7 @@ impl Machine {
             fs::create_dir_all(path(folder)).unwrap();
         }
         symlink(crate::root().join("deploy"), path("deploy")).unwrap();
-        symlink(env!("CARGO_BIN_EXE_meetings"), path("target/release/meetings")).unwrap();
+        symlink(env!("CARGO_BIN_EXE_convoke"), path("target/release/convoke")).unwrap();
         let [calls, ops] = free_ports();
         let at = |port: u16| format!("127.0.0.1:{port}");
         let here = |name: &str| format!("{}/{name}", root.path().display());

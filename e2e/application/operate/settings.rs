@@ -23,7 +23,7 @@ fn the_example_has_every_setting_of_this_program() {
     }
     assert_eq!(crate::read(FILE), now, "the settings differ; if the change is intended, run `.ci/renew`");
     let printed =
-        std::process::Command::new(env!("CARGO_BIN_EXE_meetings")).args(["config", "example"]).output().unwrap();
+        std::process::Command::new(env!("CARGO_BIN_EXE_convoke")).args(["config", "example"]).output().unwrap();
     assert_eq!(String::from_utf8(printed.stdout).unwrap(), now);
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 fn codegen(args: &[&str]) -> (bool, String, String) {
-    let output = Command::new(env!("CARGO_BIN_EXE_meetings")).arg("codegen").args(args).output().unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_convoke")).arg("codegen").args(args).output().unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
     (output.status.success(), text(output.stdout), text(output.stderr))
 }
@@ -20,7 +20,7 @@ fn the_rust_client_compiles_and_calls() {
     assert!(codegen(&["rust", "--out", file.to_str().unwrap()]).0);
     // The versions of the workspace are available offline.
     std::fs::copy(root.join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();
-    let program = Path::new(env!("CARGO_BIN_EXE_meetings"));
+    let program = Path::new(env!("CARGO_BIN_EXE_convoke"));
     let target = program.ancestors().nth(2).unwrap();
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(["test", "--offline", "--quiet"]).current_dir(folder);

@@ -164,7 +164,6 @@ enum Command {
 
 /// Runs the command line of this process with these engines.
 pub fn main_with(engines: Engines, program: Program) -> ExitCode {
-    program.name.into_iter().for_each(program::set_name);
     completions::answer_shell(command);
     let version = program::version(program, &engines);
     let matches = command().version(version).try_get_matches();

@@ -13,11 +13,9 @@ use regex_lite::{Captures, Regex};
 use convoke_calls::registry::Registry;
 use convoke_store::Engines;
 
-/// The name and version of a program, for its messages and `--version`.
+/// The version of a program, for `--version`.
 #[derive(Clone, Copy, Debug)]
 pub struct Program {
-    /// The name in messages; the name of the program's file if absent.
-    pub name: Option<&'static str>,
     /// The version of the program's crate.
     pub version: &'static str,
     /// The commit that it was built from.
@@ -31,15 +29,9 @@ const WRITTEN: &str = "convoke";
 /// Function that the help texts call.
 const WRITTEN_FUNCTION: &str = "users/queries/getCurrentUser";
 
-static NAME: OnceLock<String> = OnceLock::new();
-
-/// Sets the name of the running program, before the first call of [`name`].
-pub(crate) fn set_name(name: &str) {
-    let _ = NAME.set(name.to_owned());
-}
-
-/// Returns the name of the running program: its own, or the name of its file.
+/// Returns the file name of the running program.
 pub(crate) fn name() -> &'static str {
+    static NAME: OnceLock<String> = OnceLock::new();
     NAME.get_or_init(|| {
         let called = std::env::args_os().next().map(PathBuf::from).unwrap_or_default();
         called.file_stem().and_then(OsStr::to_str).unwrap_or(WRITTEN).to_owned()

@@ -51,7 +51,7 @@ fn at_postgres(address: &str, password: Option<&str>) -> Result<Arc<dyn EngineFa
 /// program's crate.
 #[cfg(all(feature = "cli", feature = "sqlite"))]
 pub fn main() -> std::process::ExitCode {
-    main_of(Program { name: None, version: env!("CARGO_PKG_VERSION"), commit: None })
+    main_of(Program { version: env!("CARGO_PKG_VERSION"), commit: None })
 }
 
 /// Runs the command line of this process as this program.
@@ -68,21 +68,13 @@ pub fn main_of(program: Program) -> std::process::ExitCode {
 /// convoke::main!();
 /// ```
 ///
-/// `--version` also prints the commit if the variable `CONVOKE_COMMIT` is set at build time. Messages name the program as
-/// its file is named. `convoke::main!(name = "shelf")` sets another name.
+/// `--version` also prints the commit if the variable `CONVOKE_COMMIT` is set at build time.
 #[cfg(all(feature = "cli", feature = "sqlite"))]
 #[macro_export]
 macro_rules! main {
     () => {
-        $crate::main!(@named ::core::option::Option::None);
-    };
-    (name = $name:literal) => {
-        $crate::main!(@named ::core::option::Option::Some($name));
-    };
-    (@named $name:expr) => {
         fn main() -> ::std::process::ExitCode {
             $crate::embed::main_of($crate::embed::Program {
-                name: $name,
                 version: ::core::env!("CARGO_PKG_VERSION"),
                 commit: ::core::option_env!("CONVOKE_COMMIT"),
             })
