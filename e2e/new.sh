@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the tool `convoke`, makes a program of each template in an empty folder, and builds, tests and checks it as its
-# author and its workflow do, the page also in a browser. Needs Node.js 20, Chromium (both are installed with apt-get if
-# missing) and the package indexes.
+# author and its workflow do. The page runs in a browser while the functions change (`dev`); the seconds of each step are
+# printed. Needs Node.js 20, Chromium (both are installed with apt-get if missing) and the package indexes.
 # Usage: e2e/new.sh [minimal|react]...
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -21,6 +21,11 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 # Its own build folder: with the features of the workspace, the tool would contain the runtime, and the application's
 # binary has the same name.
+(
+  export CARGO_TARGET_DIR=$target/new
+  cargo clippy --quiet --package convoke-cli --features new --all-targets -- -D warnings
+  cargo test --quiet --package convoke-cli --features new
+)
 CARGO_TARGET_DIR=$target/new cargo install --quiet --debug --locked --root "$work/tool" --path runtime/cli --features new
 PATH=$work/tool/bin:$PATH
 convoke --version
@@ -46,6 +51,8 @@ for template in "$@"; do
   npm run --silent build -- --logLevel warn
   npm install --silent --no-save --no-audit --no-fund --prefer-offline playwright-core@1.65.1
   cp "$root/e2e/new/page.test.mjs" .
-  CONVOKE_BINARY=$target/debug/$name node --test --test-force-exit --test-reporter=spec page.test.mjs
+  node --test --test-force-exit --test-reporter=spec page.test.mjs
+  # The functions that the browser saw pass the tests, too.
+  (cd .. && cargo test --quiet)
 done
 echo "new: each template builds and passes its tests: $*"

@@ -1,32 +1,59 @@
-// The page of the template `react` in a real browser, with two users. Runs in the folder `web` of a new program.
-// CONVOKE_BINARY names the program.
+// The first hour of an author with the template `react`: `dev`, the page in a real browser with two users, an edited
+// function, an edit with an error, and its repair. Runs in the folder `web` of a new program, with the tool on the PATH.
+// Prints the seconds of each step.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { after, test } from "node:test";
 
 import { chromium } from "playwright-core";
 import { build, preview } from "vite";
 
-const folder = mkdtempSync(join(tmpdir(), "new-"));
-const server = spawn(process.env.CONVOKE_BINARY, ["dev", "--listen", "127.0.0.1:0", "--log", "warn"], { cwd: folder, stdio: ["ignore", "ignore", "pipe"] });
-for await (const line of createInterface({ input: server.stderr })) {
-  process.env.VITE_CONVOKE_URL = line.match(/^convoke: listening on (\S+)/)?.[1];
-  if (line.startsWith("convoke: listening on ")) break;
+const FUNCTIONS = "../src/books.rs";
+const WAIT_MS = 300_000;
+
+// ---- The tool, in the folder of the program ----
+
+rmSync("../data", { recursive: true, force: true });
+const dev = spawn("convoke", ["dev", "--listen", "127.0.0.1:0", "--log", "warn"], { cwd: "..", stdio: ["ignore", "ignore", "pipe"] });
+const lines = [];
+createInterface({ input: dev.stderr }).on("line", (line) => { lines.push(line); });
+
+async function until(what, found) {
+  for (const end = Date.now() + WAIT_MS; Date.now() < end; await new Promise((resolve) => setTimeout(resolve, 20))) {
+    const result = await found();
+    if (result) return result;
+  }
+  throw new Error(`not reached: ${what}\n${lines.join("\n")}`);
 }
-server.stderr.resume();
-await build({ logLevel: "warn" });
+
+/** Waits for a line of the tool after the line `from`. */
+const line = (pattern, from = 0) => until(String(pattern), () => lines.slice(from).map((one) => one.match(pattern)).find(Boolean));
+
+/** Edits the functions, and returns the number of the lines before. */
+function save(text) {
+  writeFileSync(FUNCTIONS, text);
+  return lines.length;
+}
+
+async function timed(step, work) {
+  const start = performance.now();
+  const result = await work();
+  console.log(`${step}: ${((performance.now() - start) / 1000).toFixed(1)} s`);
+  return result;
+}
+
+process.env.VITE_CONVOKE_URL = (await timed("first start", () => line(/^convoke: listening on (\S+)/)))[1];
+await timed("build of the page", () => build({ logLevel: "warn" }));
 const site = await preview({ preview: { host: "127.0.0.1", port: 0 } });
 const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox", "--disable-gpu"] });
 after(async () => {
   await browser.close();
   await site.close();
-  server.kill("SIGKILL");
-  rmSync(folder, { recursive: true, force: true });
+  dev.kill("SIGINT");
+  await new Promise((resolve) => { dev.once("exit", resolve); });
 });
 
 async function open() {
@@ -47,11 +74,13 @@ const book = (page, title) => page.getByRole("listitem").filter({ hasText: title
 const [ada, bob] = [await open(), await open()];
 
 test("book is shown before the server responds and then to every user", async () => {
-  server.kill("SIGSTOP");
+  // The tool has become the process that watches; its child serves.
+  const server = Number(readFileSync(`/proc/${dev.pid}/task/${dev.pid}/children`, "utf8"));
+  process.kill(server, "SIGSTOP");
   await add(ada, "SICP");
   await book(ada, "SICP").waitFor();
   assert.equal(await book(bob, "SICP").count(), 0);
-  server.kill("SIGCONT");
+  process.kill(server, "SIGCONT");
   await book(bob, "SICP").waitFor();
   await add(bob, "Gödel, Escher, Bach");
   await book(ada, "Gödel").waitFor();
@@ -62,4 +91,33 @@ test("rejected book is removed with the sentence of the server", async () => {
   await add(ada, " ");
   await ada.getByRole("alert").filter({ hasText: "A book has a title" }).waitFor();
   assert.equal(await ada.getByRole("listitem").count(), 2);
+});
+
+test("saved function is live in the browser, an error changes nothing, and its repair writes the types", async () => {
+  const written = readFileSync(FUNCTIONS, "utf8");
+  const titles = (page) => page.getByRole("listitem").allTextContents();
+  const descending = written.replace("Book::by_title).take(100)", "Book::by_title).order(Order::Desc).take(100)");
+  assert.notEqual(descending, written);
+  await timed("edit until both browsers show it", async () => {
+    const from = save(descending);
+    for (const page of [ada, bob]) await until("the other order", async () => (await titles(page))[0] === "SICP");
+    console.log(`  ${(await line(/^convoke: (the new program serves .*)/, from))[1]}`);
+  });
+
+  const broken = save(descending.replace("Ok(id)", "Ok(idd)"));
+  await timed("edit with an error until it is reported", () => line(/the former server goes on/, broken));
+  assert.ok(lines.slice(broken).some((one) => one.includes("cannot find value `idd`")), lines.join("\n"));
+  await add(ada, "Zen");
+  await book(bob, "Zen").waitFor();
+
+  const types = readFileSync("src/api.ts", "utf8");
+  const count = "\n/// Returns the number of books.\n#[query]\npub fn count(ctx: &QueryCtx) -> Result<u64> {\n    Ok(ctx.db().query(Book::by_title).count()?)\n}\n";
+  await timed("repair with a new function until the types have it", async () => {
+    save(written + count);
+    await until("the types of the new function", () => readFileSync("src/api.ts", "utf8").includes("count"));
+    await until("the first order", async () => (await titles(ada))[0] !== "Zen");
+  });
+  assert.notEqual(readFileSync("src/api.ts", "utf8"), types);
+  assert.deepEqual(await titles(bob), await titles(ada));
+  assert.equal(await ada.getByRole("listitem").count(), 3);
 });

@@ -47,6 +47,7 @@ const REACT: &[File] = &[
     (".gitignore", template!("react/gitignore")),
     ("AGENTS.md", template!("react/AGENTS.md")),
     ("README.md", template!("react/README.md")),
+    ("convoke.toml", template!("react/convoke.toml")),
     ("web/index.html", template!("react/web/index.html")),
     ("web/package.json", template!("react/web/package.json")),
     ("web/tsconfig.json", template!("react/web/tsconfig.json")),
