@@ -14,8 +14,8 @@ pub struct ActingAs {
     pub issuer: Option<String>,
     /// The user's subject.
     pub subject: String,
-    /// Whether an unknown user is created. `None`: in development only. Only the operator may do that: a deploy key
-    /// vouches for no claims.
+    /// True: an unknown user is created; false: never; `None`: in development only. A deploy key cannot create users, because
+    /// it vouches for no claims.
     #[serde(default)]
     pub create: Option<bool>,
 }

@@ -82,11 +82,11 @@ export const query = (members) => {
 
 const named = (user, creates) => {
   if (!user?.subject) return {};
-  const bytes = new TextEncoder().encode(JSON.stringify({ issuer: user.issuer, subject: user.subject, create: creates }));
+  const bytes = new TextEncoder().encode(JSON.stringify({ issuer: user.issuer, subject: user.subject, create: creates ? true : undefined }));
   return { "x-convoke-act-as": btoa(String.fromCharCode(...bytes)) };
 };
 
-/** Runs a function, optionally as a user. `creates`: an unknown user is created. */
+/** Runs a function, optionally as a user. `creates`: an unknown user is created; otherwise in development only. */
 export async function run(path, args, user, { creates = false } = {}) {
   const begun = performance.now();
   const response = await send(`/run/${path}`, { method: "POST", body: { args }, headers: named(user, creates) });
