@@ -115,7 +115,7 @@ test("saved function is live in the browser, an error changes nothing, and its r
   await timed("repair with a new function until the types have it", async () => {
     save(written + count);
     await until("the types of the new function", () => readFileSync("src/api.ts", "utf8").includes("count"));
-    await until("the first order", async () => (await titles(ada))[0] !== "Zen");
+    for (const page of [ada, bob]) await until("the first order", async () => (await titles(page))[0] !== "Zen");
   });
   assert.notEqual(readFileSync("src/api.ts", "utf8"), types);
   assert.deepEqual(await titles(bob), await titles(ada));
