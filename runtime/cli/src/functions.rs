@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::failure::Failure;
 use convoke_calls::registry::{Registered, Registry};
@@ -26,20 +26,19 @@ impl Functions {
 }
 
 fn as_json(registry: &Registry) -> Result<String, Failure> {
-    let functions: Vec<_> = registry
-        .all()
-        .map(|function| {
-            json!({
-                "path": &*function.path,
-                "kind": function.kind(),
-                "visibility": function.def.visibility,
-                "rights": function.def.rights,
-                "tool": function.def.tool,
-                "doc": function.summary(),
-            })
-        })
-        .collect();
-    Ok(serde_json::to_string_pretty(&functions)?)
+    Ok(serde_json::to_string_pretty(&registry.all().map(entry).collect::<Vec<_>>())?)
+}
+
+/// Returns the entry of a function in lists for programs.
+pub(super) fn entry(function: &Registered) -> Value {
+    json!({
+        "path": &*function.path,
+        "kind": function.kind(),
+        "visibility": function.def.visibility,
+        "rights": function.def.rights,
+        "tool": function.def.tool,
+        "doc": function.summary(),
+    })
 }
 
 fn as_table(registry: &Registry) -> String {

@@ -11,6 +11,7 @@ use super::docs::Library;
 use crate::connect::{ConnectArgs, Connection};
 use crate::doctor::Doctor;
 use crate::failure::Failure;
+use crate::functions::entry;
 use crate::local::LocalArgs;
 use crate::run::encoded as encoded_path;
 use crate::table::encoded;
@@ -208,18 +209,7 @@ impl Workbench<'_> {
         }
         let wanted = path.as_deref().unwrap_or_default();
         let found = self.registry.all().filter(|function| function.path.starts_with(wanted));
-        let functions: Vec<Value> = found
-            .map(|function| {
-                json!({
-                    "path": &*function.path,
-                    "kind": function.kind(),
-                    "visibility": function.def.visibility,
-                    "rights": function.def.rights,
-                    "tool": function.def.tool,
-                    "doc": function.summary(),
-                })
-            })
-            .collect();
+        let functions: Vec<Value> = found.map(entry).collect();
         match functions.is_empty() {
             true => Err(Failure(format!("no path begins with {wanted:?}; call `functions` without a path"))),
             false => Ok(json!({ "functions": functions })),
