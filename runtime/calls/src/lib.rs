@@ -16,6 +16,7 @@ mod shared_leases;
 pub mod leases;
 pub mod turns;
 pub mod outbound;
+pub mod signatures;
 pub mod about;
 pub mod codec;
 pub mod function;
