@@ -234,6 +234,7 @@ impl Config {
         let engine = self.engine(engines)?;
         Ok(RuntimeOptions {
             limits: self.limits,
+            is_development: self.environment == Environment::Development,
             settings: self.sections,
             ..RuntimeOptions::in_folder(self.data, engine)
         })

@@ -8,7 +8,7 @@ use hyper::Method;
 
 use crate::admin::{
     Admin, AdminRequest, audit, backup, doctor, export, functions, jobs, keys, live, logs, overview, performance, rows,
-    schema, secrets, settings, tables,
+    schema, secrets, settings, tables, webhooks,
 };
 use crate::auth::Environment;
 use crate::auth::deploy_key::Scope;
@@ -199,6 +199,16 @@ fn admin_routes(routes: &mut Routes<Endpoint>, console: Audience) {
         GET    "/api/admin/secrets"            Secrets   secrets::list;
         POST   "/api/admin/secrets/{name}"     Secrets   secrets::set;
         DELETE "/api/admin/secrets/{name}"     Secrets   secrets::remove;
+        GET    "/api/admin/webhooks"           Webhooks  webhooks::list;
+        POST   "/api/admin/webhooks"           Webhooks  webhooks::create;
+        GET    "/api/admin/webhooks/{id}"      Webhooks  webhooks::show;
+        PATCH  "/api/admin/webhooks/{id}"      Webhooks  webhooks::update;
+        DELETE "/api/admin/webhooks/{id}"      Webhooks  webhooks::remove;
+        POST   "/api/admin/webhooks/{id}/rotate" Webhooks webhooks::rotate;
+        GET    "/api/admin/webhooks/{id}/deliveries" Webhooks webhooks::deliveries;
+        POST   "/api/admin/webhooks/{id}/redeliver" Webhooks webhooks::redeliver_range;
+        GET    "/api/admin/webhook-deliveries/{id}" Webhooks webhooks::delivery;
+        POST   "/api/admin/webhook-deliveries/{id}/redeliver" Webhooks webhooks::redeliver;
         GET    "/api/admin/live"               Live      live::list;
         DELETE "/api/admin/live/{number}"      Live      live::end;
         GET    "/api/admin/backup"             Backup    backup::list;
