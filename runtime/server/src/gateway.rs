@@ -20,6 +20,7 @@ use crate::metrics;
 use crate::openapi::pages::Pages;
 use crate::page;
 use crate::routes::{self, AdminRoute, ConsoleRoute, Endpoint};
+use crate::site::Site;
 use crate::sync::{self, ClientKind, Peer};
 use convoke_calls::call::Format;
 use convoke_calls::call::dispatch::{Outcome, Request};
@@ -62,6 +63,7 @@ pub struct Gateway {
     tools: Tools,
     traffic: OnceLock<Arc<Traffic>>,
     admin: Admin,
+    site: Option<Site>,
 }
 
 /// The end of a call.
@@ -77,9 +79,16 @@ impl Gateway {
     pub fn new(admin: Admin, authenticator: Authenticator, log_lines: LogLinesOn) -> Self {
         let authenticator = authenticator.with_deploy_keys(admin.keys.clone());
         let runtime = admin.runtime.clone();
-        let routes = routes::table(admin.console.audience(), admin.environment);
+        let routes = routes::table(admin.console.audience(), admin.environment, false);
         let (pages, tools, traffic) = (Pages::default(), Tools::default(), OnceLock::new());
-        Self { runtime, routes, authenticator, log_lines, pages, tools, traffic, admin }
+        Self { runtime, routes, authenticator, log_lines, pages, tools, traffic, admin, site: None }
+    }
+
+    /// Serves the files of a site at the paths that no route has.
+    #[must_use]
+    pub fn with_site(self, site: Site) -> Self {
+        let routes = routes::table(self.admin.console.audience(), self.admin.environment, true);
+        Self { routes, site: Some(site), ..self }
     }
 
     async fn caller(&self, incoming: &Incoming<Endpoint>) -> Result<Caller, Reply> {
@@ -443,6 +452,10 @@ impl Handler for Gateway {
             Endpoint::OpenApi => self.pages.description(self.runtime.registry(), &incoming),
             Endpoint::LlmsTxt => self.pages.for_models(self.runtime.registry(), &incoming),
             Endpoint::Docs => self.pages.reference(incoming.param(0), &incoming),
+            Endpoint::Site => match &self.site {
+                Some(site) => Box::pin(site.reply(&incoming)).await,
+                None => page::none(),
+            },
             Endpoint::Home => page::found(const { HeaderValue::from_static("/docs") }),
             Endpoint::Metrics => {
                 let (authenticator, traffic) = (Some(&self.authenticator), self.traffic.get());
@@ -483,6 +496,7 @@ impl Handler for Gateway {
             | Endpoint::LlmsTxt
             | Endpoint::Docs
             | Endpoint::Home
+            | Endpoint::Site
             | Endpoint::Console(_) => None,
         };
         // A request that calls no function is rejected after its body is read.
@@ -545,6 +559,7 @@ fn asked(incoming: &Incoming<Endpoint>) -> Cow<'_, str> {
         | Endpoint::LlmsTxt
         | Endpoint::Docs
         | Endpoint::Home
+        | Endpoint::Site
         | Endpoint::Console(_) => incoming.uri.path().trim_start_matches('/').into(),
     }
 }

@@ -12,6 +12,7 @@ use crate::admin::{
 };
 use crate::auth::Environment;
 use crate::auth::deploy_key::Scope;
+use crate::site::Site;
 use convoke_calls::function::Kind;
 use convoke_core::error::Result;
 use convoke_http::{Audience, BodyRule, Class, Reply, Routes};
@@ -66,6 +67,8 @@ pub enum Endpoint {
     Home,
     /// A route of the console.
     Console(ConsoleRoute),
+    /// A file of the site.
+    Site,
 }
 
 /// A route of the console.
@@ -99,10 +102,16 @@ pub struct AdminRoute {
 /// Serves an admin request.
 pub type AdminHandler = for<'a> fn(&'a Admin, AdminRequest) -> BoxFuture<'a, Result<Reply>>;
 
-/// Returns every route. `console` is the audience of the console's routes.
-pub(crate) fn table(console: Audience, environment: Environment) -> Routes<Endpoint> {
+/// Paths that a site does not have, with all paths below them.
+const NOT_OF_SITES: &[&str] =
+    &["/api", "/console", "/docs", "/openapi.json", "/llms.txt", "/metrics", "/healthz", "/readyz", "/files", "/mcp"];
+
+/// Returns every route. `console` is the audience of the console's routes. `has_site` is true if a site is served.
+pub(crate) fn table(console: Audience, environment: Environment, has_site: bool) -> Routes<Endpoint> {
     let mut routes = Routes::new();
-    if environment == Environment::Development {
+    if has_site {
+        routes.add_rest(Site::CLASS, Endpoint::Site, NOT_OF_SITES);
+    } else if environment == Environment::Development {
         routes.add(Method::GET, "/", Class::DOCUMENT, Endpoint::Home);
     }
     routes.add(Method::POST, "/api/run/{*path}", Class::CALL, Endpoint::Run);

@@ -54,6 +54,14 @@ impl Pieces {
         }
     }
 
+    /// Returns all bytes: shared if there is one piece, copied if there are several.
+    pub fn shared(&self) -> Bytes {
+        match &self.first {
+            Some(only) if self.rest.is_empty() => only.bytes.clone(),
+            Some(_) | None => self.joined().into_owned().into(),
+        }
+    }
+
     /// Puts these bytes between `head` and `tail`.
     pub fn between(mut self, head: &'static [u8], tail: Vec<u8>) -> Self {
         let len = head.len() + self.len + tail.len();
