@@ -150,6 +150,11 @@ impl<'a> WebhooksMut<'a> {
         Self { db, services, now, owner }
     }
 
+    /// Returns the same webhooks, for reads.
+    pub fn view(&self) -> Webhooks<'_> {
+        Webhooks::of(self.db, self.owner)
+    }
+
     /// Creates an enabled endpoint. Returns it with its secret, which can be shown only now.
     ///
     /// # Errors
@@ -231,7 +236,7 @@ impl<'a> WebhooksMut<'a> {
     /// # Errors
     /// `NOT_FOUND`; a failure of the store.
     pub fn redeliver(&mut self, id: Id<Delivery>) -> Result<()> {
-        let found = Webhooks::of(self.db, self.owner).delivery(id)?;
+        let found = self.view().delivery(id)?;
         endpoint::existing(self.db, found.endpoint, self.owner)?;
         let now = self.now;
         self.db.patch_doc(found, |row| {

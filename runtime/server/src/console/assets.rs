@@ -49,6 +49,7 @@ static FILES: [File; 31] = files! {
     "pages/data.js" JS Plain include_str;
     "pages/conditions.js" JS Plain include_str;
     "pages/jobs.js" JS Plain include_str;
+    "pages/webhooks.js" JS Plain include_str;
     "pages/live.js" JS Plain include_str;
     "pages/schema.js" JS Plain include_str;
     "pages/keys.js" JS Plain include_str;

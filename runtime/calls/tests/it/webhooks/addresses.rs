@@ -26,7 +26,6 @@ fn production_rejects_http() {
     assert!(app.nobody().call("webhooks/functions/add", args("https://example.com/")).is_success());
 }
 
-/// `localhost.localdomain` and its like resolve by the machine's own table, so that the test needs no DNS.
 #[test]
 fn name_that_leads_to_a_private_address_is_refused_at_the_connection() {
     let receiver = Receiver::accepting();
