@@ -84,8 +84,8 @@ impl Server {
         loop {
             let mut line = String::new();
             assert_ne!(lines.read_line(&mut line).unwrap(), 0, "it ended before it listened:\n{said}");
-            if let Some(at) = line.find("http://127.0.0.1:") {
-                let url = line[at..].split_whitespace().next().unwrap().trim_end_matches('/').to_owned();
+            if let Some(url) = line.trim().strip_prefix("convoke: listening on ") {
+                let url = url.to_owned();
                 std::thread::spawn(move || std::io::copy(&mut lines, &mut std::io::sink()));
                 return Self { process, url };
             }

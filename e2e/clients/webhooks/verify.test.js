@@ -43,8 +43,8 @@ test("both libraries verify each try, and reject a changed body and another secr
   server.stderr.on("data", (chunk) => (said += chunk));
   server.stdout.on("data", (chunk) => (said += chunk));
   try {
-    await until(() => /http:\/\/127\.0\.0\.1:\d+/.test(said));
-    const url = said.match(/http:\/\/127\.0\.0\.1:\d+/)[0];
+    await until(() => /listening on (http:\S+)/.test(said));
+    const url = said.match(/listening on (http:\S+)/)[1];
     const { url: target, arrived } = await receiver([503]);
     const first = run("webhooks", "add", target);
     const id = JSON.parse(run("webhooks", "list", "--json"))[0].id;
