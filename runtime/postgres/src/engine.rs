@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 
 use super::checks;
 use super::counters::Counters;
-use super::failure::Failure;
+use super::failure::{Failure, misfit};
 use super::folder;
 use super::line::{Line, closed};
 use super::nodes::{Buckets, Company, Follower, Following, HISTORY, History, Leases, Presence, Requests, Turns};
@@ -214,7 +214,7 @@ impl Reading {
                 Err(Death::Failed(StoreError::Deadline { .. })) if conflicts > 0 => {
                     Death::Again("it was in conflict with others until its time was over".to_owned())
                 }
-                Err(Death::Again(reason)) => {
+                Err(death @ (Death::Again(_) | Death::Missing(_))) => {
                     conflicts += 1;
                     self.counters.retries.fetch_add(1, Relaxed);
                     let pause = pauses.next();
@@ -223,11 +223,13 @@ impl Reading {
                         session = self.sessions.take().map_err(|failure| failure.into_store(0))?;
                         continue;
                     }
-                    Death::Again(reason)
+                    death
                 }
                 attempt => return Ok(Ran { outcome: attempt.map_err(outcome), elapsed: elapsed() }),
             };
-            self.counters.contended.fetch_add(1, Relaxed);
+            if matches!(death, Death::Again(_)) {
+                self.counters.contended.fetch_add(1, Relaxed);
+            }
             return Ok(Ran { outcome: Err(outcome(death)), elapsed: elapsed() });
         }
     }
@@ -256,6 +258,7 @@ impl Reading {
 fn outcome(death: Death) -> StoreError {
     match death {
         Death::Again(reason) => StoreError::Contended(reason),
+        Death::Missing(reason) => misfit(&reason),
         Death::Checked | Death::Outgrown => StoreError::Contended("a read does not fit".to_owned()),
         Death::Cut(reason) => StoreError::Unreachable(reason),
         Death::Failed(error) => error,

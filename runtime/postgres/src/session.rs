@@ -232,7 +232,7 @@ impl Session {
         if flight.iter().any(|told| matches!(told, Err(Failure::Cut(_)))) {
             self.broken = true;
         }
-        if flight.iter().any(|told| matches!(told, Err(Failure::Outdated(_)))) {
+        if flight.iter().any(|told| matches!(told, Err(Failure::Outdated(_) | Failure::Missing(_)))) {
             self.forget_statements();
         }
         Some(flight)
