@@ -67,7 +67,8 @@ struct List {
 #[derive(clap::Args)]
 struct Add {
     /// The URL: https://…; with `convoke dev` also http://…
-    url: String,
+    #[arg(value_name = "URL")]
+    target: String,
     /// Name of an event that it receives; may be repeated [default: all events]
     #[arg(long, visible_alias = "events", value_name = "EVENT", value_delimiter = ',')]
     event: Vec<String>,
@@ -223,7 +224,7 @@ impl Add {
     fn run(self, engines: &Engines) -> Result<(), Failure> {
         let connection = self.connect.open(engines)?;
         let body = json!({
-            "url": self.url, "events": self.event, "description": self.description, "owner": self.owner,
+            "url": self.target, "events": self.event, "description": self.description, "owner": self.owner,
         });
         let made: Value = connection.block_on(connection.admin(Method::POST, "webhooks", Some(&body)))?;
         show_once(&made, self.json, "added")

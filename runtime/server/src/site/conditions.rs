@@ -74,7 +74,8 @@ impl Part {
     pub(super) fn of(range: Option<&HeaderValue>, bytes: u64) -> Self {
         let range = range.and_then(|range| range.to_str().ok());
         let Some(Ok(parsed)) = range.map(http_range_header::parse_range_header) else { return Part::Whole };
-        if parsed.ranges.len() != 1 {
+        // An empty file has no part.
+        if parsed.ranges.len() != 1 || bytes == 0 {
             return Part::Whole;
         }
         match parsed.validate(bytes).as_deref() {
@@ -110,6 +111,6 @@ mod tests {
             let part = Part::of(Some(&HeaderValue::from_static(range)), 100);
             assert!(matches!(&part, Part::Bytes(bytes) if *bytes.end() == 99), "{range}: {part:?}");
         }
-        assert_eq!(Part::of(Some(&HeaderValue::from_static("bytes=0-")), 0), Part::Outside);
+        assert_eq!(Part::of(Some(&HeaderValue::from_static("bytes=0-")), 0), Part::Whole);
     }
 }
