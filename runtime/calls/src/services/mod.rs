@@ -245,8 +245,7 @@ impl Services {
     }
 
     /// Returns true if the server is for development.
-    #[cfg(feature = "outbound")]
-    pub(crate) fn is_development(&self) -> bool {
+    pub fn is_development(&self) -> bool {
         self.0.is_development
     }
 

@@ -140,7 +140,7 @@ mod tests {
         let mut plain = Vec::new();
         match coding {
             "zstd" => plain = zstd::stream::decode_all(bytes).unwrap(),
-            "br" => _ = brotli::BrotliDecompress(&mut &*bytes, &mut plain).unwrap(),
+            "br" => brotli::BrotliDecompress(&mut &*bytes, &mut plain).unwrap(),
             _ => _ = flate2::read::GzDecoder::new(bytes).read_to_end(&mut plain).unwrap(),
         }
         plain

@@ -38,7 +38,7 @@ pub enum FolderError {
 #[derive(Debug)]
 pub(super) enum Found {
     /// A file.
-    File(OpenFile),
+    File(Box<OpenFile>),
     /// A folder whose path lacks the slash at its end.
     Folder,
     /// Nothing.
@@ -105,7 +105,7 @@ impl Folder {
         }
         let file = File::open(&target)?;
         let metadata = file.metadata()?;
-        Ok(Found::File(OpenFile { file, metadata, name: name.to_owned() }))
+        Ok(Found::File(Box::new(OpenFile { file, metadata, name: name.to_owned() })))
     }
 
     /// Returns the file of the folder itself.

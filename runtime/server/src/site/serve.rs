@@ -120,7 +120,7 @@ impl Site {
     }
 
     /// Returns the packed files beside a file.
-    fn packed(&self, name: &str) -> io::Result<Vec<(Coding, OpenFile)>> {
+    fn packed(&self, name: &str) -> io::Result<Vec<(Coding, Box<OpenFile>)>> {
         let mut packed = Vec::new();
         for (coding, extension) in PACKED {
             if let Found::File(file) = self.folder.file(&format!("{name}.{extension}"))? {
@@ -142,12 +142,13 @@ enum Prepared {
 
 fn respond(
     asked: &Asked,
-    file: OpenFile,
+    file: Box<OpenFile>,
     coding: Option<Coding>,
     mut fields: Vec<(HeaderName, HeaderValue)>,
 ) -> io::Result<Prepared> {
-    let bytes = file.metadata.len();
-    let validators = Validators::of(&file.metadata, coding.map(Coding::as_str));
+    let OpenFile { file, metadata, .. } = *file;
+    let bytes = metadata.len();
+    let validators = Validators::of(&metadata, coding.map(Coding::as_str));
     fields.push((ETAG, HeaderValue::try_from(&validators.tag).map_err(io::Error::other)?));
     fields.extend(validators.last_modified().map(|time| (LAST_MODIFIED, time)));
     fields.push((ACCEPT_RANGES, const { HeaderValue::from_static("bytes") }));
@@ -164,16 +165,16 @@ fn respond(
         }
         Part::Bytes(part) => {
             fields.push((CONTENT_RANGE, content_range(format!("bytes {}-{}/{bytes}", part.start(), part.end()))?));
-            Ok(Prepared::Stream(reply(206, fields, Body::default()), file.file, part))
+            Ok(Prepared::Stream(reply(206, fields, Body::default()), file, part))
         }
         Part::Whole if bytes == 0 => Ok(Prepared::Reply(reply(200, fields, Body::default()))),
         Part::Whole if bytes <= WHOLE_BYTES_MAX && is_text(&fields) => {
             let mut whole = Vec::with_capacity(usize::try_from(bytes).unwrap_or(0));
             // The file may grow while it is read.
-            file.file.take(bytes).read_to_end(&mut whole)?;
+            file.take(bytes).read_to_end(&mut whole)?;
             Ok(Prepared::Reply(reply(200, fields, Bytes::from(whole).into())))
         }
-        Part::Whole => Ok(Prepared::Stream(reply(200, fields, Body::default()), file.file, 0..=bytes - 1)),
+        Part::Whole => Ok(Prepared::Stream(reply(200, fields, Body::default()), file, 0..=bytes - 1)),
     }
 }
 
