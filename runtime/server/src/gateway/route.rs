@@ -1,0 +1,135 @@
+//! The routes of the application: the request as it was sent in, the response as the function made it out.
+//!
+//! A call of a route passes through the same steps as any call. Only the check of a signature comes before its caller,
+//! and only the head of its response differs.
+
+use std::borrow::Cow;
+
+use futures_util::StreamExt as _;
+use hyper::header::{HeaderName, HeaderValue};
+
+use super::{Ended, Gateway, IDEMPOTENCY_REPLAYED, failed};
+use crate::routes::Endpoint;
+use convoke_calls::call::dispatch::{Outcome, Request};
+use convoke_calls::call::envelope;
+use convoke_calls::observe::Stage;
+use convoke_calls::route::encoded::{self, Head};
+use convoke_calls::route::request::ByteStream;
+use convoke_calls::route::{RouteRequest, Verify, table};
+use convoke_core::error::{Error, Result};
+use convoke_core::identity::Caller;
+use convoke_http::{Body, BodySender, Ending, Incoming, Reply};
+
+/// Largest piece of a stream.
+const PIECE_BYTES_MAX: usize = 64 * 1024;
+
+impl Gateway {
+    /// Serves a route of the application.
+    pub(super) async fn route(&self, incoming: &Incoming<Endpoint>, index: usize) -> Reply {
+        let (function, route) = &self.own_routes[index];
+        let path_values = route.path_parameters().enumerate();
+        let path_values = path_values.map(|(at, name)| (name, incoming.param(at).to_owned())).collect();
+        let request = table::request(
+            function,
+            incoming.method.clone(),
+            incoming.uri.clone(),
+            incoming.headers.clone(),
+            incoming.body.clone(),
+            path_values,
+        );
+        if let Err(error) = self.runtime.verify(function, &request) {
+            self.rejected(incoming, Stage::Credentials, &Caller::Nobody, &error);
+            return refused(&error, error_body(&error));
+        }
+        let (caller, key) = match route.verify {
+            // The check may have used the field that names a caller elsewhere.
+            Some(Verify::Own(_)) => (Caller::Nobody, None),
+            Some(_) | None => match self.function_caller(incoming).await {
+                Ok(found) => found,
+                Err(reply) => return reply,
+            },
+        };
+        let idempotency_key = incoming.idempotency_key.as_ref().map(|field| field.as_bytes());
+        let call = Request::Route { function, request: &request };
+        match self.ended(incoming, call, caller, key.as_deref(), idempotency_key).await {
+            Ok(Ended { outcome, .. }) => reply(outcome, &request),
+            Err(error) => failed(&error),
+        }
+    }
+}
+
+fn reply(outcome: Outcome, request: &RouteRequest) -> Reply {
+    let Outcome { result, log_lines, is_replayed } = outcome;
+    let sent = result.and_then(|encoded| {
+        let (head, body) = encoded::split(encoded)?;
+        match head {
+            None => Ok(Reply::json(200, body)),
+            Some(head) => {
+                let head: Head<'_> = serde_json::from_slice(&head).map_err(Error::internal)?;
+                with_head(&head, body.into(), request)
+            }
+        }
+    });
+    match sent {
+        Ok(mut reply) => {
+            if is_replayed {
+                reply.fields.push((IDEMPOTENCY_REPLAYED, const { HeaderValue::from_static("true") }));
+            }
+            reply
+        }
+        Err(error) => refused(&error, envelope::failure(&error, &log_lines)),
+    }
+}
+
+fn error_body(error: &Error) -> Vec<u8> {
+    envelope::failure(error, &convoke_calls::logs::LogLines::default())
+}
+
+/// Returns the response of an error, with the status that the function chose.
+fn refused(error: &Error, body: Vec<u8>) -> Reply {
+    let status = error.route_status();
+    // Each 503 carries `Retry-After`.
+    Reply { retry_after_s: (status == 503).then_some(1), ..Reply::json(status, body) }
+}
+
+fn with_head(head: &Head<'_>, body: Body, request: &RouteRequest) -> Result<Reply> {
+    let body = if head.is_stream { streamed(request)? } else { body };
+    let field = |(name, value): &(Cow<'_, str>, Cow<'_, str>)| {
+        let name = HeaderName::try_from(&**name).map_err(Error::internal)?;
+        let value: Option<Vec<u8>> = value.chars().map(|c| u8::try_from(u32::from(c)).ok()).collect();
+        let value = value.ok_or_else(|| Error::internal("a header that is not Latin-1"))?;
+        Ok((name, HeaderValue::try_from(value).map_err(Error::internal)?))
+    };
+    let fields = head.headers.iter().map(field).collect::<Result<Vec<_>>>()?;
+    Ok(Reply { fields, ..Reply::of(head.status, "application/octet-stream", body) })
+}
+
+/// Returns a body that is sent while its stream is read. The stream is dropped when its reader is gone.
+fn streamed(request: &RouteRequest) -> Result<Body> {
+    // A replayed response has no stream, and only mutations are replayed.
+    let stream = request.take_stream().ok_or_else(|| Error::internal("the stream of the response is missing"))?;
+    let (sender, body) = Body::stream(Ending::Whole);
+    tokio::spawn(send(stream, sender));
+    Ok(body)
+}
+
+async fn send(mut stream: ByteStream, sender: BodySender) {
+    loop {
+        let next = tokio::select! {
+            next = stream.next() => next,
+            () = sender.gone() => return,
+        };
+        match next {
+            None => return sender.finish(),
+            Some(Ok(mut bytes)) => {
+                while !bytes.is_empty() {
+                    let piece = bytes.split_to(bytes.len().min(PIECE_BYTES_MAX));
+                    if sender.send(piece).await.is_err() {
+                        return;
+                    }
+                }
+            }
+            Some(Err(error)) => return tracing::warn!(target: "convoke::call", "a stream broke off: {}", error.chain()),
+        }
+    }
+}
