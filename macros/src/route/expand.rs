@@ -47,8 +47,9 @@ fn distinct(route: &Checked<'_>, sibling: &Sibling) -> TokenStream {
          paths",
         path.value()
     );
-    quote_spanned! {path.span()=>
-        const _: () = ::core::assert!(!::convoke::__private::overlaps(#path, #other), #message);
+    // Not with the span of the path: rustc reads the source under the span of a format string.
+    quote! {
+        const _: () = ::core::assert!(!::convoke::__private::overlaps(#path, #other), "{}", #message);
     }
 }
 
@@ -57,6 +58,10 @@ fn registration(route: &Checked<'_>) -> TokenStream {
     let doc = attributes::docs(&route.item.attrs);
     let kind = names(route.kind).kind;
     let rate = optional(route.options.rate.as_ref().map(|class| quote!(#class)));
+    let rights = optional(route.options.verify.as_ref().map(|verify| {
+        let name = verify.name();
+        quote!(#name)
+    }));
     let definition = definition(route);
     let output = route.output;
     let answer = quote_spanned!(output.span()=> <#output as ::convoke::__private::IsResult>::Ok);
@@ -81,7 +86,7 @@ fn registration(route: &Checked<'_>) -> TokenStream {
                 file: ::core::file!(),
                 line: ::core::line!(),
                 crons: &[],
-                rights: ::core::option::Option::None,
+                rights: #rights,
                 rate: #rate,
                 tries: ::core::option::Option::None,
                 identity_hook: false,

@@ -34,6 +34,20 @@ pub(super) enum Verify {
     Own(ExprPath),
 }
 
+impl Verify {
+    /// Returns its name for the table of rights.
+    pub(super) fn name(&self) -> String {
+        match self {
+            Verify::Named("StandardWebhooks", _) => "standard_webhooks".to_owned(),
+            Verify::Named(variant, _) => variant.to_lowercase(),
+            Verify::HmacSha256(..) => "hmac_sha256".to_owned(),
+            Verify::Own(function) => {
+                function.path.segments.last().map(|last| last.ident.to_string()).unwrap_or_default()
+            }
+        }
+    }
+}
+
 /// The place of an event id.
 pub(super) enum Once {
     Header(LitStr),

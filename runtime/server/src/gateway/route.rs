@@ -3,20 +3,19 @@
 //! A call of a route passes through the same steps as any call. Only the check of a signature comes before its caller,
 //! and only the head of its response differs.
 
-use std::borrow::Cow;
-
 use futures_util::StreamExt as _;
-use hyper::header::{HeaderName, HeaderValue};
+use hyper::header::HeaderValue;
 
 use super::{Ended, Gateway, IDEMPOTENCY_REPLAYED, failed};
 use crate::routes::Endpoint;
 use convoke_calls::call::dispatch::{Outcome, Request};
 use convoke_calls::call::envelope;
+use convoke_calls::logs::LogLines;
 use convoke_calls::observe::Stage;
-use convoke_calls::route::encoded::{self, Head};
+use convoke_calls::route::encoded::{self, Decoded, DecodedBody};
 use convoke_calls::route::request::ByteStream;
 use convoke_calls::route::{RouteRequest, Verify, table};
-use convoke_core::error::{Error, Result};
+use convoke_core::error::Error;
 use convoke_core::identity::Caller;
 use convoke_http::{Body, BodySender, Ending, Incoming, Reply};
 
@@ -39,7 +38,7 @@ impl Gateway {
         );
         if let Err(error) = self.runtime.verify(function, &request) {
             self.rejected(incoming, Stage::Credentials, &Caller::Nobody, &error);
-            return refused(&error, error_body(&error));
+            return refused(&error, envelope::failure(&error, &LogLines::default()));
         }
         let (caller, key) = match route.verify {
             // The check may have used the field that names a caller elsewhere.
@@ -60,29 +59,19 @@ impl Gateway {
 
 fn reply(outcome: Outcome, request: &RouteRequest) -> Reply {
     let Outcome { result, log_lines, is_replayed } = outcome;
-    let sent = result.and_then(|encoded| {
-        let (head, body) = encoded::split(encoded)?;
-        match head {
-            None => Ok(Reply::json(200, body)),
-            Some(head) => {
-                let head: Head<'_> = serde_json::from_slice(&head).map_err(Error::internal)?;
-                with_head(&head, body.into(), request)
-            }
-        }
-    });
-    match sent {
-        Ok(mut reply) => {
+    match result.and_then(|encoded| encoded::decode(encoded, request)) {
+        Ok(Decoded { status, headers: mut fields, body }) => {
             if is_replayed {
-                reply.fields.push((IDEMPOTENCY_REPLAYED, const { HeaderValue::from_static("true") }));
+                fields.push((IDEMPOTENCY_REPLAYED, const { HeaderValue::from_static("true") }));
             }
-            reply
+            let body = match body {
+                DecodedBody::Whole(bytes) => bytes.into(),
+                DecodedBody::Stream(stream) => streamed(stream),
+            };
+            Reply { fields, ..Reply::of(status, "application/octet-stream", body) }
         }
         Err(error) => refused(&error, envelope::failure(&error, &log_lines)),
     }
-}
-
-fn error_body(error: &Error) -> Vec<u8> {
-    envelope::failure(error, &convoke_calls::logs::LogLines::default())
 }
 
 /// Returns the response of an error, with the status that the function chose.
@@ -92,25 +81,11 @@ fn refused(error: &Error, body: Vec<u8>) -> Reply {
     Reply { retry_after_s: (status == 503).then_some(1), ..Reply::json(status, body) }
 }
 
-fn with_head(head: &Head<'_>, body: Body, request: &RouteRequest) -> Result<Reply> {
-    let body = if head.is_stream { streamed(request)? } else { body };
-    let field = |(name, value): &(Cow<'_, str>, Cow<'_, str>)| {
-        let name = HeaderName::try_from(&**name).map_err(Error::internal)?;
-        let value: Option<Vec<u8>> = value.chars().map(|c| u8::try_from(u32::from(c)).ok()).collect();
-        let value = value.ok_or_else(|| Error::internal("a header that is not Latin-1"))?;
-        Ok((name, HeaderValue::try_from(value).map_err(Error::internal)?))
-    };
-    let fields = head.headers.iter().map(field).collect::<Result<Vec<_>>>()?;
-    Ok(Reply { fields, ..Reply::of(head.status, "application/octet-stream", body) })
-}
-
 /// Returns a body that is sent while its stream is read. The stream is dropped when its reader is gone.
-fn streamed(request: &RouteRequest) -> Result<Body> {
-    // A replayed response has no stream, and only mutations are replayed.
-    let stream = request.take_stream().ok_or_else(|| Error::internal("the stream of the response is missing"))?;
+fn streamed(stream: ByteStream) -> Body {
     let (sender, body) = Body::stream(Ending::Whole);
     tokio::spawn(send(stream, sender));
-    Ok(body)
+    body
 }
 
 async fn send(mut stream: ByteStream, sender: BodySender) {
