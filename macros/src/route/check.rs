@@ -209,10 +209,4 @@ fn fits_kind(written: &Written, kind: Kind, options: &Options, errors: &mut Erro
             "only a route with an `&ActionCtx` waits; the settings limit queries and mutations. Remove `timeout`",
         );
     }
-    if kind == Kind::Mutation && written.method == "GET" {
-        errors.at(
-            &written.method,
-            "browsers and proxies repeat GET requests and send them ahead, so a GET route cannot write; use POST, or `&QueryCtx`",
-        );
-    }
 }

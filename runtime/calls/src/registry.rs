@@ -5,8 +5,9 @@ use std::ops::{Deref, Index, IndexMut};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use bytes::Bytes;
 use heck::ToLowerCamelCase as _;
-use http::Method;
+use http::{HeaderMap, Method, Uri};
 use rustc_hash::FxHashMap;
 use schemars::{Schema, SchemaGenerator};
 use serde_json::Value;
@@ -15,7 +16,8 @@ use crate::codec::convex_json::BytesWithin;
 use crate::codec::secret_fields::SecretFields;
 use crate::declarations;
 use crate::function::{FunctionDef, Kind, Submitted, Visibility};
-use crate::route::table;
+use crate::route::request::RouteRequest;
+use crate::route_table;
 use convoke_store::LatencyClass;
 
 /// The registered functions.
@@ -137,7 +139,7 @@ impl Registry {
                 let _ = writeln!(mistakes, "{}:{}: {mistake}", entry.file, entry.line);
             }
         }
-        for mistake in table::mistakes(registry.by_path.values()) {
+        for mistake in route_table::mistakes(registry.by_path.values().map(|function| function.def)) {
             let _ = writeln!(mistakes, "{mistake}");
         }
         if !mistakes.is_empty() {
@@ -208,7 +210,8 @@ impl Registry {
 
     /// Returns the route of a method and a path, and the decoded values of the path's parameters, for requests in process.
     pub fn route(&self, method: &Method, path: &str) -> Option<(&Registered, Vec<(&'static str, String)>)> {
-        table::find(self.routes(), method, path)
+        let (def, values) = route_table::find(self.routes().map(|function| function.def), method, path)?;
+        Some((self.of_def(def)?, values))
     }
 
     /// Returns the tool with this name, as [`Registered::flat_name`] makes it.
@@ -356,8 +359,20 @@ impl Registered {
         self.secret_fields.get_or_init(|| SecretFields::of(&self.arguments_schema()))
     }
 
+    /// Returns a request of its route. `path_values` are the decoded values of the parameters in the path.
+    pub fn route_request(
+        &self,
+        method: Method,
+        uri: Uri,
+        headers: HeaderMap,
+        body: Bytes,
+        path_values: Vec<(&'static str, String)>,
+    ) -> RouteRequest {
+        RouteRequest::new(method, uri, headers, body, path_values, Arc::clone(self.parameter_schemas()))
+    }
+
     /// Returns the schemas of the parameters of a route, in their order.
-    pub(crate) fn parameter_schemas(&self) -> &Arc<[Value]> {
+    fn parameter_schemas(&self) -> &Arc<[Value]> {
         self.parameter_schemas.get_or_init(|| {
             let parameters = self.def.route.map_or(&[][..], |route| route.parameters);
             parameters.iter().map(|parameter| inlined(parameter.schema)).collect()
@@ -423,6 +438,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::route::definition::RouteDef;
 
     fn entry(module: &'static str, name: &'static str, line: u32) -> FunctionDef {
         FunctionDef {
@@ -487,6 +503,45 @@ mod tests {
              src/a.rs:3: `at_the_root` is at the root of its crate; move it into a module, whose name becomes part of its path\n\
              src/a.rs:6: a second identity hook; the first is at src/a.rs:5"
         );
+    }
+
+    #[test]
+    fn routes_that_one_request_could_match_are_mistakes_with_both_places() {
+        let route = |method, path| {
+            &*Box::leak(Box::new(RouteDef {
+                method,
+                path,
+                verify: None,
+                once: None,
+                body_bytes_max: None,
+                timeout: None,
+                cors: false,
+                parameters: &[],
+            }))
+        };
+        let routed = |line, method, path| FunctionDef {
+            route: Some(route(method, path)),
+            ..entry("app::pages", ["a", "b", "c", "d", "e"][line as usize - 1], line)
+        };
+        let told = collected(vec![
+            routed(1, "GET", "/pages/{page}"),
+            routed(2, "GET", "/pages/new"),
+            routed(3, "POST", "/pages/{name}"),
+            routed(4, "GET", "/files/{name}.txt"),
+            routed(5, "POST", "/files/{*rest}"),
+        ]);
+        let told = told.err().unwrap();
+        let mistakes: Vec<&str> = told.lines().collect();
+        assert_eq!(
+            mistakes[0],
+            "src/a.rs:2: the route GET /pages/new and the route GET /pages/{page} at src/a.rs:1 could match the same \
+             request; change one of the paths"
+        );
+        assert!(
+            mistakes[1].starts_with("src/a.rs:5: the path of the route POST /files/{*rest} cannot be used:"),
+            "{told}"
+        );
+        assert_eq!(mistakes.len(), 2);
     }
 
     #[test]

@@ -54,9 +54,8 @@ pub mod outbound {
 /// The types of HTTP routes, which [`route`](macro@crate::route) registers.
 pub mod route {
     pub use bytes::Bytes;
-    pub use convoke_calls::route::{
-        Form, FromRequest, Headers, Json, Path, Query, Response, RouteRequest as Request, Unverified,
-    };
+    pub use convoke_calls::route::{Response, RouteRequest as Request, Unverified};
+    pub use convoke_calls::routing::{Form, FromRequest, Headers, Json, Path, Query};
 }
 
 /// Sections of the settings file, declared with [`section!`](macro@crate::section), and rate

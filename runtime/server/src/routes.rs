@@ -117,7 +117,7 @@ pub(crate) fn table(
     routes.reserve(RESERVED);
     for (index, (_, route)) in own.iter().enumerate() {
         let method = Method::from_bytes(route.method.as_bytes()).expect("the attribute checks the method");
-        routes.add(method, positional(route.path), class(route), Endpoint::Route(index));
+        routes.add(method, route.pattern(), class(route), Endpoint::Route(index));
     }
     // The application may have pages of its own in these places.
     let documents = [("/llms.txt", Endpoint::LlmsTxt), ("/", Endpoint::Home)];
@@ -150,17 +150,6 @@ pub(crate) fn table(
     routes.add_fallback("/api/admin/{*path}", Class::ADMIN, Endpoint::NoAdminRoute);
     routes.add_fallback("/console/api/admin/{*path}", Class::ADMIN.of_own_pages(console), Endpoint::NoAdminRoute);
     routes
-}
-
-/// Returns the pattern with numbers in place of names: two methods of one path may name its parameters differently.
-fn positional(path: &str) -> String {
-    let mut parts = path.split('{');
-    let first = parts.next().unwrap_or_default().to_owned();
-    parts.enumerate().fold(first, |pattern, (number, part)| {
-        let (name, rest) = part.split_once('}').unwrap_or((part, ""));
-        let star = if name.starts_with('*') { "*" } else { "" };
-        format!("{pattern}{{{star}p{number}}}{rest}")
-    })
 }
 
 /// Returns the rules of a route of the application.

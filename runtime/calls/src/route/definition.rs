@@ -122,6 +122,17 @@ impl RouteDef {
         braces.map(|name| name.trim_start_matches('*'))
     }
 
+    /// Returns the path with numbers in place of names: two methods of one path may name its parameters differently.
+    pub fn pattern(&self) -> String {
+        let mut parts = self.path.split('{');
+        let first = parts.next().unwrap_or_default().to_owned();
+        parts.enumerate().fold(first, |pattern, (number, part)| {
+            let (name, rest) = part.split_once('}').unwrap_or((part, ""));
+            let star = if name.starts_with('*') { "*" } else { "" };
+            format!("{pattern}{{{star}p{number}}}{rest}")
+        })
+    }
+
     /// True if a request may have a body.
     pub fn has_body(&self) -> bool {
         self.verify.is_some()

@@ -14,15 +14,15 @@ use convoke_core::error::{Error, Result};
 
 /// The status and headers of a response.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Head<'a> {
+pub(crate) struct Head<'a> {
     /// The status.
-    pub(super) status: u16,
+    pub(crate) status: u16,
     /// Names and values of the headers. A value is the text of its bytes as Latin-1.
     #[serde(borrow, default, skip_serializing_if = "Vec::is_empty")]
-    pub(super) headers: Vec<(Cow<'a, str>, Cow<'a, str>)>,
+    pub(crate) headers: Vec<(Cow<'a, str>, Cow<'a, str>)>,
     /// True if the body is the stream that the request holds.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub(super) is_stream: bool,
+    pub(crate) is_stream: bool,
 }
 
 /// A response that a call returned.

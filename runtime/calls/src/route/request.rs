@@ -69,7 +69,7 @@ impl RouteRequest {
         self.0.path_values.iter().find(|(own, _)| *own == name).map(|(_, value)| &**value)
     }
 
-    pub(super) fn schema(&self, place: usize) -> &Value {
+    pub(crate) fn schema(&self, place: usize) -> &Value {
         self.0.schemas.get(place).unwrap_or(&Value::Null)
     }
 
@@ -81,7 +81,7 @@ impl RouteRequest {
         hex::encode(digest.finalize())
     }
 
-    pub(super) fn put_stream(&self, stream: ByteStream) {
+    pub(crate) fn put_stream(&self, stream: ByteStream) {
         *self.0.stream.lock() = Some(stream);
     }
 

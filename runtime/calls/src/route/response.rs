@@ -31,12 +31,12 @@ const OF_THE_LISTENER: [&str; 9] = [
 /// # let _ = page; Ok(()) }
 /// ```
 pub struct Response {
-    pub(super) status: u16,
-    pub(super) headers: Vec<(HeaderName, HeaderValue)>,
-    pub(super) body: ResponseBody,
+    pub(crate) status: u16,
+    pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
+    pub(crate) body: ResponseBody,
 }
 
-pub(super) enum ResponseBody {
+pub(crate) enum ResponseBody {
     Whole(Bytes),
     Stream(ByteStream),
 }

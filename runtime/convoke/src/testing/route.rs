@@ -10,8 +10,8 @@ use serde_json::Value;
 use super::app::{TestApp, TestCaller};
 use convoke_calls::call::dispatch::Request;
 use convoke_calls::call::envelope;
+use convoke_calls::route::Verify;
 use convoke_calls::route::encoded::{self, Decoded, DecodedBody};
-use convoke_calls::route::{Verify, table};
 use convoke_core::error::{Code, Error, Result};
 use convoke_core::identity::Caller;
 
@@ -89,7 +89,7 @@ impl TestRequest<'_> {
         let Some((function, path_values)) = runtime.registry().route(&method, uri.path()) else {
             return RouteReply::of(Err(Error::new(Code::RouteNotFound, "There is no such route.")), false).await;
         };
-        let request = table::request(function, method, uri, headers, body, path_values);
+        let request = function.route_request(method, uri, headers, body, path_values);
         if let Err(error) = runtime.verify(function, &request) {
             return RouteReply::of(Err(error), false).await;
         }

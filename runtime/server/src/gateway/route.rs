@@ -14,7 +14,7 @@ use convoke_calls::logs::LogLines;
 use convoke_calls::observe::Stage;
 use convoke_calls::route::encoded::{self, Decoded, DecodedBody};
 use convoke_calls::route::request::ByteStream;
-use convoke_calls::route::{RouteRequest, Verify, table};
+use convoke_calls::route::{RouteRequest, Verify};
 use convoke_core::error::Error;
 use convoke_core::identity::Caller;
 use convoke_http::{Body, BodySender, Ending, Incoming, Reply};
@@ -28,8 +28,7 @@ impl Gateway {
         let (function, route) = &self.own_routes[index];
         let path_values = route.path_parameters().enumerate();
         let path_values = path_values.map(|(at, name)| (name, incoming.param(at).to_owned())).collect();
-        let request = table::request(
-            function,
+        let request = function.route_request(
             incoming.method.clone(),
             incoming.uri.clone(),
             incoming.headers.clone(),

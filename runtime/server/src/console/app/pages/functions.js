@@ -111,7 +111,9 @@ function One({ path, query }) {
           <${Arguments} schema=${one.arguments} />
           <${Charts} path=${path} range=${query.get("range") ?? "hour"} />
         </section>
-        ${one.visibility === "internal" && !can("internal")
+        ${one.route
+          ? html`<section><h2>Run</h2><p class="empty">Requests reach a route by its method and path only: <code>${one.route}</code>.</p></section>`
+          : one.visibility === "internal" && !can("internal")
           ? html`<section><h2>Run</h2><p class="empty">Other functions and the scheduler call an internal function. To run it here, a key needs the scope <code>internal</code>.</p></section>`
           : html`<${Runner} one=${one} />`}
       </div>`}<//>`;

@@ -1,9 +1,9 @@
 //! The check of a request's signature, before its caller is identified and before its body is read as JSON.
 
-use super::definition::Verify;
-use super::request::RouteRequest;
-use super::unverified::{Installation, Unverified};
 use crate::outbound::{Secret, SecretError};
+use crate::route::definition::Verify;
+use crate::route::request::RouteRequest;
+use crate::route::unverified::{Installation, Unverified};
 use crate::services::Services;
 use crate::signatures::{Key, KeyError, Rejected, github, hmac_sha256, standard_webhooks, stripe};
 use convoke_core::clock::Millis;

@@ -5,10 +5,10 @@ use std::io::Write as _;
 
 use schemars::{Schema, SchemaGenerator};
 
-use super::encoded::Head;
-use super::request::RouteRequest;
-use super::response::{Response, ResponseBody};
 use crate::function::{Kind, Output};
+use crate::route::encoded::Head;
+use crate::route::request::RouteRequest;
+use crate::route::response::{Response, ResponseBody};
 use convoke_core::answer::writer::Writer;
 use convoke_core::error::{Error, Result};
 

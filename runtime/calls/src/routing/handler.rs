@@ -5,12 +5,12 @@ use std::future::Future;
 use schemars::{Schema, SchemaGenerator};
 
 use super::answer::RouteOutput;
-use super::definition::Source;
-use super::request::RouteRequest;
 use crate::codec::decode::Body;
 use crate::context::handler::{Handler, Prepared, PreparedAction, PreparedMutation, PreparedQuery, Running};
 use crate::context::{ActionCtx, MutationCtx, QueryCtx};
 use crate::function::{FunctionDef, Kind, NoArgs};
+use crate::route::definition::Source;
+use crate::route::request::RouteRequest;
 use convoke_core::answer::writer::Writer;
 use convoke_core::error::{Error, Result};
 

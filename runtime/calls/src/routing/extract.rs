@@ -8,10 +8,10 @@ use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::DeserializeOwned;
 
-use super::definition::{Parameter, Source};
-use super::request::RouteRequest;
 use super::text_values;
 use crate::codec::decode;
+use crate::route::definition::{Parameter, Source};
+use crate::route::request::RouteRequest;
 use convoke_core::error::{Code, Error, Result};
 
 /// A parameter of a route's function.
