@@ -510,6 +510,53 @@ mod tests {
     }
 
     #[test]
+    fn parameter_does_not_match_below_a_reserved_path() {
+        let mut routes = Routes::new();
+        routes.reserve(&["/api", "/docs", "/healthz"]);
+        routes.add(Method::GET, "/{*rest}", Class::CALL, "rest");
+        routes.add(Method::GET, "/docs", Class::DOCUMENT, "docs");
+        let found = |path: &str| {
+            let uri = path.parse::<Uri>().unwrap();
+            match routes.find(Listener::Calls, false, &Method::GET, &uri).next {
+                Ok(Next::Destination(Destination::Handler(to), _)) => to,
+                Ok(_) => "the listener",
+                Err(_) => "nothing",
+            }
+        };
+        let expected = [
+            ("/a/b", "rest"),
+            ("/apis", "rest"),
+            ("/api", "nothing"),
+            ("/api/run/a", "nothing"),
+            ("/docs", "docs"),
+            ("/docs/a", "nothing"),
+            ("/healthz", "the listener"),
+        ];
+        assert_eq!(expected.map(|(path, _)| (path, found(path))), expected);
+    }
+
+    #[test]
+    fn text_after_a_parameter_belongs_to_the_route() {
+        let mut routes = Routes::new();
+        routes.add(Method::GET, "/calendar/{p0}.ics", Class { for_pages: false, ..Class::CALL }, "calendar");
+        routes.add(Method::POST, "/calendar/{p0}.ics", Class::CALL, "import");
+        let find = |method: Method, path: &str| {
+            let uri = path.parse::<Uri>().unwrap();
+            let found = routes.find(Listener::Calls, false, &method, &uri);
+            match found.next {
+                Ok(Next::Destination(Destination::Handler(to), params)) => {
+                    Some((to, params.get(0, uri.path()).to_owned(), found.class.for_pages))
+                }
+                Ok(_) | Err(_) => None,
+            }
+        };
+        assert_eq!(find(Method::GET, "/calendar/a%20b.ics"), Some(("calendar", "a b".to_owned(), false)));
+        assert_eq!(find(Method::POST, "/calendar/a.b.ics"), Some(("import", "a.b".to_owned(), true)));
+        assert_eq!(find(Method::GET, "/calendar/.ics"), None);
+        assert_eq!(find(Method::GET, "/calendar/a.ical"), None);
+    }
+
+    #[test]
     fn unsupported_convex_path_has_its_own_message() {
         let (routes, uri) = (table(), "/api/function".parse::<Uri>().unwrap());
         let why = routes.find(Listener::Calls, false, &Method::GET, &uri).next.unwrap_err();
