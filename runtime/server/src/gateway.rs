@@ -42,9 +42,9 @@ use convoke_core::identity::{Caller, DeployKeyCaller, Identity};
 use convoke_http::{Handler, Incoming, RejectedRequest, RejectionObserver, Reply, Routes, Traffic, counted_as};
 use convoke_store::Flow;
 
+mod application;
 mod console;
 mod mcp;
-mod route;
 
 /// Response header: the call created the user that the operator acts as.
 pub const USER_CREATED: HeaderName = HeaderName::from_static("x-convoke-user-created");

@@ -4,6 +4,7 @@ use std::fmt;
 
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt as _};
+use http::header::CONTENT_TYPE;
 use http::{HeaderName, HeaderValue};
 
 use super::request::ByteStream;
@@ -83,8 +84,8 @@ impl Response {
         Self { status, ..self }
     }
 
-    /// Adds a header. Headers of the same name are all sent; a header of the server, such as `Cache-Control`, is
-    /// replaced.
+    /// Adds a header. Headers of the same name are all sent, except for the one `Content-Type`. A header of the server,
+    /// such as `Cache-Control`, is replaced.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT`: the name or the value has characters that a header cannot have, such as a line break, or the
@@ -98,12 +99,16 @@ impl Response {
         let value = HeaderValue::try_from(value.as_ref()).map_err(|_| {
             invalid(format!("the value of the header {field} has a character that a header cannot have"))
         })?;
+        if field == CONTENT_TYPE {
+            return Ok(self.content_type(value));
+        }
         self.headers.push((field, value));
         Ok(self)
     }
 
     fn content_type(mut self, content_type: HeaderValue) -> Self {
-        self.headers.push((http::header::CONTENT_TYPE, content_type));
+        self.headers.retain(|(name, _)| name != CONTENT_TYPE);
+        self.headers.push((CONTENT_TYPE, content_type));
         self
     }
 }

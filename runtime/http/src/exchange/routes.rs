@@ -488,7 +488,7 @@ mod tests {
     fn paths_below_a_fallback_without_a_route_reach_the_fallback() {
         leads("DELETE", "/api/admin/keys", "no admin route");
         leads("GET", "/api/admin/keys/ci/rotate", "no admin route ci");
-        leads("POST", "/api/admin/keys//rotate", "no admin route");
+        leads("POST", "/api/admin/keys//rotate", "no admin route keys//rotate");
         leads("GET", "/api/admin/key", "no admin route key");
         leads("TRACE", "/api/admin/keys", &format!("not {ANY_METHOD}"));
         leads("OPTIONS", "/api/admin/keys", &format!("OPTIONS {ANY_METHOD}"));
