@@ -50,6 +50,7 @@ impl Arguments {
         let (text, is_envelope) = match body {
             Body::Envelope(text) => (text, true),
             Body::Args(text, _) => (text, false),
+            Body::Route(request) => return Self(Source::Large(request.body().len())),
         };
         Self(match text.len() {
             ..=SENT_BYTES_MAX => Source::Sent { text: text.into(), is_envelope, function: function.clone() },
