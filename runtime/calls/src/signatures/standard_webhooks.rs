@@ -1,4 +1,4 @@
-//! [Standard Webhooks](https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md): the
+//! [Standard Webhooks](https://www.standardwebhooks.com): the
 //! code of `{id}.{timestamp}.{body}` in base64 after `v1,`, with a space between several.
 
 use std::fmt::Write as _;

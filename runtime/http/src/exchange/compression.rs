@@ -208,17 +208,24 @@ mod tests {
     #[test]
     #[ignore = "a measurement; it needs a release build"]
     fn cost_of_compression() {
-        const WORDS: [&str; 8] = ["plan", "review", "budget", "client", "launch", "design", "server", "report"];
+        const WORDS: &str = "plan review budget client launch design server report team quarter hiring notes risk metric \
+                             update draft vendor scope sprint owner demo support goal survey legal market pricing data \
+                             mobile search backup travel";
+        let words: Vec<&str> = WORDS.split(' ').collect();
         let mut seed = 7u64;
         let mut next = || {
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             seed >> 33
         };
         let rows: Vec<String> = (0..500)
-            .map(|_| {
-                let title = [(); 6].map(|()| WORDS[(next() % 8) as usize]).join(" ");
-                let (id, at) = (next(), 1_767_225_600_000 + next());
-                format!(r#"{{"_id":"meeting_{id:026}","_creationTime":{at},"title":"{title}","state":"active"}}"#)
+            .map(|row| {
+                let title = [(); 6].map(|()| words[(next() % 32) as usize]).join(" ");
+                let (a, b, at) = (next(), next(), 1_767_225_600_000 + row * 61_007 + next() % 50_000);
+                let state = ["active", "concluded", "scheduled"][(next() % 3) as usize];
+                let (organizer, participants) = (format!("{:013x}{:013x}", next() % 40, next() % 40), next() % 500);
+                format!(
+                    r#"{{"_id":"meeting_{a:013x}{b:013x}","_creationTime":{at},"title":"{title}","state":"{state}","organizerId":"user_{organizer}","maxParticipants":{participants}}}"#
+                )
             })
             .collect();
         let plain = format!(r#"{{"status":"success","value":[{}],"logLines":[]}}"#, rows.join(","));
