@@ -72,10 +72,9 @@ impl FileField {
 
     /// Returns the rule for the runtime.
     pub(super) fn expand(&self) -> TokenStream {
-        let bytes_max = self.bytes_max.map_or_else(
-            || quote!(::convoke::__private::FileRule::DEFAULT.bytes_max),
-            |bytes| quote!(#bytes),
-        );
+        let bytes_max = self
+            .bytes_max
+            .map_or_else(|| quote!(::convoke::__private::FileRule::DEFAULT.bytes_max), |bytes| quote!(#bytes));
         let (types, is_public) = (&self.types, self.is_public);
         quote! {
             ::convoke::__private::FileRule { bytes_max: #bytes_max, types: &[#(#types),*], is_public: #is_public }
@@ -114,7 +113,8 @@ fn types(name: &Ident, tokens: TokenStream, errors: &mut Errors) -> Vec<LitStr> 
         let text = written.value();
         let is_type = text.split_once('/').is_some_and(|(kind, rest)| {
             let plain = |part: &str| {
-                !part.is_empty() && part.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b"+-.".contains(&b))
+                !part.is_empty()
+                    && part.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b"+-.".contains(&b))
             };
             plain(kind) && (rest == "*" || plain(rest))
         });

@@ -5,6 +5,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
+use crate::files;
 use crate::recent_calls;
 use crate::runtime::Runtime;
 use crate::scheduler;
@@ -49,7 +50,10 @@ impl Runtime {
         let runtime = self.clone();
         background.every(RETENTION, move || {
             let runtime = runtime.clone();
-            async move { runtime.remove_expired().await }
+            async move {
+                runtime.remove_expired().await?;
+                files::sweep(&runtime).await.map(drop)
+            }
         });
         background
     }

@@ -31,6 +31,7 @@ pub mod totals;
 pub mod call_log;
 pub mod recent_calls;
 pub mod rejections;
+pub mod files;
 pub mod services;
 pub mod context;
 pub mod execute;

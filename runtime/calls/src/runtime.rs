@@ -178,7 +178,19 @@ impl Runtime {
                 u32::from_le_bytes(boot)
             }
         };
-        let services = ServicesOptions { registry, store, ids, clock, limits, rates, settings, data, store_key, boot };
+        let services = ServicesOptions {
+            registry,
+            store,
+            ids,
+            clock,
+            limits,
+            rates,
+            settings,
+            data,
+            store_key,
+            boot,
+            disk: disk.clone(),
+        };
         Ok(Self::of(Services::new(services), crons, newest, CallLog::new(call_lines), disk))
     }
 

@@ -15,6 +15,7 @@ pub mod fuzzing;
 mod listener;
 mod wire;
 
+pub use exchange::body_stream::{BodyStream, Cut};
 pub use exchange::browser::Browser;
 pub use exchange::client_addr::counted_as;
 pub use exchange::handler::{Handler, RejectedRequest, RejectionObserver};

@@ -12,6 +12,7 @@ use crate::admin::{
 };
 use crate::auth::Environment;
 use crate::auth::deploy_key::Scope;
+use crate::files;
 use convoke_calls::function::Kind;
 use convoke_core::error::Result;
 use convoke_http::{Audience, BodyRule, Class, Reply, Routes};
@@ -28,6 +29,13 @@ pub(crate) const ACCEPT: &str = "accept";
 /// A message of the Model Context Protocol. The protocol requires that a page of a foreign origin is rejected.
 const MCP: Class =
     Class { rejects_foreign_pages: true, fields: &[MCP_VERSION, MCP_METHOD, MCP_NAME, ACCEPT], ..Class::CALL };
+
+/// An upload. Its size and its time have limits of their own.
+const UPLOAD: Class =
+    Class { body: BodyRule::Stream, fields: files::upload::FIELDS, options: files::upload::OPTIONS, ..Class::CALL };
+
+/// The file of a link.
+const FILE: Class = Class { body: BodyRule::None, fields: files::read::FIELDS, ..Class::CALL };
 
 /// The target of a route.
 #[derive(Clone, Copy)]
@@ -64,6 +72,10 @@ pub enum Endpoint {
     Docs,
     /// A redirect from `/` to that page, in development.
     Home,
+    /// An upload of a file.
+    Upload,
+    /// The file of a link.
+    File,
     /// A route of the console.
     Console(ConsoleRoute),
 }
@@ -118,6 +130,10 @@ pub(crate) fn table(console: Audience, environment: Environment) -> Routes<Endpo
     routes.add(Method::GET, "/api/{version}/sync", Class::SYNC, Endpoint::Sync);
     routes.add(Method::POST, "/api/debug_event", Class::CALL, Endpoint::Forget);
     routes.add(Method::POST, "/mcp", MCP, Endpoint::Mcp);
+    for method in [Method::POST, Method::PATCH, Method::GET] {
+        routes.add(method, "/files/uploads/{token}", UPLOAD, Endpoint::Upload);
+    }
+    routes.add(Method::GET, "/files/{token}", FILE, Endpoint::File);
     routes.add(Method::GET, "/openapi.json", Class::DOCUMENT, Endpoint::OpenApi);
     routes.add(Method::GET, "/llms.txt", Class::DOCUMENT, Endpoint::LlmsTxt);
     routes.add(Method::GET, "/docs", Class::DOCUMENT, Endpoint::Docs);

@@ -17,6 +17,7 @@ use parking_lot::RwLock;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::buckets::Payment;
+use crate::files::{Depot, DepotOptions, FilesSettings};
 use crate::function::{Function, FunctionDef};
 use crate::leases::{LeaseLimits, LeaseOwner, LeaseValue, Leases};
 use crate::observe::CallObserver;
@@ -36,7 +37,7 @@ use convoke_core::id::IdGenerator;
 use convoke_core::identity::Caller;
 use convoke_core::limits::Limits;
 use convoke_core::sections::{Section, SubmittedSection};
-use convoke_store::{Database, Db, ReadLimits, Store};
+use convoke_store::{Database, Db, Disk, Floor, Nodes, ReadLimits, Store};
 
 /// The services of a runtime. Clones share them.
 #[derive(Clone)]
@@ -57,6 +58,7 @@ struct Inner {
     boot: u32,
     history: Arc<History>,
     turns: Turns,
+    files: Arc<Depot>,
     alarm: Alarm,
     idempotent_replays: AtomicU64,
     data: PathBuf,
@@ -82,14 +84,27 @@ pub(crate) struct ServicesOptions {
     pub data: PathBuf,
     pub store_key: Option<StoreKey>,
     pub boot: u32,
+    pub disk: Arc<dyn Disk>,
 }
 
 impl Services {
     pub(crate) fn new(options: ServicesOptions) -> Self {
-        let ServicesOptions { registry, store, ids, clock, limits, rates, settings, data, store_key, boot } = options;
+        let ServicesOptions { registry, store, ids, clock, limits, rates, settings, data, store_key, boot, disk } =
+            options;
         let (registry, rates) = (Arc::new(registry), rates.with_nodes_of(&store));
         let turns = Turns::of(&store);
+        let is_alone = matches!(store.nodes(), Nodes::Alone);
         let database = Database::new(store, ids, clock.clone(), ReadLimits::from(&limits));
+        let files = Depot::new(DepotOptions {
+            data: data.clone(),
+            store_key: store_key.clone(),
+            settings: section_of::<FilesSettings>(&settings),
+            disk,
+            floor: Floor::of(&limits),
+        });
+        if is_alone {
+            files.remove_cut();
+        }
         Self(Arc::new(Inner {
             history: Arc::new(History::new(registry.clone(), database.clone(), clock.clone(), boot)),
             registry,
@@ -103,6 +118,7 @@ impl Services {
             typed: RwLock::default(),
             boot,
             turns,
+            files: Arc::new(files),
             alarm: Alarm::default(),
             idempotent_replays: AtomicU64::new(0),
             data,
@@ -194,6 +210,11 @@ impl Services {
         &self.0.turns
     }
 
+    /// Returns the files: their storage, addresses and counters.
+    pub fn files(&self) -> &Arc<Depot> {
+        &self.0.files
+    }
+
     /// Returns the number of calls whose response was the stored result of an idempotency key.
     pub fn idempotent_replays(&self) -> &AtomicU64 {
         &self.0.idempotent_replays
@@ -276,10 +297,7 @@ impl Services {
 
     /// Returns the settings of a section: those of `convoke.toml`, or the defaults.
     pub fn settings<S: Section>(&self) -> Arc<S> {
-        self.typed(|| {
-            // The sections were checked at start; a mistake would have stopped it.
-            self.0.settings.get(S::NAME).cloned().and_then(|value| value.try_into().ok()).unwrap_or_default()
-        })
+        self.typed(|| section_of(&self.0.settings))
     }
 
     /// Returns the leases of one kind, for the application's memory. All nodes that serve the database share them.
@@ -301,6 +319,11 @@ impl Services {
         });
         value.downcast().expect("the key is the value's type")
     }
+}
+
+/// Returns a section, or its defaults. The sections were checked at start; a mistake would have stopped it.
+fn section_of<S: Section>(settings: &toml::Table) -> S {
+    settings.get(S::NAME).cloned().and_then(|value| value.try_into().ok()).unwrap_or_default()
 }
 
 /// Separates memory from settings of the same type.

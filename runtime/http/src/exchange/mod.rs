@@ -2,6 +2,7 @@
 //! [`Handler`](handler::Handler).
 
 pub(crate) mod body;
+pub(crate) mod body_stream;
 pub(crate) mod browser;
 pub(crate) mod client_addr;
 pub(crate) mod connection;

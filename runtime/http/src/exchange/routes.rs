@@ -54,6 +54,8 @@ pub struct Class {
     pub rejects_foreign_pages: bool,
     /// The further fields that the handler reads, in lower case.
     pub fields: &'static [&'static str],
+    /// Further fields of the response to `OPTIONS`, in lower case.
+    pub options: &'static [(&'static str, &'static str)],
 }
 
 /// The clients that a class of routes serves.
@@ -78,6 +80,8 @@ pub enum BodyRule {
     Json,
     /// JSON with its content type, or no body.
     JsonOrNothing,
+    /// Bytes of any type and length, which the handler reads in pieces.
+    Stream,
 }
 
 /// The rule for caches of a response.
@@ -103,6 +107,7 @@ impl Class {
         upgrades: false,
         rejects_foreign_pages: false,
         fields: &[],
+        options: &[],
     };
     /// A stream of results that change, requested by a body or by the path alone.
     pub const LIVE: Class = Class { body: BodyRule::JsonOrNothing, resumes: true, ..Class::CALL };

@@ -10,6 +10,6 @@ mod rule;
 
 pub use content::{ContentState, StoredFile};
 pub use file::{File, Place};
-pub use references::{file_places, has_files};
 pub(crate) use references::{Reference, require_fit, with_references};
+pub use references::{file_places, has_files};
 pub use rule::FileRule;
