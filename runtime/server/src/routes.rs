@@ -7,8 +7,8 @@ use futures_util::future::BoxFuture;
 use hyper::Method;
 
 use crate::admin::{
-    Admin, AdminRequest, audit, backup, doctor, export, functions, jobs, keys, live, logs, overview, performance, rows,
-    schema, secrets, settings, tables,
+    Admin, AdminRequest, audit, backup, doctor, export, files as admin_files, functions, jobs, keys, live, logs,
+    overview, performance, rows, schema, secrets, settings, tables,
 };
 use crate::auth::Environment;
 use crate::auth::deploy_key::Scope;
@@ -211,6 +211,10 @@ fn admin_routes(routes: &mut Routes<Endpoint>, console: Audience) {
         GET    "/api/admin/tables/{name}/count" Data     tables::count_part;
         POST   "/api/admin/tables/{name}/delete" DataWrite rows::delete_many;
         GET    "/api/admin/export"             Data      export::export;
+        GET    "/api/admin/files"              Data      admin_files::list;
+        GET    "/api/admin/files/{id}"         Data      admin_files::show;
+        GET    "/api/admin/files/{id}/content" Data      admin_files::content;
+        POST   "/api/admin/files/sweep"        DataWrite admin_files::sweep;
         GET    "/api/admin/settings"           Data      settings::list;
         GET    "/api/admin/secrets"            Secrets   secrets::list;
         POST   "/api/admin/secrets/{name}"     Secrets   secrets::set;

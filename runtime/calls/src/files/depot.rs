@@ -57,13 +57,10 @@ pub(crate) struct DepotOptions {
     pub floor: Floor,
 }
 
-/// Name of the folder of contents in the data folder.
-pub(crate) const FOLDER: &str = "files";
-
 impl Depot {
     pub(crate) fn new(options: DepotOptions) -> Self {
         let DepotOptions { data, store_key, settings, disk, floor } = options;
-        let folder = settings.dir.unwrap_or_else(|| data.join(FOLDER));
+        let folder = settings.folder(&data);
         Self {
             storage: Storage::in_folder(folder),
             data,

@@ -117,7 +117,7 @@ impl FileReader {
     ///
     /// # Errors
     /// `FAILED_PRECONDITION`: the file was removed. `UNAVAILABLE`.
-    pub(crate) async fn open(services: &Services, file: &File) -> Result<Self> {
+    pub async fn open(services: &Services, file: &File) -> Result<Self> {
         let content = file.content();
         let stored = services.database().read(move |db| Ok(db.get(content)?)).await?;
         let stored = stored.filter(|row| row.state == ContentState::Stored);

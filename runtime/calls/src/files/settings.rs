@@ -1,6 +1,9 @@
 //! The settings of files.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+use super::folder::Folder;
+use convoke_core::sections::Section as _;
 
 convoke_core::section! {
     /// Files that clients upload and read.
@@ -16,5 +19,21 @@ convoke_core::section! {
         /// Bytes of stored contents per identity; above it, an upload fails with `RATE_LIMITED`. A content counts for
         /// the identity that uploaded it first, until it is removed. 0 = off.
         pub user_bytes_max: u64 = 10 * 1024 * 1024 * 1024,
+    }
+}
+
+/// Name of the folder of contents in the data folder.
+const FOLDER: &str = "files";
+
+impl FilesSettings {
+    /// Reads the section from the settings of an installation. An invalid section counts as absent: the check of all
+    /// settings reports it.
+    pub fn of(settings: &toml::Table) -> Self {
+        settings.get(Self::NAME).cloned().and_then(|value| value.try_into().ok()).unwrap_or_default()
+    }
+
+    /// Returns the folder of contents of an installation with this data folder.
+    pub fn folder(&self, data: &Path) -> Folder {
+        Folder::at(self.dir.clone().unwrap_or_else(|| data.join(FOLDER)))
     }
 }

@@ -25,8 +25,8 @@ pub(crate) struct Opened(Arc<File>);
 
 impl Storage {
     /// The storage in this folder.
-    pub(crate) fn in_folder(path: PathBuf) -> Self {
-        Self { folder: Folder::at(path) }
+    pub(crate) fn in_folder(folder: Folder) -> Self {
+        Self { folder }
     }
 
     /// Returns the folder of incomplete uploads and of contents.

@@ -98,7 +98,7 @@ impl Services {
         let files = Depot::new(DepotOptions {
             data: data.clone(),
             store_key: store_key.clone(),
-            settings: section_of::<FilesSettings>(&settings),
+            settings: FilesSettings::of(&settings),
             disk,
             floor: Floor::of(&limits),
         });
@@ -297,7 +297,10 @@ impl Services {
 
     /// Returns the settings of a section: those of `convoke.toml`, or the defaults.
     pub fn settings<S: Section>(&self) -> Arc<S> {
-        self.typed(|| section_of(&self.0.settings))
+        self.typed(|| {
+            // The sections were checked at start; a mistake would have stopped it.
+            self.0.settings.get(S::NAME).cloned().and_then(|value| value.try_into().ok()).unwrap_or_default()
+        })
     }
 
     /// Returns the leases of one kind, for the application's memory. All nodes that serve the database share them.
@@ -319,11 +322,6 @@ impl Services {
         });
         value.downcast().expect("the key is the value's type")
     }
-}
-
-/// Returns a section, or its defaults. The sections were checked at start; a mistake would have stopped it.
-fn section_of<S: Section>(settings: &toml::Table) -> S {
-    settings.get(S::NAME).cloned().and_then(|value| value.try_into().ok()).unwrap_or_default()
 }
 
 /// Separates memory from settings of the same type.

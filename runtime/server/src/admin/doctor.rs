@@ -9,7 +9,7 @@ use crate::archive::space;
 use crate::backup::copying::Copying;
 use crate::backup::schedule::{self, BackupSettings, Scheduled};
 use crate::doctor::finding::Finding;
-use crate::doctor::{database, machine};
+use crate::doctor::{database, files, machine};
 use convoke_core::error::{Error, Result};
 use convoke_http::Reply;
 use convoke_store::Thoroughness;
@@ -83,7 +83,11 @@ async fn database_findings(admin: &Admin, full: bool) -> Result<Vec<Finding>> {
         let store = runtime.store();
         let thoroughness = if full { Thoroughness::Full } else { Thoroughness::Quick };
         match store.snapshot(|_| {}) {
-            Ok(copy) => database::look(&*copy, store.tables(), thoroughness, runtime.clock().now()),
+            Ok(copy) => {
+                let mut found = database::look(&*copy, store.tables(), thoroughness, runtime.clock().now());
+                found.extend(files::look(copy.reader(), store.tables(), runtime.files().storage().folder(), full));
+                found
+            }
             Err(error) => {
                 let says = format!("the database cannot be copied: {error}");
                 vec![Finding::problem(
