@@ -30,6 +30,8 @@ pub struct Depot {
     floor: Floor,
     /// Uploads whose bytes are arriving.
     arriving: Mutex<HashSet<u128>>,
+    /// Held while contents are removed, or must not be removed.
+    removal: tokio::sync::Mutex<()>,
     counters: FileCounters,
 }
 
@@ -72,6 +74,7 @@ impl Depot {
             disk,
             floor,
             arriving: Mutex::default(),
+            removal: tokio::sync::Mutex::default(),
             counters: FileCounters::default(),
         }
     }
@@ -98,6 +101,18 @@ impl Depot {
     /// Returns the counters.
     pub fn counters(&self) -> &FileCounters {
         &self.counters
+    }
+
+    /// Prevents the removal of contents until the guard is dropped, for a copy of rows and files of one moment. Blocks
+    /// while contents are removed.
+    #[must_use = "the removal goes on when the guard is dropped"]
+    pub fn hold_removal(&self) -> impl Drop + '_ {
+        self.removal.blocking_lock()
+    }
+
+    /// Begins the removal of contents. None: it must not run now, or runs already.
+    pub(super) fn begin_removal(&self) -> Option<impl Drop + '_> {
+        self.removal.try_lock().ok()
     }
 
     /// Counts an upload that failed or was rejected.

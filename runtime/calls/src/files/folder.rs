@@ -1,15 +1,19 @@
 //! Contents in a folder: `ab/cdef…` for the hash `abcdef…`, and `incoming/` for uploads that are not complete.
 
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Read, Write as _};
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use convoke_store::sync_folder;
+use sha2::{Digest as _, Sha256};
+
+use convoke_store::{private_file, sync_folder};
 
 /// The folder of incomplete uploads.
 const INCOMING: &str = "incoming";
+/// Bytes that are copied at a time.
+const COPIED_BYTES: usize = 1 << 16;
 /// Length of a SHA-256 in hexadecimal.
 const HASH_CHARS: usize = 64;
 
@@ -35,6 +39,11 @@ impl Folder {
     /// The folder at this path. It is created when the first file arrives.
     pub fn at(path: PathBuf) -> Self {
         Self(path)
+    }
+
+    /// Returns true if a text is a SHA-256 as the folder writes it, and so no path.
+    pub fn is_hash(text: &str) -> bool {
+        text.len() == HASH_CHARS && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
     }
 
     /// Returns the path of the folder.
@@ -73,6 +82,58 @@ impl Folder {
         sync_folder(&to)
     }
 
+    /// Adds a content of another folder: a hard link, or a copy if that is on another disk. Returns false if it is there.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub fn add(&self, hash: &str, from: &Path) -> io::Result<bool> {
+        let to = self.path_of(hash);
+        let length = fs::metadata(from)?.len();
+        if fs::metadata(&to).is_ok_and(|there| there.len() == length) {
+            return Ok(false);
+        }
+        remove_if_there(&to)?;
+        create(to.parent().unwrap_or(&self.0))?;
+        if fs::hard_link(from, &to).is_ok() {
+            sync_folder(&to)?;
+        } else {
+            self.take_in(hash, &mut File::open(from)?)?;
+        }
+        Ok(true)
+    }
+
+    /// Adds a content from a stream. Replaces the content if it is there.
+    ///
+    /// # Errors
+    /// `InvalidData`: the bytes do not have this hash; those of the file system.
+    pub fn take_in(&self, hash: &str, from: &mut dyn Read) -> io::Result<u64> {
+        let incoming = self.incoming(hash)?;
+        let mut file = private_file(&incoming)?;
+        file.set_len(0)?;
+        let (mut digest, mut buffer, mut bytes) = (Sha256::new(), vec![0; COPIED_BYTES], 0);
+        loop {
+            match from.read(&mut buffer)? {
+                0 => break,
+                read => {
+                    digest.update(&buffer[..read]);
+                    file.write_all(&buffer[..read])?;
+                    bytes += read as u64;
+                }
+            }
+        }
+        let found = hex::encode(digest.finalize());
+        if found != hash {
+            fs::remove_file(&incoming)?;
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                format!("the checksum of a file is {found}, not {hash}"),
+            ));
+        }
+        file.sync_all()?;
+        self.place(&incoming, hash)?;
+        Ok(bytes)
+    }
+
     /// Opens a content.
     ///
     /// # Errors
@@ -102,10 +163,9 @@ impl Folder {
             for file in entries(&folder.path())? {
                 let file = file?;
                 let hash = format!("{first}{}", file.file_name().to_string_lossy());
-                let is_hash = hash.len() == HASH_CHARS && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
                 // A content may be removed while the folder is read.
                 let Ok(found) = file.metadata() else { continue };
-                if is_hash && found.is_file() {
+                if Self::is_hash(&hash) && found.is_file() {
                     let placed_at = found.modified().unwrap_or(SystemTime::UNIX_EPOCH);
                     visit(StoredBytes { hash, bytes: found.len(), placed_at });
                 }
@@ -178,6 +238,18 @@ mod tests {
         folder.remove(&hash).unwrap();
         folder.remove(&hash).unwrap();
         assert_eq!(listed(&folder), []);
+    }
+
+    #[test]
+    fn content_of_another_folder_is_linked_and_a_stream_with_another_hash_is_rejected() {
+        let data = tempfile::tempdir().unwrap();
+        let (from, to) = (Folder::at(data.path().join("from")), Folder::at(data.path().join("to")));
+        let hash = hex::encode(Sha256::digest(b"bytes"));
+        assert_eq!(from.take_in(&hash, &mut &b"bytes"[..]).unwrap(), 5);
+        let wrong = from.take_in(&"ab".repeat(32), &mut &b"bytes"[..]).unwrap_err();
+        assert_eq!(wrong.kind(), io::ErrorKind::InvalidData);
+        assert!(to.add(&hash, &from.path_of(&hash)).unwrap() && !to.add(&hash, &from.path_of(&hash)).unwrap());
+        assert_eq!(fs::read(to.path_of(&hash)).unwrap(), b"bytes");
     }
 
     #[test]

@@ -45,6 +45,8 @@ pub async fn sweep(services: &Services) -> Result<Swept> {
     date_unreferenced(services, now).await?;
     adopt_orphans(services).await?;
     let mut swept = Swept::default();
+    let depot = services.files().clone();
+    let Some(_removal) = depot.begin_removal() else { return Ok(swept) };
     for content in mark(services, now).await? {
         remove(services, &content).await?;
         swept.contents += 1;

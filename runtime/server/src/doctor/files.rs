@@ -125,7 +125,7 @@ fn references(
         (0, wrong) => Finding::problem(
             "references",
             format!("{wrong} contents have a wrong number of references"),
-            "export and import the database (`convoke export`, `convoke import --replace`), which counts them again",
+            "a number that is too low can remove a file too early: restore the newest backup with the right numbers",
         ),
         (lost, _) => Finding::problem("references", format!("{lost} fields refer to contents without a row"), LOST),
     })
