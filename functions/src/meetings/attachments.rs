@@ -26,8 +26,9 @@ pub struct OfMeeting {
 /// # Errors
 /// - `FORBIDDEN`: the caller is not in the meeting.
 /// - `FAILED_PRECONDITION`: the meeting has 200 attachments.
-#[mutation(rights = contributor(args.meeting_id))]
-pub fn begin_upload(ctx: &mut MutationCtx, _: Membership, _: OfMeeting) -> Result<Upload> {
+#[mutation(rights = access::participant(args.meeting_id))]
+pub fn begin_upload(ctx: &mut MutationCtx, membership: Membership, _: OfMeeting) -> Result<Upload> {
+    require_room(ctx, membership.meeting.id())?;
     ctx.files().upload::<Attachment>()
 }
 
@@ -133,11 +134,17 @@ pub fn remove(ctx: &mut MutationCtx, kept: Kept, _: Remove) -> Result<()> {
 /// Returns the caller as a participant of a meeting with room for another attachment.
 fn contributor(ctx: &impl Read, meeting: Id<Meeting>) -> Result<Membership> {
     let membership = access::participant(ctx, meeting)?;
+    require_room(ctx, meeting)?;
+    Ok(membership)
+}
+
+/// Checks the limit of attachments of one meeting.
+fn require_room(ctx: &impl Read, meeting: Id<Meeting>) -> Result<()> {
     let attachments = ctx.db().query(Attachment::by_meeting).eq(meeting).count()?;
     if attachments >= ATTACHMENTS_MAX as u64 {
         return Err(Error::failed_precondition(format!("Too many attachments (max {ATTACHMENTS_MAX})")));
     }
-    Ok(membership)
+    Ok(())
 }
 
 /// An attachment that the caller may remove.

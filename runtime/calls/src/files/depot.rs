@@ -93,6 +93,18 @@ impl Depot {
         }
     }
 
+    /// Returns what an operator must change if several nodes serve the database. None: all nodes can share the folder.
+    pub fn unshared(&self) -> Option<String> {
+        let folder = self.storage.folder().path();
+        folder.starts_with(&self.data).then(|| {
+            format!(
+                "several nodes may serve this database, and the files are in {}, which only this node has: set files.dir to \
+                 a folder that all nodes share",
+                folder.display()
+            )
+        })
+    }
+
     /// Returns the storage.
     pub fn storage(&self) -> &Storage {
         &self.storage

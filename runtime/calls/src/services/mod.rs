@@ -37,7 +37,7 @@ use convoke_core::id::IdGenerator;
 use convoke_core::identity::Caller;
 use convoke_core::limits::Limits;
 use convoke_core::sections::{Section, SubmittedSection};
-use convoke_store::{Database, Db, Disk, Floor, Nodes, ReadLimits, Store};
+use convoke_store::{Database, Db, Disk, Floor, Nodes, ReadLimits, Store, file_fields};
 
 /// The services of a runtime. Clones share them.
 #[derive(Clone)]
@@ -94,6 +94,7 @@ impl Services {
         let (registry, rates) = (Arc::new(registry), rates.with_nodes_of(&store));
         let turns = Turns::of(&store);
         let is_alone = matches!(store.nodes(), Nodes::Alone);
+        let has_files = store.tables().iter().any(|table| file_fields::has_files(table));
         let database = Database::new(store, ids, clock.clone(), ReadLimits::from(&limits));
         let files = Depot::new(DepotOptions {
             data: data.clone(),
@@ -104,6 +105,8 @@ impl Services {
         });
         if is_alone {
             files.remove_cut();
+        } else if has_files && let Some(problem) = files.unshared() {
+            tracing::warn!(target: "convoke::files", "{problem}");
         }
         Self(Arc::new(Inner {
             history: Arc::new(History::new(registry.clone(), database.clone(), clock.clone(), boot)),

@@ -12,7 +12,8 @@ use crate::doctor::finding::Finding;
 use crate::doctor::{database, files, machine};
 use convoke_core::error::{Error, Result};
 use convoke_http::Reply;
-use convoke_store::Thoroughness;
+use convoke_store::file_fields::has_files;
+use convoke_store::{Nodes, Thoroughness};
 
 /// A larger database is checked only on request.
 const CHECKED_BYTES_MAX: u64 = 1024 * 1024 * 1024;
@@ -31,6 +32,7 @@ pub async fn look(admin: &Admin, request: AdminRequest) -> Result<Reply> {
         machine::open_files(admin.runtime.limits()),
     ];
     findings.extend(backups(admin));
+    findings.extend(shared_files(admin));
     let bytes = admin.runtime.store().files().bytes();
     if bytes > CHECKED_BYTES_MAX && !full {
         let says = format!("{} were not checked while the server runs; --full checks them", space::human(bytes));
@@ -67,6 +69,15 @@ fn backups(admin: &Admin) -> Option<Finding> {
             }
         }
     })
+}
+
+/// Returns a problem if several nodes serve the database and do not share the folder of files.
+fn shared_files(admin: &Admin) -> Option<Finding> {
+    let store = admin.runtime.store();
+    let is_concerned =
+        matches!(store.nodes(), Nodes::Many { .. }) && store.tables().iter().any(|table| has_files(table));
+    let says = admin.runtime.files().unshared().filter(|_| is_concerned)?;
+    Some(Finding::problem("files", says, "copy the folders of all nodes into the shared one, then restart each node"))
 }
 
 async fn database_findings(admin: &Admin, full: bool) -> Result<Vec<Finding>> {
