@@ -77,7 +77,11 @@ fn shared_files(admin: &Admin) -> Option<Finding> {
     let is_concerned =
         matches!(store.nodes(), Nodes::Many { .. }) && store.tables().iter().any(|table| has_files(table));
     let says = admin.runtime.files().unshared().filter(|_| is_concerned)?;
-    Some(Finding::problem("files", says, "copy the folders of all nodes into the shared one, then restart each node"))
+    Some(Finding::problem(
+        "contents",
+        says,
+        "copy the folders of all nodes into the shared one, then restart each node",
+    ))
 }
 
 async fn database_findings(admin: &Admin, full: bool) -> Result<Vec<Finding>> {

@@ -39,7 +39,7 @@ pub fn look(reader: &dyn Reader, tables: &[&'static TableDef], folder: &Folder, 
     });
     found.unwrap_or_else(|error| {
         let advice = "check the permissions of the folder of files and the findings on schema and integrity";
-        vec![Finding::warning("files", format!("they were not checked: {error}"), advice)]
+        vec![Finding::warning("contents", format!("they were not checked: {error}"), advice)]
     })
 }
 
@@ -71,14 +71,14 @@ fn compare(known: &mut BTreeMap<String, Known>, folder: &Folder) -> std::io::Res
         None => {}
     })?;
     let says = || format!("{orphans} contents ({}) have no row", human(orphan_bytes));
-    Ok((orphans > 0).then(|| Finding::warning("files", says(), SWEEP)))
+    Ok((orphans > 0).then(|| Finding::warning("contents", says(), SWEEP)))
 }
 
 fn bytes_of(known: &BTreeMap<String, Known>, folder: &Folder, is_full: bool) -> Finding {
     let lost: Vec<&String> = known.iter().filter(|(_, one)| !one.has_bytes).map(|(hash, _)| hash).collect();
     if let Some(first) = lost.first() {
         let says = format!("{} contents have no bytes or only a part of them, the first is {first}", lost.len());
-        return Finding::problem("files", says, LOST);
+        return Finding::problem("contents", says, LOST);
     }
     if is_full {
         let differs = |hash: &&String| {
@@ -86,12 +86,12 @@ fn bytes_of(known: &BTreeMap<String, Known>, folder: &Folder, is_full: bool) -> 
         };
         if let Some(wrong) = known.keys().find(differs) {
             let says = format!("the bytes of a content do not have its hash {wrong}");
-            return Finding::problem("files", says, LOST);
+            return Finding::problem("contents", says, LOST);
         }
     }
     let bytes: u64 = known.values().map(|one| one.bytes).sum();
     let how = if is_full { "with the right hash" } else { "of the right length (--full also compares hashes)" };
-    Finding::ok("files", format!("{} contents, {}, each {how}", known.len(), human(bytes)))
+    Finding::ok("contents", format!("{} contents, {}, each {how}", known.len(), human(bytes)))
 }
 
 /// Compares the counted references with the rows.
