@@ -14,7 +14,7 @@ const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR and so on";
 
 #[table(name = "photos", prefix = "photo")]
 #[index(by_owner(owner))]
-pub struct Photo {
+pub(super) struct Photo {
     pub owner: String,
     #[file(max = "1KiB", types("image/png", "image/jpeg"))]
     pub image: File,
@@ -23,18 +23,18 @@ pub struct Photo {
 }
 
 #[table(name = "documents", prefix = "document")]
-pub struct Document {
+pub(super) struct Document {
     #[file(max = "8MiB")]
     pub file: File,
 }
 
 #[args]
-pub struct BeginUpload {
+pub(super) struct BeginUpload {
     pub field: String,
 }
 
 #[mutation]
-pub fn begin_upload(ctx: &mut MutationCtx, args: BeginUpload) -> Result<Upload> {
+pub(super) fn begin_upload(ctx: &mut MutationCtx, args: BeginUpload) -> Result<Upload> {
     match &*args.field {
         "file" => ctx.files().upload::<Document>(),
         field => ctx.files().upload_to::<Photo>(field),
@@ -42,36 +42,36 @@ pub fn begin_upload(ctx: &mut MutationCtx, args: BeginUpload) -> Result<Upload> 
 }
 
 #[args]
-pub struct AddPhoto {
+pub(super) struct AddPhoto {
     pub image: StorageId,
     pub poster: Option<StorageId>,
 }
 
 #[mutation]
-pub fn add_photo(ctx: &mut MutationCtx, args: AddPhoto) -> Result<Id<Photo>> {
+pub(super) fn add_photo(ctx: &mut MutationCtx, args: AddPhoto) -> Result<Id<Photo>> {
     let image = ctx.files().take(args.image)?;
     let poster = args.poster.map(|poster| ctx.files().take(poster)).transpose()?;
     Ok(ctx.db_mut().insert(Photo { owner: "ada".to_owned(), image, poster })?)
 }
 
 #[args]
-pub struct AddDocument {
+pub(super) struct AddDocument {
     pub file: StorageId,
 }
 
 #[mutation]
-pub fn add_document(ctx: &mut MutationCtx, args: AddDocument) -> Result<Id<Document>> {
+pub(super) fn add_document(ctx: &mut MutationCtx, args: AddDocument) -> Result<Id<Document>> {
     let file = ctx.files().take(args.file)?;
     Ok(ctx.db_mut().insert(Document { file })?)
 }
 
 #[args]
-pub struct OnePhoto {
+pub(super) struct OnePhoto {
     pub photo: Id<Photo>,
 }
 
 #[query]
-pub fn show_photo(ctx: &QueryCtx, args: OnePhoto) -> Result<Vec<String>> {
+pub(super) fn show_photo(ctx: &QueryCtx, args: OnePhoto) -> Result<Vec<String>> {
     let photo = ctx.db().get(args.photo)?.ok_or_else(|| Error::not_found("no photo"))?;
     let files = ctx.files();
     let life = Duration::from_secs(600);
@@ -86,36 +86,36 @@ pub fn show_photo(ctx: &QueryCtx, args: OnePhoto) -> Result<Vec<String>> {
 }
 
 #[args]
-pub struct OneDocument {
+pub(super) struct OneDocument {
     pub document: Id<Document>,
 }
 
 #[query]
-pub fn show_document(ctx: &QueryCtx, args: OneDocument) -> Result<String> {
+pub(super) fn show_document(ctx: &QueryCtx, args: OneDocument) -> Result<String> {
     let document = ctx.db().get(args.document)?.ok_or_else(|| Error::not_found("no document"))?;
     ctx.files().link(&document.file, Duration::from_secs(600)).url()
 }
 
 #[query(internal)]
-pub fn document(ctx: &QueryCtx, args: OneDocument) -> Result<Option<Doc<Document>>> {
+pub(super) fn document(ctx: &QueryCtx, args: OneDocument) -> Result<Option<Doc<Document>>> {
     Ok(ctx.db().get(args.document)?)
 }
 
 #[mutation]
-pub fn remove_photo(ctx: &mut MutationCtx, args: OnePhoto) -> Result<()> {
+pub(super) fn remove_photo(ctx: &mut MutationCtx, args: OnePhoto) -> Result<()> {
     ctx.db_mut().delete(args.photo)?;
     Ok(())
 }
 
 #[mutation]
-pub fn remove_and_fail(ctx: &mut MutationCtx, args: OnePhoto) -> Result<()> {
+pub(super) fn remove_and_fail(ctx: &mut MutationCtx, args: OnePhoto) -> Result<()> {
     ctx.db_mut().delete(args.photo)?;
     Err(Error::conflict("no"))
 }
 
 /// Copies a document in upper case.
 #[action]
-pub async fn shout(ctx: &ActionCtx, args: OneDocument) -> Result<Id<Document>> {
+pub(super) async fn shout(ctx: &ActionCtx, args: OneDocument) -> Result<Id<Document>> {
     let row = ctx.run::<document>(args).await?.ok_or_else(|| Error::not_found("no document"))?;
     let reader = ctx.files().open(&row.file).await?;
     let loud = futures_util::StreamExt::map(reader.into_stream(), |piece| {
