@@ -191,7 +191,13 @@ impl Runtime {
             boot,
             disk: disk.clone(),
         };
-        Ok(Self::of(Services::new(services), crons, newest, CallLog::new(call_lines), disk))
+        Ok(Self::of(
+            Services::new(services).map_err(StartError::Setting)?,
+            crons,
+            newest,
+            CallLog::new(call_lines),
+            disk,
+        ))
     }
 
     fn of(services: Services, crons: Crons, newest: Millis, call_log: CallLog, disk: Arc<dyn Disk>) -> Self {

@@ -177,8 +177,8 @@ impl Doctor {
             Ok(Some(file)) => {
                 let tables = tables()?;
                 findings.extend(database::look(&*file, &tables, thoroughness, clock().now()));
-                let folder = FilesSettings::of(&config.sections).folder(&config.data);
-                findings.extend(files::look(file.reader(), &tables, &folder, self.full));
+                let folder = FilesSettings::of(&config.sections).local(&config.data);
+                findings.extend(files::look(file.reader(), &tables, folder.as_ref(), self.full));
             }
             Ok(None) => findings.push(Finding::ok("database", "it does not exist yet; the first start creates it")),
             Err(error) => {

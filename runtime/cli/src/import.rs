@@ -55,8 +55,8 @@ impl Import {
         }
         let progress = Progress::counted("importing", "rows");
         // Contents never change, so those of the former database stay valid.
-        let files = FilesSettings::of(&config.sections).folder(&config.data);
-        let rows = reader::read(file, &tables, &*builder, &files, &mut |at| {
+        let files = FilesSettings::of(&config.sections).local(&config.data);
+        let rows = reader::read(file, &tables, &*builder, files.as_ref(), &mut |at| {
             progress.now(format!("importing {}", at.table));
             progress.of(at.done, at.total);
         })?;

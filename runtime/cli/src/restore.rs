@@ -68,8 +68,9 @@ impl Restore {
         let schema = restored.schema(&tables).map_err(|error| self.named(error))?;
         drop((checking, restored));
         let saved = contents::of_backup(&self.file);
-        if saved.is_dir() {
-            let files = FilesSettings::of(&config.sections).folder(&config.data);
+        if saved.is_dir()
+            && let Some(files) = FilesSettings::of(&config.sections).local(&config.data)
+        {
             contents::add_all(&Folder::at(saved), &files)
                 .map_err(|error| Failure(format!("the files of the backup cannot be restored: {error}")))?;
         }

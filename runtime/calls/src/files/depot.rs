@@ -60,11 +60,12 @@ pub(crate) struct DepotOptions {
 }
 
 impl Depot {
-    pub(crate) fn new(options: DepotOptions) -> Self {
+    /// # Errors
+    /// What is wrong in the settings, for the operator.
+    pub(crate) fn new(options: DepotOptions) -> Result<Self, String> {
         let DepotOptions { data, store_key, settings, disk, floor } = options;
-        let folder = settings.folder(&data);
-        Self {
-            storage: Storage::in_folder(folder),
+        Ok(Self {
+            storage: Storage::of(&settings, &data)?,
             data,
             store_key,
             key: OnceLock::new(),
@@ -76,7 +77,7 @@ impl Depot {
             arriving: Mutex::default(),
             removal: tokio::sync::Mutex::default(),
             counters: FileCounters::default(),
-        }
+        })
     }
 
     /// Sets the address of the listener, which begins upload addresses and links unless `files.public_url` is set.
@@ -95,11 +96,11 @@ impl Depot {
 
     /// Returns what an operator must change if several nodes serve the database. None: all nodes can share the folder.
     pub fn unshared(&self) -> Option<String> {
-        let folder = self.storage.folder().path();
+        let folder = self.storage.local()?.path();
         folder.starts_with(&self.data).then(|| {
             format!(
-                "several nodes may serve this database, and the files are in {}, which only this node has: set files.dir to \
-                 a folder that all nodes share",
+                "several nodes may serve this database, and the files are in {}, which only this node has: set files.url to \
+                 an S3-compatible storage, or files.dir to a folder that all nodes share",
                 folder.display()
             )
         })

@@ -9,6 +9,8 @@
 mod settings;
 mod sniff;
 mod folder;
+#[cfg(feature = "s3")]
+mod bucket;
 mod storage;
 mod key;
 pub mod link;

@@ -12,6 +12,15 @@ convoke_core::section! {
         /// need a folder that all of them share.
         #[schemars(example = "/mnt/shared/files")]
         pub dir: Option<PathBuf> = None,
+        /// Contents in an S3-compatible storage instead of a folder. The program needs the feature `s3`. The secrets
+        /// S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY are its credentials. Uploads arrive in the folder first.
+        #[schemars(example = "s3://bucket/prefix")]
+        pub url: Option<String> = None,
+        /// Address of a storage that is not that of AWS.
+        #[schemars(example = "https://s3.example.com")]
+        pub endpoint: Option<String> = None,
+        /// Region of the storage.
+        pub region: String = "us-east-1".to_owned(),
         /// Address of this server for clients, without a path. Upload addresses and links begin with it. The default is
         /// the address of the listener, which is wrong behind a proxy.
         #[schemars(example = "https://api.example.com")]
@@ -32,8 +41,13 @@ impl FilesSettings {
         settings.get(Self::NAME).cloned().and_then(|value| value.try_into().ok()).unwrap_or_default()
     }
 
-    /// Returns the folder of contents of an installation with this data folder.
-    pub fn folder(&self, data: &Path) -> Folder {
+    /// Returns the folder of contents of an installation with this data folder; none if they are in a bucket.
+    pub fn local(&self, data: &Path) -> Option<Folder> {
+        self.url.is_none().then(|| self.folder(data))
+    }
+
+    /// Returns the folder of uploads of an installation with this data folder.
+    pub(super) fn folder(&self, data: &Path) -> Folder {
         Folder::at(self.dir.clone().unwrap_or_else(|| data.join(FOLDER)))
     }
 }

@@ -7,7 +7,7 @@
 use std::time::{Duration, SystemTime};
 
 use super::depot::{FileCounters, failed};
-use super::folder::Folder;
+use super::folder::{Folder, StoredBytes};
 use super::ticket::UploadTicket;
 use super::usage;
 use crate::services::Services;
@@ -83,26 +83,20 @@ async fn date_unreferenced(services: &Services, now: Millis) -> Result<()> {
 
 /// Gives rows to bytes without a row, so that they are removed like any content.
 async fn adopt_orphans(services: &Services) -> Result<()> {
-    let folder = services.files().storage().folder().clone();
-    let listed = tokio::task::spawn_blocking(move || {
-        let (mut old, now) = (Vec::new(), file_time());
-        folder.contents(&mut |content| {
-            if now.duration_since(content.placed_at).is_ok_and(|age| age > UNREFERENCED_LIFE) {
-                old.push((content.hash, i64::try_from(content.bytes).unwrap_or(i64::MAX)));
-            }
-        })?;
-        Ok(old)
-    });
-    let old: Vec<(String, i64)> = listed.await.map_err(Error::internal)?.map_err(failed)?;
+    let file_time = file_time();
+    let is_old = move |content: &StoredBytes| {
+        file_time.duration_since(content.placed_at).is_ok_and(|age| age > UNREFERENCED_LIFE)
+    };
+    let old = services.files().storage().contents(is_old).await.map_err(failed)?;
     let now = services.clock().now();
     for part in old.chunks(SWEEP_ROWS) {
         let part = part.to_vec();
         let adopt = move |db: &mut DbMut| {
-            for (hash, bytes) in &part {
+            for StoredBytes { hash, bytes, .. } in &part {
                 if db.query(StoredFile::by_hash).eq(hash).unique()?.is_none() {
                     db.insert(StoredFile {
                         hash: hash.clone(),
-                        bytes: *bytes,
+                        bytes: i64::try_from(*bytes).unwrap_or(i64::MAX),
                         content_type: "application/octet-stream".to_owned(),
                         state: ContentState::Stored,
                         references: 0,

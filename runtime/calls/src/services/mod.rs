@@ -88,7 +88,11 @@ pub(crate) struct ServicesOptions {
 }
 
 impl Services {
-    pub(crate) fn new(options: ServicesOptions) -> Self {
+    /// Builds the services.
+    ///
+    /// # Errors
+    /// What is wrong in the settings, for the operator.
+    pub(crate) fn new(options: ServicesOptions) -> Result<Self, String> {
         let ServicesOptions { registry, store, ids, clock, limits, rates, settings, data, store_key, boot, disk } =
             options;
         let (registry, rates) = (Arc::new(registry), rates.with_nodes_of(&store));
@@ -102,13 +106,13 @@ impl Services {
             settings: FilesSettings::of(&settings),
             disk,
             floor: Floor::of(&limits),
-        });
+        })?;
         if is_alone {
             files.remove_cut();
         } else if has_files && let Some(problem) = files.unshared() {
             tracing::warn!(target: "convoke::files", "{problem}");
         }
-        Self(Arc::new(Inner {
+        Ok(Self(Arc::new(Inner {
             history: Arc::new(History::new(registry.clone(), database.clone(), clock.clone(), boot)),
             registry,
             database,
@@ -128,7 +132,7 @@ impl Services {
             store_key,
             #[cfg(feature = "outbound")]
             http: OnceLock::new(),
-        }))
+        })))
     }
 
     /// Returns the functions.

@@ -100,7 +100,8 @@ async fn database_findings(admin: &Admin, full: bool) -> Result<Vec<Finding>> {
         match store.snapshot(|_| {}) {
             Ok(copy) => {
                 let mut found = database::look(&*copy, store.tables(), thoroughness, runtime.clock().now());
-                found.extend(files::look(copy.reader(), store.tables(), runtime.files().storage().folder(), full));
+                let folder = runtime.files().storage().local();
+                found.extend(files::look(copy.reader(), store.tables(), folder, full));
                 found
             }
             Err(error) => {

@@ -30,7 +30,7 @@ pub async fn export(admin: &Admin, request: AdminRequest) -> Result<Reply> {
     let files = admin.runtime.files().clone();
     of_copy(admin, request, "application/gzip", move |copy, out| {
         let _kept = files.hold_removal();
-        writer::write(copy, &tables, Some(files.storage().folder()), out, &mut |_| {}).map(drop)
+        writer::write(copy, &tables, files.storage().local(), out, &mut |_| {}).map(drop)
     })
     .await
 }

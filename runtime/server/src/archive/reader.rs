@@ -70,7 +70,8 @@ impl fmt::Display for BadRow {
     }
 }
 
-/// Reads an archive into `builder`, and the contents of files into the folder `files`. Returns the number of rows per table, with which the caller finishes the builder.
+/// Reads an archive into `builder`, and the contents of files into the folder
+/// `files`. Returns the number of rows per table, with which the caller finishes the builder.
 ///
 /// Accepts archives that were unpacked and packed again: members may be in any order, below `./`, mixed with folders,
 /// and in several gzip members.
@@ -81,7 +82,7 @@ pub fn read(
     archive: impl Read,
     tables: &[&'static TableDef],
     builder: &dyn DatabaseBuilder,
-    files: &Folder,
+    files: Option<&Folder>,
     progress: &mut dyn FnMut(Progress<'_>),
 ) -> Result<Vec<(&'static TableDef, u64)>, ReadError> {
     let mut archive = tar::Archive::new(MultiGzDecoder::new(BufReader::with_capacity(1 << 18, archive)));
@@ -166,12 +167,17 @@ impl Contents {
         name: &str,
         mut from: impl Read,
         builder: &dyn DatabaseBuilder,
-        files: &Folder,
+        files: Option<&Folder>,
         progress: &mut dyn FnMut(Progress<'_>),
     ) -> Result<(), ReadError> {
         if let Some(hash) = name.strip_prefix(FILES).filter(|hash| Folder::is_hash(hash)) {
             self.files_read += 1;
-            return match files.take_in(hash, &mut from) {
+            let in_bucket = || {
+                let reason = "it has contents of files, and this installation has them in a bucket: import it without \
+                              files.url";
+                ReadError::Unreadable(reason.to_owned())
+            };
+            return match files.ok_or_else(in_bucket)?.take_in(hash, &mut from) {
                 Ok(_) => Ok(()),
                 Err(error) if error.kind() == io::ErrorKind::InvalidData => Err(ReadError::Damaged(error.to_string())),
                 Err(error) => Err(unreadable(error)),

@@ -72,7 +72,10 @@ pub(crate) fn make(runtime: &Runtime, keep: Option<usize>, progress: &mpsc::Send
     // The files and the checksum are written before the final name, so that every file with the name of a backup has
     // them.
     let seal = |whole: &Path| {
-        contents::add_all(runtime.files().storage().folder(), &Folder::at(contents::of_backup(&to)))?;
+        // A bucket has its own versions and copies.
+        if let Some(files) = runtime.files().storage().local() {
+            contents::add_all(files, &Folder::at(contents::of_backup(&to)))?;
+        }
         let (sha256, bytes) = backup::measure(whole, &mut |_| {})?;
         backup::write_checksum(&to, &sha256)?;
         Ok((sha256, bytes))

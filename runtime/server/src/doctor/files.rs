@@ -25,13 +25,19 @@ struct Known {
     has_bytes: bool,
 }
 
-/// Checks the contents of a database against their folder. With `is_full`, it also compares the hashes of all contents
-/// and the counted references.
-pub fn look(reader: &dyn Reader, tables: &[&'static TableDef], folder: &Folder, is_full: bool) -> Vec<Finding> {
+/// Checks the contents of a database against their folder; none if they are in a bucket. With `is_full`, it also compares
+/// the hashes of all contents and the counted references.
+pub fn look(reader: &dyn Reader, tables: &[&'static TableDef], folder: Option<&Folder>, is_full: bool) -> Vec<Finding> {
     let found = known(reader).map_err(|error| error.to_string()).and_then(|mut known| {
-        let orphans = compare(&mut known, folder).map_err(|error| error.to_string())?;
-        let mut found = vec![bytes_of(&known, folder, is_full)];
-        found.extend(orphans);
+        let mut found = Vec::new();
+        if let Some(folder) = folder {
+            let orphans = compare(&mut known, folder).map_err(|error| error.to_string())?;
+            found.push(bytes_of(&known, folder, is_full));
+            found.extend(orphans);
+        } else {
+            let says = format!("{} contents are in a bucket, which is not compared", known.len());
+            found.push(Finding::ok("contents", says));
+        }
         if is_full {
             found.push(references(reader, tables, &known).map_err(|error| error.to_string())?);
         }

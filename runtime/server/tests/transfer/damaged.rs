@@ -278,7 +278,7 @@ fn truncated_archive_is_rejected() {
     let files = convoke_calls::files::Folder::at(folder.path().join("files"));
     for end in 0..archive.len() {
         let builder = installation.build(TABLES).unwrap();
-        let read = convoke_server::archive::reader::read(&archive[..end], TABLES, &*builder, &files, &mut |_| {});
+        let read = convoke_server::archive::reader::read(&archive[..end], TABLES, &*builder, Some(&files), &mut |_| {});
         assert!(read.is_err(), "cut off at {end} of {} it was taken", archive.len());
     }
 }
@@ -294,7 +294,7 @@ fn flipped_bit_is_detected_or_harmless() {
         let mut flipped = archive.clone();
         flipped[place] ^= 1 << (place % 8);
         let builder = installation.build(TABLES).unwrap();
-        let read = convoke_server::archive::reader::read(&flipped[..], TABLES, &*builder, &files, &mut |_| {});
+        let read = convoke_server::archive::reader::read(&flipped[..], TABLES, &*builder, Some(&files), &mut |_| {});
         assert!(read.is_err(), "bit {} of byte {place} was flipped without an error", place % 8);
     }
 }

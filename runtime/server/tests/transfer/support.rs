@@ -91,7 +91,7 @@ pub(crate) fn exported(folder: &Path, tables: &[&'static TableDef]) -> Vec<u8> {
 pub(crate) fn imported(folder: &Path, tables: &[&'static TableDef], archive: &[u8]) -> Result<(), reader::ReadError> {
     let installation = convoke::embed::default_engine().lock(folder, clock()).unwrap();
     let builder = installation.build(tables)?;
-    let rows = reader::read(archive, tables, &*builder, &Folder::at(folder.join("files")), &mut |_| {})?;
+    let rows = reader::read(archive, tables, &*builder, Some(&Folder::at(folder.join("files"))), &mut |_| {})?;
     builder.finish(&rows)?;
     installation.replace()?;
     Ok(())

@@ -59,7 +59,7 @@ fn imported(archive: &[u8], tables: &[&'static TableDef]) -> Vec<Doc<Doubles>> {
     let installation = convoke::embed::default_engine().lock(folder.path(), clock()).unwrap();
     let builder = installation.build(tables).unwrap();
     let files = convoke_calls::files::Folder::at(folder.path().join("files"));
-    let rows = reader::read(archive, tables, &*builder, &files, &mut |_| {}).unwrap();
+    let rows = reader::read(archive, tables, &*builder, Some(&files), &mut |_| {}).unwrap();
     builder.finish(&rows).unwrap();
     installation.replace().unwrap();
     drop(installation);
