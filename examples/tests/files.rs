@@ -1,7 +1,7 @@
 //! The code of `docs/how-to/files.md`, compiled and called.
 
 use convoke::testing::TestApp;
-use convoke_calls::files;
+use convoke_calls::transfers;
 use serde_json::json;
 
 #[allow(unreachable_pub, reason = "the code matches the documentation")]
@@ -89,7 +89,7 @@ fn uploaded_photo_is_linked_and_copied() {
     let address = ada.call("album/beginUpload", json!({})).value()["url"].as_str().unwrap().to_owned();
     let token = address.rsplit('/').next().unwrap();
     let id = app.block_on(async {
-        let mut receiving = files::Receiving::begin(app.runtime(), token, None, None).await.unwrap();
+        let mut receiving = transfers::Receiving::begin(app.runtime(), token, None, None).await.unwrap();
         receiving.write(PNG.into()).await.unwrap();
         receiving.finish().await.unwrap()
     });
@@ -102,7 +102,7 @@ fn uploaded_photo_is_linked_and_copied() {
     assert_eq!(links.len(), 2);
     for link in links {
         let token = link.as_str().unwrap().rsplit('/').next().unwrap();
-        let read = app.block_on(files::download(app.runtime(), token)).ok().unwrap();
+        let read = app.block_on(transfers::download(app.runtime(), token)).ok().unwrap();
         assert_eq!((read.name.as_deref(), read.bytes), (Some("photo.png"), PNG.len() as u64));
     }
 }

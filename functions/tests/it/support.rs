@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use convoke::embed::RuntimeOptions;
 use convoke::testing::{ISSUER, TestApp, TestCaller};
 use convoke::{Caller, Identity};
-use convoke_calls::files::Receiving;
+use convoke_calls::transfers::Receiving;
 use schema::{Interest, Meeting, MeetingState, Participant, Role, UserInterest};
 use serde_json::{Value, json};
 

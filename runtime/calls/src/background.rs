@@ -5,10 +5,10 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use crate::files;
 use crate::recent_calls;
 use crate::runtime::Runtime;
 use crate::scheduler;
+use crate::transfers;
 use convoke_core::error::Error;
 
 /// Interval between two writes of metrics.
@@ -52,7 +52,7 @@ impl Runtime {
             let runtime = runtime.clone();
             async move {
                 runtime.remove_expired().await?;
-                files::sweep(&runtime).await.map(drop)
+                transfers::sweep(&runtime).await.map(drop)
             }
         });
         background

@@ -33,6 +33,7 @@ pub mod recent_calls;
 pub mod rejections;
 pub mod files;
 pub mod services;
+pub mod transfers;
 pub mod context;
 pub mod execute;
 pub mod migration;

@@ -67,7 +67,7 @@ impl Restore {
         restored.require_whole(Thoroughness::Full).map_err(|error| self.named(error))?;
         let schema = restored.schema(&tables).map_err(|error| self.named(error))?;
         drop((checking, restored));
-        let saved = contents::of_backup(&self.file);
+        let saved = backup::files_of(&self.file);
         if saved.is_dir()
             && let Some(files) = FilesSettings::of(&config.sections).local(&config.data)
         {

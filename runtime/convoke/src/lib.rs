@@ -68,7 +68,8 @@ pub use convoke_core::{rate_class, section};
 pub use serde_json;
 
 pub use convoke_calls::context::FileInfo;
-pub use convoke_calls::files::{FileReader, Link, StorageId, Upload};
+pub use convoke_calls::files::{Link, StorageId, Upload};
+pub use convoke_calls::transfers::FileReader;
 pub use convoke_calls::{ActionCtx, Batch, Context, Job, Migrated, MutationCtx, NoArgs, QueryCtx, Read, When};
 pub use convoke_core::{Caller, Code, Error, Id, Identity, Invalid, Millis, Result};
 pub use convoke_store::{Cursor, Doc, Encoded, File, JsonObject, Order, Page, PaginationOpts, PaginationResult};

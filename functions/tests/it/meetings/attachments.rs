@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use convoke::testing::{TestApp, TestCaller};
-use convoke_calls::files;
+use convoke_calls::transfers;
 use serde_json::{Value, json};
 
 use crate::rights::Call;
@@ -21,7 +21,7 @@ fn attach(app: &TestApp, caller: &TestCaller<'_>, meeting: &str, name: &str, byt
 }
 
 fn is_readable(app: &TestApp, link: &str) -> bool {
-    app.block_on(files::download(app.runtime(), link.rsplit('/').next().unwrap())).is_ok()
+    app.block_on(transfers::download(app.runtime(), link.rsplit('/').next().unwrap())).is_ok()
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! `users/mutations/beginAvatarUpload` and `setAvatar`.
 
 use convoke::testing::TestApp;
-use convoke_calls::files;
+use convoke_calls::transfers;
 use serde_json::json;
 
 use crate::support::{id_of, meeting, upload};
@@ -24,12 +24,12 @@ fn uploaded_picture_is_a_link_in_every_list_until_it_is_removed() {
     let profile = ada.call("profiles/queries/getPublicProfile", json!({"userId": id_of(&ada)}));
     assert_eq!(profile.value()["avatarUrl"], link);
     let token = link.rsplit('/').next().unwrap();
-    let shown = app.block_on(files::download(app.runtime(), token)).ok().unwrap();
+    let shown = app.block_on(transfers::download(app.runtime(), token)).ok().unwrap();
     assert_eq!((&*shown.content_type, shown.bytes), ("image/png", PNG.len() as u64));
 
     ada.call(SET, json!({"upload": null})).value();
     assert_eq!(ada.call("users/queries/getCurrentUser", json!({})).value()["avatarUrl"], "");
-    let ended = app.block_on(files::download(app.runtime(), token)).err().unwrap();
+    let ended = app.block_on(transfers::download(app.runtime(), token)).err().unwrap();
     assert_eq!(ended.code().as_str(), "NOT_FOUND");
 }
 

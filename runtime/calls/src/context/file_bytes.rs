@@ -4,7 +4,8 @@ use bytes::Bytes;
 use futures_util::{Stream, StreamExt as _};
 
 use super::action::ActionCtx;
-use crate::files::{FileReader, Receiving, StorageId, UploadTicket};
+use crate::files::{StorageId, UploadTicket};
+use crate::transfers::{FileReader, Receiving};
 use convoke_core::error::{Error, Result};
 use convoke_store::File;
 

@@ -5,7 +5,8 @@ use std::time::Duration;
 use super::files::{FileInfo, Files};
 use super::mutation::MutationCtx;
 use super::shared::{Context as _, Read};
-use crate::files::{Link, StorageId, Upload, UploadTicket, address, ticket};
+use crate::files::{Link, StorageId, Upload, UploadTicket, ticket};
+use crate::transfers::address;
 use convoke_core::error::{Error, Result};
 use convoke_store::{File, Table, TableDef, file_fields};
 

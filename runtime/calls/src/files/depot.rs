@@ -124,7 +124,7 @@ impl Depot {
     }
 
     /// Begins the removal of contents. None: it must not run now, or runs already.
-    pub(super) fn begin_removal(&self) -> Option<impl Drop + '_> {
+    pub(crate) fn begin_removal(&self) -> Option<impl Drop + '_> {
         self.removal.try_lock().ok()
     }
 
@@ -138,7 +138,7 @@ impl Depot {
         self.arriving.lock().len()
     }
 
-    pub(super) fn user_bytes_max(&self) -> u64 {
+    pub(crate) fn user_bytes_max(&self) -> u64 {
         self.user_bytes_max
     }
 
@@ -148,7 +148,7 @@ impl Depot {
         format!("{}{path}", address.map_or("", String::as_str))
     }
 
-    pub(super) fn key(&self) -> Result<&Key> {
+    pub(crate) fn key(&self) -> Result<&Key> {
         if let Some(key) = self.key.get() {
             return Ok(key);
         }
@@ -157,11 +157,11 @@ impl Depot {
     }
 
     /// Marks an upload as arriving. None: another request sends its bytes.
-    pub(super) fn begin_arrival(self: &Arc<Self>, id: u128) -> Option<Arrival> {
+    pub(crate) fn begin_arrival(self: &Arc<Self>, id: u128) -> Option<Arrival> {
         self.arriving.lock().insert(id).then(|| Arrival { depot: self.clone(), id })
     }
 
-    pub(super) fn is_arriving(&self, id: u128) -> bool {
+    pub(crate) fn is_arriving(&self, id: u128) -> bool {
         self.arriving.lock().contains(&id)
     }
 
@@ -169,7 +169,7 @@ impl Depot {
     ///
     /// # Errors
     /// `UNAVAILABLE`.
-    pub(super) fn require_room(&self, bytes: u64) -> Result<()> {
+    pub(crate) fn require_room(&self, bytes: u64) -> Result<()> {
         // A file system that does not report its space rejects the write itself.
         let Ok(room) = self.disk.room(&self.data) else { return Ok(()) };
         let after = Room { free_bytes: room.free_bytes.saturating_sub(bytes), ..room };
@@ -178,7 +178,7 @@ impl Depot {
 }
 
 /// An upload whose bytes are arriving, until it is dropped.
-pub(super) struct Arrival {
+pub(crate) struct Arrival {
     depot: Arc<Depot>,
     id: u128,
 }
@@ -194,7 +194,7 @@ fn no_room() -> Error {
 }
 
 /// Returns the error of a failed access to the storage.
-pub(super) fn failed(error: io::Error) -> Error {
+pub(crate) fn failed(error: io::Error) -> Error {
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
             no_room().caused_by(error)
@@ -204,7 +204,7 @@ pub(super) fn failed(error: io::Error) -> Error {
 }
 
 impl FileCounters {
-    pub(super) fn count(counter: &AtomicU64, number: u64) {
+    pub(crate) fn count(counter: &AtomicU64, number: u64) {
         counter.fetch_add(number, Relaxed);
     }
 }

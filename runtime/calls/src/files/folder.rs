@@ -34,7 +34,7 @@ pub struct StoredBytes {
 
 impl Folder {
     /// Ending of the name of an upload that arrives in parts.
-    pub(super) const PART: &str = ".part";
+    pub(crate) const PART: &str = ".part";
 
     /// The folder at this path. It is created when the first file arrives.
     pub fn at(path: PathBuf) -> Self {

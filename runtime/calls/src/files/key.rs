@@ -17,7 +17,7 @@ const CODE_BYTES: usize = 16;
 
 /// The purpose of a token. A token is valid for one purpose only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Purpose {
+pub(crate) enum Purpose {
     /// An upload.
     Upload,
     /// A link.
@@ -25,14 +25,14 @@ pub(super) enum Purpose {
 }
 
 /// The key with which tokens are signed.
-pub(super) struct Key(Zeroizing<Vec<u8>>);
+pub(crate) struct Key(Zeroizing<Vec<u8>>);
 
 impl Key {
     /// Reads the key of an installation, or makes it. Several nodes derive it from the key that they share.
     ///
     /// # Errors
     /// [`SecretError`].
-    pub(super) fn of(data: &Path, shared: Option<&StoreKey>) -> Result<Self, SecretError> {
+    pub(crate) fn of(data: &Path, shared: Option<&StoreKey>) -> Result<Self, SecretError> {
         Ok(Self(match shared {
             Some(shared) => Zeroizing::new(shared.derive("files").to_vec()),
             None => Zeroizing::new(secret::read_or_make(data, NAME)?.expose().as_bytes().to_vec()),
@@ -50,7 +50,7 @@ impl Key {
     }
 
     /// Returns a token with this content, as text for a path of a URL.
-    pub(super) fn sign(&self, purpose: Purpose, content: &[u8]) -> String {
+    pub(crate) fn sign(&self, purpose: Purpose, content: &[u8]) -> String {
         let code = self.code(purpose, content).finalize().into_bytes();
         let mut token = content.to_vec();
         token.extend_from_slice(&code[..CODE_BYTES]);
@@ -58,7 +58,7 @@ impl Key {
     }
 
     /// Returns the content of a token; none if this installation did not make it for this purpose.
-    pub(super) fn open(&self, purpose: Purpose, token: &str) -> Option<Vec<u8>> {
+    pub(crate) fn open(&self, purpose: Purpose, token: &str) -> Option<Vec<u8>> {
         let mut content = URL_SAFE_NO_PAD.decode(token).ok()?;
         let code = content.split_off(content.len().checked_sub(CODE_BYTES)?);
         self.code(purpose, &content).verify_truncated_left(&code).ok()?;

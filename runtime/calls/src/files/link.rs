@@ -19,7 +19,7 @@ const STEPS: i64 = 10;
 /// The content of a link's token.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Target {
+pub(crate) struct Target {
     /// The id of the row, with the prefix of its table.
     #[serde(rename = "r")]
     pub row: String,

@@ -47,7 +47,7 @@ impl FilesSettings {
     }
 
     /// Returns the folder of uploads of an installation with this data folder.
-    pub(super) fn folder(&self, data: &Path) -> Folder {
+    pub(crate) fn folder(&self, data: &Path) -> Folder {
         Folder::at(self.dir.clone().unwrap_or_else(|| data.join(FOLDER)))
     }
 }

@@ -1,7 +1,7 @@
 //! The type of a content, from its first bytes. The word of a client is never used.
 
 /// Number of first bytes that decide the type.
-pub(super) const HEAD_BYTES: usize = 4 * 1024;
+pub(crate) const HEAD_BYTES: usize = 4 * 1024;
 
 /// The type of bytes that are neither text nor a known format.
 const UNKNOWN: &str = "application/octet-stream";
@@ -10,7 +10,7 @@ const UNKNOWN: &str = "application/octet-stream";
 ///
 /// Text that a browser would run or parse as markup is found first: libraries of magic bytes know only some of its
 /// beginnings.
-pub(super) fn content_type(head: &[u8]) -> &'static str {
+pub(crate) fn content_type(head: &[u8]) -> &'static str {
     if let Some(markup) = text_of(head).and_then(|text| markup(&text)) {
         return markup;
     }

@@ -117,7 +117,7 @@ impl Storage {
     /// Those of the storage.
     pub(crate) async fn contents(
         &self,
-        is_wanted: impl Fn(&StoredBytes) -> bool + Send + 'static,
+        is_wanted: impl Fn(&StoredBytes) -> bool + Send + Sync + 'static,
     ) -> io::Result<Vec<StoredBytes>> {
         let mut found = Vec::new();
         #[cfg(feature = "s3")]

@@ -12,7 +12,7 @@ use convoke_core::identity::{Caller, Identity};
 use convoke_store::{Db, DbMut, Doc, File, FileRule, StoredFile, TableDef, file_fields};
 
 /// Life of a ticket: an upload must begin in this time.
-pub(super) const TICKET_LIFE: Duration = Duration::from_secs(60 * 60);
+pub(crate) const TICKET_LIFE: Duration = Duration::from_secs(60 * 60);
 
 /// The right to upload one content. The row is deleted when a row takes the content.
 #[table(name = "_fileUploads", prefix = "upload")]
@@ -70,7 +70,7 @@ impl UploadTicket {
     }
 
     /// Returns the rule of the field; none if the program no longer has the field.
-    pub(super) fn rule(&self, tables: &[&'static TableDef]) -> Option<FileRule> {
+    pub(crate) fn rule(&self, tables: &[&'static TableDef]) -> Option<FileRule> {
         let (Some(table), Some(field)) = (&self.table, &self.field) else {
             return Some(FileRule { bytes_max: FileRule::BYTES_MAX, ..FileRule::DEFAULT });
         };
@@ -80,7 +80,7 @@ impl UploadTicket {
     }
 
     /// Returns the identity to whose limits the bytes count.
-    pub(super) fn owner(&self) -> Caller {
+    pub(crate) fn owner(&self) -> Caller {
         match (&self.issuer, &self.subject) {
             (Some(issuer), Some(subject)) => Caller::User(Arc::new(Identity {
                 issuer: issuer.clone(),
@@ -98,7 +98,7 @@ fn name_of(caller: &Caller) -> String {
         (Some(identity), _) => format!("user {}", identity.token_identifier()),
         (None, Caller::DeployKey(key)) => format!("key {}", key.name),
         (None, Caller::System) => "system".to_owned(),
-        (None, Caller::Nobody | Caller::User(_)) => "nobody".to_owned(),
+        (None, Caller::Nobody | Caller::User(_)) => "anonymous".to_owned(),
     }
 }
 

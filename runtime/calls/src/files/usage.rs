@@ -19,7 +19,7 @@ pub struct FileUsage {
 ///
 /// # Errors
 /// `RATE_LIMITED`: the owner would have more than `bytes_max` (0 = no limit).
-pub(super) fn add(db: &mut DbMut, owner: &str, bytes: i64, bytes_max: u64) -> Result<()> {
+pub(crate) fn add(db: &mut DbMut, owner: &str, bytes: i64, bytes_max: u64) -> Result<()> {
     let row = db.query(FileUsage::by_owner).eq(owner).unique()?;
     let total = row.as_ref().map_or(0, |row| row.bytes).saturating_add(bytes);
     if bytes_max > 0 && u64::try_from(total).unwrap_or(0) > bytes_max {
@@ -38,7 +38,7 @@ pub(super) fn add(db: &mut DbMut, owner: &str, bytes: i64, bytes_max: u64) -> Re
 ///
 /// # Errors
 /// A failure of the store.
-pub(super) fn subtract(db: &mut DbMut, owner: &str, bytes: i64) -> Result<()> {
+pub(crate) fn subtract(db: &mut DbMut, owner: &str, bytes: i64) -> Result<()> {
     let Some(row) = db.query(FileUsage::by_owner).eq(owner).unique()? else { return Ok(()) };
     let left = row.bytes - bytes;
     if left > 0 {

@@ -4,7 +4,7 @@ use hyper::header::{CONTENT_DISPOSITION, HeaderValue};
 use serde_json::{Value as Json, json};
 
 use super::{Admin, AdminRequest, success};
-use convoke_calls::files;
+use convoke_calls::transfers;
 use convoke_core::error::{Error, Result};
 use convoke_core::id::Id;
 use convoke_http::{Body, Ending, Reply};
@@ -43,7 +43,7 @@ pub async fn show(admin: &Admin, request: AdminRequest) -> Result<Reply> {
 /// `NOT_FOUND`; `UNAVAILABLE`: the storage does not answer.
 pub async fn content(admin: &Admin, request: AdminRequest) -> Result<Reply> {
     let file = convoke_store::File::of(find(admin, &request).await?.id());
-    let mut reader = files::FileReader::open(&admin.runtime, &file).await?;
+    let mut reader = transfers::FileReader::open(&admin.runtime, &file).await?;
     let bytes = reader.bytes();
     let (sender, body) = Body::stream(Ending::Whole);
     tokio::spawn(async move {
@@ -69,7 +69,7 @@ pub async fn content(admin: &Admin, request: AdminRequest) -> Result<Reply> {
 /// # Errors
 /// A failure of the store or of the storage.
 pub async fn sweep(admin: &Admin, _: AdminRequest) -> Result<Reply> {
-    let files::Swept { contents, bytes, uploads } = files::sweep(&admin.runtime).await?;
+    let transfers::Swept { contents, bytes, uploads } = transfers::sweep(&admin.runtime).await?;
     success(&json!({ "contents": contents, "bytes": bytes, "uploads": uploads }))
 }
 

@@ -3,15 +3,10 @@
 //! A content never changes, so a link is as good as a copy, and a backup on the same disk needs no space for files.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use super::with_ending;
+use super::files_of;
 use convoke_calls::files::Folder;
-
-/// Returns the folder with the contents of a backup.
-pub fn of_backup(backup: &Path) -> PathBuf {
-    with_ending(backup, ".files")
-}
 
 /// Adds every content of `from` that `to` does not have. Returns the number of added contents.
 ///
@@ -35,7 +30,7 @@ pub fn add_all(from: &Folder, to: &Folder) -> io::Result<u64> {
 /// # Errors
 /// Those of the file system.
 pub fn take_along(from: &Path, to: &Path) -> io::Result<()> {
-    let (from, to) = (of_backup(from), of_backup(to));
+    let (from, to) = (files_of(from), files_of(to));
     if !from.is_dir() || std::fs::rename(&from, &to).is_ok() {
         return Ok(());
     }

@@ -74,7 +74,7 @@ pub(crate) fn make(runtime: &Runtime, keep: Option<usize>, progress: &mpsc::Send
     let seal = |whole: &Path| {
         // A bucket has its own versions and copies.
         if let Some(files) = runtime.files().storage().local() {
-            contents::add_all(files, &Folder::at(contents::of_backup(&to)))?;
+            contents::add_all(files, &Folder::at(backup::files_of(&to)))?;
         }
         let (sha256, bytes) = backup::measure(whole, &mut |_| {})?;
         backup::write_checksum(&to, &sha256)?;

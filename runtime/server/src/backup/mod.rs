@@ -95,7 +95,7 @@ pub fn rotate(folder: &Path, keep: usize) -> io::Result<Vec<PathBuf>> {
 /// # Errors
 /// Those of the file system.
 pub fn remove(backup: &Path) -> io::Result<()> {
-    match fs::remove_dir_all(contents::of_backup(backup)) {
+    match fs::remove_dir_all(files_of(backup)) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
     }
@@ -116,6 +116,11 @@ pub fn checksum_of(backup: &Path) -> PathBuf {
 /// Returns the path of the archive with the secrets of a backup's installation.
 pub fn secrets_of(backup: &Path) -> PathBuf {
     with_ending(backup, ".secrets.tar")
+}
+
+/// Returns the folder with the contents of a backup's files.
+pub fn files_of(backup: &Path) -> PathBuf {
+    with_ending(backup, ".files")
 }
 
 /// Appends a suffix to a file's path.

@@ -12,8 +12,8 @@ use hyper::header::{
 use super::disposition;
 use super::range::Wanted;
 use super::status::failed;
-use convoke_calls::files::{self, Download};
 use convoke_calls::runtime::Runtime;
+use convoke_calls::transfers::{self, Download};
 use convoke_core::answer::budget::Budget;
 use convoke_core::answer::pieces::Piece;
 use convoke_core::error::Result;
@@ -34,7 +34,7 @@ const SANDBOX: HeaderValue = HeaderValue::from_static("sandbox; default-src 'non
 
 /// Responds to a request.
 pub(crate) async fn answer<E>(runtime: &Runtime, incoming: &Incoming<E>) -> Reply {
-    match files::download(runtime, incoming.param(0)).await {
+    match transfers::download(runtime, incoming.param(0)).await {
         Ok(download) => send(runtime, incoming, download).await.unwrap_or_else(|error| failed(&error, Vec::new())),
         Err(error) => failed(&error, Vec::new()),
     }

@@ -6,8 +6,9 @@ use hyper::Method;
 use hyper::header::{CONTENT_TYPE, HeaderName, HeaderValue, LOCATION};
 
 use super::status::failed;
-use convoke_calls::files::{self, Receiving, StorageId};
+use convoke_calls::files::StorageId;
 use convoke_calls::runtime::Runtime;
+use convoke_calls::transfers::{self, Receiving};
 use convoke_core::error::{Code, Error, Result};
 use convoke_http::{BodyStream, Incoming, Reply};
 use convoke_store::FileRule;
@@ -117,9 +118,9 @@ async fn create<E>(runtime: &Runtime, incoming: &Incoming<E>) -> Result<Reply> {
     fields.extend(HeaderValue::try_from(incoming.uri.path()).map(|path| (LOCATION, path)));
     match number(incoming, UPLOAD_LENGTH)? {
         // The client declares the length with the last part.
-        None => drop(files::status(runtime, token).await?),
+        None => drop(transfers::status(runtime, token).await?),
         Some(length) => {
-            let offset = files::create(runtime, token, length).await?;
+            let offset = transfers::create(runtime, token, length).await?;
             if length == 0 {
                 Receiving::begin(runtime, token, Some(0), None).await?.finish().await?;
                 fields.extend(storage_id(offset.id));
@@ -131,7 +132,7 @@ async fn create<E>(runtime: &Runtime, incoming: &Incoming<E>) -> Result<Reply> {
 
 /// `HEAD` of tus: the number of received bytes.
 async fn progress<E>(runtime: &Runtime, incoming: &Incoming<E>) -> Result<Reply> {
-    let offset = files::status(runtime, incoming.param(0)).await?;
+    let offset = transfers::status(runtime, incoming.param(0)).await?;
     let mut fields = tus_fields();
     fields.push((HeaderName::from_static(UPLOAD_OFFSET), offset.offset.into()));
     fields.push(match offset.length {
@@ -159,7 +160,7 @@ async fn part<E>(runtime: &Runtime, incoming: &Incoming<E>, body: Option<BodyStr
     let offset = number(incoming, UPLOAD_OFFSET)?
         .ok_or_else(|| Error::invalid_argument(UPLOAD_OFFSET, "Upload-Offset must be the number of received bytes"))?;
     if let Some(length) = number(incoming, UPLOAD_LENGTH)? {
-        files::create(runtime, token, length).await?;
+        transfers::create(runtime, token, length).await?;
     }
     let declared = body.as_ref().and_then(BodyStream::declared);
     let mut receiving = Receiving::begin(runtime, token, Some(offset), declared).await?;

@@ -6,7 +6,7 @@ use convoke::prelude::*;
 use convoke::store::{ContentState, HeldDisk, Room, StoredFile};
 use convoke::testing::{TestApp, TestServer};
 use convoke::{File, StorageId, Upload};
-use convoke_calls::files;
+use convoke_calls::transfers;
 use reqwest::header::HeaderMap;
 use serde_json::{Value as Json, json};
 
@@ -227,8 +227,8 @@ impl<'a> Client<'a> {
         found
     }
 
-    fn sweep(&self) -> files::Swept {
-        self.app.block_on(files::sweep(self.app.runtime())).unwrap()
+    fn sweep(&self) -> transfers::Swept {
+        self.app.block_on(transfers::sweep(self.app.runtime())).unwrap()
     }
 }
 

@@ -6,10 +6,10 @@
 
 use std::time::{Duration, SystemTime};
 
-use super::depot::{FileCounters, failed};
-use super::folder::{Folder, StoredBytes};
-use super::ticket::UploadTicket;
-use super::usage;
+use crate::files::depot::{FileCounters, failed};
+use crate::files::folder::{Folder, StoredBytes};
+use crate::files::ticket::UploadTicket;
+use crate::files::usage;
 use crate::services::Services;
 use convoke_core::clock::Millis;
 use convoke_core::error::{Error, Result};

@@ -2,10 +2,10 @@
 
 use bytes::Bytes;
 
-use super::depot::{FileCounters, failed};
-use super::key::Purpose;
-use super::link::Target;
-use super::storage::Opened;
+use crate::files::depot::{FileCounters, failed};
+use crate::files::key::Purpose;
+use crate::files::link::Target;
+use crate::files::storage::Opened;
 use crate::services::Services;
 use convoke_core::clock::Millis;
 use convoke_core::error::{Error, Result};
