@@ -171,7 +171,8 @@ impl Depot {
     /// `UNAVAILABLE`.
     pub(crate) fn require_room(&self, bytes: u64) -> Result<()> {
         // A file system that does not report its space rejects the write itself.
-        let Ok(room) = self.disk.room(&self.data) else { return Ok(()) };
+        let folder = self.storage.folder().path();
+        let Ok(room) = self.disk.room(folder).or_else(|_| self.disk.room(&self.data)) else { return Ok(()) };
         let after = Room { free_bytes: room.free_bytes.saturating_sub(bytes), ..room };
         if room.free_bytes >= bytes && self.floor.is_kept(after, true) { Ok(()) } else { Err(no_room()) }
     }

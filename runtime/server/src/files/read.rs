@@ -68,7 +68,7 @@ async fn send<E>(runtime: &Runtime, incoming: &Incoming<E>, download: Download) 
     };
     let body = match part.end - part.start {
         0 => Body::from(Bytes::new()),
-        ..=Download::PIECE_BYTES => Body::from(download.piece(part.start, part.end).await?),
+        1..=Download::PIECE_BYTES => Body::from(download.piece(part.start, part.end).await?),
         length => {
             let (sender, body) = Body::stream(Ending::Whole);
             tokio::spawn(produce(download, part, runtime.answers().clone(), sender));

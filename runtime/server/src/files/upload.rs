@@ -167,8 +167,8 @@ async fn part<E>(runtime: &Runtime, incoming: &Incoming<E>, body: Option<BodyStr
     let length = receiving.length();
     let mut body = body;
     if let Err(error) = write(&mut receiving, body.as_mut()).await {
-        // The client continues with the bytes that have arrived.
-        receiving.suspend().await?;
+        // The client continues with the bytes that have arrived. The first error is reported.
+        let _ = receiving.suspend().await;
         return Err(error);
     }
     let offset = receiving.offset();

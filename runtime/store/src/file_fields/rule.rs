@@ -24,7 +24,7 @@ impl FileRule {
             Some(kind) => content_type.starts_with(kind),
             None => *accepted == content_type,
         };
-        self.types.is_empty() || self.types.iter().any(|accepted| matches(&accepted))
+        self.types.is_empty() || self.types.iter().any(matches)
     }
 }
 
