@@ -645,7 +645,6 @@ mod tests {
     use crate::commits::Commits;
     use crate::conformance::support::{Account, clock};
     use crate::overlay::RowWrite;
-    use crate::schema::table::Table as _;
 
     const TABLE: &TableDef = Account::DEF;
 
