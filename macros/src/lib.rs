@@ -14,6 +14,7 @@ mod function;
 mod golden;
 mod names;
 mod object;
+mod route;
 mod table;
 mod types;
 mod value;
@@ -38,6 +39,12 @@ pub fn mutation(options: TokenStream, item: TokenStream) -> TokenStream {
 #[proc_macro_attribute]
 pub fn action(options: TokenStream, item: TokenStream) -> TokenStream {
     function::expand(Kind::Action, options.into(), item.into()).into()
+}
+
+/// Registers a function that answers requests of its own path.
+#[proc_macro_attribute]
+pub fn route(options: TokenStream, item: TokenStream) -> TokenStream {
+    route::expand(options.into(), item.into()).into()
 }
 
 /// Runs a mutation or action on a schedule.

@@ -4,7 +4,7 @@
 //! HTTP, in process from a test, on a schedule, and from other functions. This crate knows no table and no function of
 //! any application.
 //!
-//! It exports what a developer needs of the crates behind it: the [`prelude`] of a file with functions, and six modules.
+//! It exports what a developer needs of the crates behind it: the [`prelude`] of a file with functions, and seven modules.
 //!
 //! | Module | Content |
 //! |---|---|
@@ -12,6 +12,7 @@
 //! | [`store`] | tables, queries, and the interface of the engines |
 //! | [`scheduler`] | jobs, crons, leases and turns |
 //! | [`outbound`] | external services of actions, and secrets |
+//! | [`route`](mod@crate::route) | requests and responses of HTTP routes |
 //! | [`settings`] | sections of the settings file |
 //! | [`embed`] | the runtime inside a program |
 
@@ -50,6 +51,13 @@ pub mod outbound {
     pub use convoke_calls::outbound::{Secret, SecretError, StoreKey};
 }
 
+/// The types of HTTP routes, which [`route`](macro@crate::route) registers.
+pub mod route {
+    pub use bytes::Bytes;
+    pub use convoke_calls::route::{Response, RouteRequest as Request, Unverified};
+    pub use convoke_calls::routing::{Form, FromRequest, Headers, Json, Path, Query};
+}
+
 /// Sections of the settings file, declared with [`section!`](macro@crate::section), and rate
 /// classes, declared with [`rate_class!`](macro@crate::rate_class).
 pub mod settings {
@@ -58,7 +66,7 @@ pub mod settings {
 }
 
 #[doc(inline)]
-pub use attributes::{action, args, cron, mutation, query, table, value};
+pub use attributes::{action, args, cron, mutation, query, route, table, value};
 #[doc(inline)]
 pub use convoke_calls::{gauge, interface};
 #[doc(inline)]
@@ -76,11 +84,12 @@ pub use convoke_store::{Cursor, Doc, Encoded, File, JsonObject, Order, Page, Pag
 
 /// The names of a file with functions: `use convoke::prelude::*;`.
 pub mod prelude {
+    pub use crate::route::{Bytes, Form, Headers, Json, Path, Query, Request, Response, Unverified};
     pub use crate::{ActionCtx, Context as _, MutationCtx, QueryCtx, Read, Read as _};
     pub use crate::{
         Batch, Code, Cursor, Doc, Encoded, Error, Id, Invalid, JsonObject, Migrated, Millis, NoArgs, Order, Page,
         PaginationOpts, PaginationResult, Result, When,
     };
-    pub use crate::{action, args, cron, mutation, query, table, value};
+    pub use crate::{action, args, cron, mutation, query, route, table, value};
     pub use tracing::{debug, error, info, warn};
 }

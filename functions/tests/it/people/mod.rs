@@ -3,6 +3,7 @@
 mod access;
 mod accounts;
 mod avatars;
+mod calendar;
 mod identity;
 mod interests;
 mod onboarding;
