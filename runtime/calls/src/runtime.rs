@@ -26,6 +26,7 @@ use convoke_core::error::{Error, Result};
 use convoke_core::id::IdGenerator;
 use convoke_core::identity::Caller;
 use convoke_core::limits::Limits;
+use convoke_core::queues::Queues;
 use convoke_store::{
     Disk, EngineFactory, Floor, Flow, Nodes, OnOpening, OpenError, Store, StoreOptions, Stuck, SubmittedTable,
     SystemDisk,
@@ -109,6 +110,9 @@ pub enum StartError {
     /// A cron expression is invalid.
     #[error("{0}")]
     Cron(String),
+    /// A declared queue is invalid.
+    #[error("{0}")]
+    Queue(String),
     /// A mistake in the application's description of its interface.
     #[error("{0}")]
     Interface(String),
@@ -147,6 +151,7 @@ impl Runtime {
         } = options;
         let registry = Registry::collect()?;
         let crons = Crons::collect(&registry).map_err(StartError::Cron)?;
+        let queues = Queues::collect().map_err(StartError::Queue)?;
         if let Some(problem) = section_problems(&settings).into_iter().next() {
             return Err(StartError::Setting(problem));
         }
@@ -178,7 +183,8 @@ impl Runtime {
                 u32::from_le_bytes(boot)
             }
         };
-        let services = ServicesOptions { registry, store, ids, clock, limits, rates, settings, data, store_key, boot };
+        let services =
+            ServicesOptions { registry, store, ids, clock, limits, rates, queues, settings, data, store_key, boot };
         Ok(Self::of(Services::new(services), crons, newest, CallLog::new(call_lines), disk))
     }
 

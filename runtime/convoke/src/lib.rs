@@ -39,8 +39,12 @@ pub mod store {
 /// Work over time: jobs and crons, claims that expire unless renewed (leases), and work on one thing at a time (turns).
 pub mod scheduler {
     pub use convoke_calls::leases::{Lease, LeaseLimits, LeaseOwner, LeaseRejection, LeaseValue, Leases};
-    pub use convoke_calls::scheduler::{Cron, Job, JobKind, JobState, Jobs, Scheduler, Stats, When};
+    pub use convoke_calls::scheduler::{
+        Cron, Ended, Finished, Job, JobError, JobKind, JobState, Jobs, Retry, Scheduled, Scheduler, Scheduling, Stats,
+        When,
+    };
     pub use convoke_calls::turns::{Turn, Turns};
+    pub use convoke_core::queues::Queue;
 }
 
 /// External services of actions: the HTTP client, and secrets.
@@ -62,12 +66,14 @@ pub use attributes::{action, args, cron, mutation, query, table, value};
 #[doc(inline)]
 pub use convoke_calls::{gauge, interface};
 #[doc(inline)]
-pub use convoke_core::{rate_class, section};
+pub use convoke_core::{queue, rate_class, section};
 
 /// JSON values of tests and of external services.
 pub use serde_json;
 
+pub use convoke_calls::scheduler::{Ended, Finished, Retry};
 pub use convoke_calls::{ActionCtx, Batch, Context, Job, Migrated, MutationCtx, NoArgs, QueryCtx, Read, When};
+pub use convoke_core::durations::{days, hours, mins, secs};
 pub use convoke_core::{Caller, Code, Error, Id, Identity, Invalid, Millis, Result};
 pub use convoke_store::{Cursor, Doc, Encoded, JsonObject, Order, Page, PaginationOpts, PaginationResult};
 
@@ -75,8 +81,8 @@ pub use convoke_store::{Cursor, Doc, Encoded, JsonObject, Order, Page, Paginatio
 pub mod prelude {
     pub use crate::{ActionCtx, Context as _, MutationCtx, QueryCtx, Read, Read as _};
     pub use crate::{
-        Batch, Code, Cursor, Doc, Encoded, Error, Id, Invalid, JsonObject, Migrated, Millis, NoArgs, Order, Page,
-        PaginationOpts, PaginationResult, Result, When,
+        Batch, Code, Cursor, Doc, Encoded, Ended, Error, Finished, Id, Invalid, JsonObject, Migrated, Millis, NoArgs,
+        Order, Page, PaginationOpts, PaginationResult, Result, Retry, When, days, hours, mins, secs,
     };
     pub use crate::{action, args, cron, mutation, query, table, value};
     pub use tracing::{debug, error, info, warn};

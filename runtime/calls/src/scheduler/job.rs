@@ -3,26 +3,22 @@
 //! The row of a pending mutation is deleted in the transaction of its effect. The row of an action is marked running,
 //! and committed, before the action starts.
 
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-use std::time::Duration;
-
 use convoke_macros::{table, value};
 
+use super::finished::{self, Ended, JobError};
+use super::retry::{BACKOFF, Retry};
 use crate::function::{FunctionDef, Kind};
 use convoke_core::clock::Millis;
 use convoke_core::error::{Error, Result};
 use convoke_core::id::Id;
 use convoke_core::identity::{Caller, Identity};
-use convoke_store::{Db, DbMut};
+use convoke_store::{Db, DbMut, Doc};
+use serde_json::value::RawValue;
 
 /// Default number of attempts of a mutation.
 pub const MUTATION_TRIES: u32 = 5;
 /// Default number of attempts of an action.
 pub const ACTION_TRIES: u32 = 1;
-/// Pause after the first failure. Each further pause is four times as long.
-const BACKOFF_MIN: Duration = Duration::from_secs(1);
-/// Maximum pause.
-const BACKOFF_MAX: Duration = Duration::from_secs(3_600);
 /// Maximum bytes of the error in a row.
 const ERROR_BYTES_MAX: usize = 2_048;
 
@@ -50,7 +46,8 @@ pub enum JobState {
 
 /// A call at a scheduled time.
 #[table(name = "_jobs", prefix = "job")]
-#[index(by_due(kind, run_at), when(state = "pending"))]
+#[index(by_due(queue, kind, run_at), when(state = "pending"))]
+#[index(by_lane(queue, state, lane, due_at), when(queue is not null))]
 #[index(one_pending(path, key), unique, when(state = "pending"))]
 #[index(by_state(state, finished_at))]
 pub struct Job {
@@ -83,6 +80,16 @@ pub struct Job {
     pub started_at: Option<Millis>,
     /// Time of its final failure.
     pub finished_at: Option<Millis>,
+    /// Queue that limits it.
+    pub queue: Option<String>,
+    /// Key within the queue; empty for a job without a key. None outside of queues.
+    pub lane: Option<String>,
+    /// Position in the order of its lane: its first time, or that of its next attempt if the lane has no order.
+    pub due_at: Option<Millis>,
+    /// Retries of an action that differ from those of its attribute.
+    pub retry: Option<Retry>,
+    /// Path of the mutation that receives the outcome.
+    pub then: Option<String>,
 }
 
 /// A function that runs on a schedule, and its next time.
@@ -103,6 +110,41 @@ pub struct Cron {
 }
 
 impl Job {
+    /// Returns a pending job of the runtime itself, outside of queues.
+    pub(crate) fn new(path: String, kind: JobKind, args: String, run_at: Millis) -> Self {
+        Self {
+            path,
+            kind,
+            args,
+            issuer: None,
+            subject: None,
+            run_at,
+            asked_at: None,
+            state: JobState::Pending,
+            key: None,
+            attempts: 0,
+            last_error: None,
+            boot: None,
+            started_at: None,
+            finished_at: None,
+            queue: None,
+            lane: None,
+            due_at: None,
+            retry: None,
+            then: None,
+        }
+    }
+
+    /// Returns the maximum number of attempts.
+    pub(crate) fn tries(&self, function: &FunctionDef) -> u32 {
+        self.retry.as_ref().map_or_else(|| tries(function), |retry| retry.tries)
+    }
+
+    /// Returns true if another attempt can have another result: after a failure with this error.
+    pub(crate) fn is_retried_after(&self, error: &Error) -> bool {
+        self.retry.is_none() || Retry::applies_to(error.code())
+    }
+
     /// Returns the caller of the job. Its identity has only issuer and subject: the function reads everything else from
     /// the rows of that user.
     pub(crate) fn caller(&self) -> Caller {
@@ -117,37 +159,60 @@ impl Job {
     }
 }
 
-/// Returns the maximum number of attempts of a function.
-pub(crate) fn tries(function: &FunctionDef) -> u32 {
+/// Returns the maximum number of attempts of a function without a policy of its own.
+fn tries(function: &FunctionDef) -> u32 {
     function.tries.unwrap_or(match function.kind {
         Kind::Query | Kind::Mutation => MUTATION_TRIES,
         Kind::Action => ACTION_TRIES,
     })
 }
 
-/// Returns true if this job is still pending for this time: it may have been cancelled, moved or run in the meantime.
-fn still_pending(db: &Db, id: Id<Job>, run_at: Millis) -> Result<bool> {
-    Ok(db.get(id)?.is_some_and(|job| job.state == JobState::Pending && job.run_at == run_at))
+/// Returns true if this job is still as it was when it was read: it may have been cancelled, moved or run since.
+fn is_unchanged(db: &Db, read: &Doc<Job>) -> Result<bool> {
+    Ok(db.get(read.id())?.is_some_and(|job| {
+        job.state == read.state && job.run_at == read.run_at && job.boot == read.boot && job.attempts == read.attempts
+    }))
 }
 
-/// Deletes a pending mutation's row, in the transaction that then runs it. The row is deleted before the function runs,
-/// so that the function can schedule itself again under the same key.
-pub(crate) fn consume(db: &mut DbMut, id: Id<Job>, run_at: Millis) -> Result<bool> {
-    Ok(still_pending(db, id, run_at)? && db.delete(id)?)
+/// Deletes the row of a mutation, in the transaction that then runs it. The row is deleted before the function runs, so
+/// that the function can schedule itself again under the same key.
+pub(crate) fn consume(db: &mut DbMut, read: &Doc<Job>) -> Result<bool> {
+    Ok(is_unchanged(db, read)? && db.delete(read.id())?)
 }
 
 /// Marks a pending action as running in process `boot`. Returns `false` if it is no longer pending.
-pub(crate) fn claim(db: &mut DbMut, id: Id<Job>, run_at: Millis, boot: u32, now: Millis) -> Result<bool> {
-    if !still_pending(db, id, run_at)? {
+pub(crate) fn claim(db: &mut DbMut, read: &Doc<Job>, boot: u32, now: Millis) -> Result<bool> {
+    if !is_unchanged(db, read)? {
         return Ok(false);
     }
-    db.patch(id, |job| {
-        job.state = JobState::Running;
-        job.attempts += 1;
-        job.boot = Some(boot);
-        job.started_at = Some(now);
-    })?;
+    db.patch(read.id(), |job| job.start(boot, now))?;
     Ok(true)
+}
+
+impl Job {
+    /// Marks it as running in process `boot`.
+    pub(crate) fn start(&mut self, boot: u32, now: Millis) {
+        self.state = JobState::Running;
+        self.attempts += u32::from(self.kind == JobKind::Action);
+        self.boot = Some(boot);
+        self.started_at = Some(now);
+    }
+}
+
+/// Returns a running job that did not run after all to its place, due at `run_at`.
+pub(crate) fn release(db: &mut DbMut, id: Id<Job>, boot: Option<u32>, run_at: Millis, now: Millis) -> Result<()> {
+    let Some(job) = db.get(id)?.filter(|job| job.state == JobState::Running && job.boot == boot) else { return Ok(()) };
+    if pending_of_key(db, &job.path, job.key.as_deref())?.is_some() {
+        // The newer job of the key does the work of this one.
+        return discard(db, &job, now);
+    }
+    db.patch_doc(job, |job| {
+        job.state = JobState::Pending;
+        job.attempts -= u32::from(job.kind == JobKind::Action).min(job.attempts);
+        job.boot = None;
+        job.run_at = run_at;
+    })?;
+    Ok(())
 }
 
 /// Checks that process `boot` still owns this attempt of an action.
@@ -165,12 +230,20 @@ pub(crate) fn require_held(db: &Db, id: Id<Job>, attempt: u32, boot: u32) -> Res
     }
 }
 
-/// Deletes the row of an action that process `boot` has run. An attempt that another process has started in the
-/// meantime, because this process seemed dead, stays.
-pub(crate) fn end(db: &mut DbMut, id: Id<Job>, boot: u32) -> Result<()> {
-    if db.get(id)?.is_some_and(|job| job.state == JobState::Running && job.boot == Some(boot)) {
+/// Deletes the row of an action that process `boot` has run, and reports its value. An attempt that another process
+/// has started in the meantime, because this process seemed dead, stays.
+pub(crate) fn end(db: &mut DbMut, id: Id<Job>, boot: u32, value: Option<&RawValue>, now: Millis) -> Result<()> {
+    if let Some(job) = db.get(id)?.filter(|job| job.state == JobState::Running && job.boot == Some(boot)) {
+        finished::report(db, &job, &finished::value(value), now)?;
         db.delete(id)?;
     }
+    Ok(())
+}
+
+/// Deletes a job that will not run, and reports it as cancelled.
+pub(crate) fn discard(db: &mut DbMut, job: &Doc<Job>, now: Millis) -> Result<()> {
+    finished::report(db, job, &Ended::Cancelled, now)?;
+    db.delete(job.id())?;
     Ok(())
 }
 
@@ -185,21 +258,33 @@ pub(crate) enum AfterFailure {
     Gone,
 }
 
-/// Records a failed attempt: of a mutation that was pending for `run_at`, or of a running action.
-pub(crate) fn fail(db: &mut DbMut, id: Id<Job>, failure: &Failure, tries: u32, now: Millis) -> Result<AfterFailure> {
+/// Records a failed attempt: of a mutation that was pending or claimed, or of a running action. `has_order` is true if
+/// the jobs of its lane run in order.
+pub(crate) fn fail(
+    db: &mut DbMut,
+    id: Id<Job>,
+    failure: &Failure,
+    tries: u32,
+    has_order: bool,
+    now: Millis,
+) -> Result<AfterFailure> {
     let Some(job) = db.get(id)? else { return Ok(AfterFailure::Gone) };
-    let attempts = match job.state {
-        JobState::Pending if job.run_at == failure.run_at => job.attempts + 1,
-        JobState::Running if job.boot == failure.boot => job.attempts,
-        JobState::Running | JobState::Pending | JobState::Failed => return Ok(AfterFailure::Gone),
+    let attempts = match (job.state, job.kind) {
+        (JobState::Pending, _) if job.run_at == failure.run_at => job.attempts + 1,
+        (JobState::Running, JobKind::Mutation) if job.boot == failure.boot => job.attempts + 1,
+        (JobState::Running, JobKind::Action) if job.boot == failure.boot => job.attempts,
+        (JobState::Running | JobState::Pending | JobState::Failed, _) => return Ok(AfterFailure::Gone),
     };
     let again = !failure.for_good && attempts < tries;
-    // A running action does not hold its key. A job that took the key in the meantime does the work of this one.
+    // A running job does not hold its key. A job that took the key in the meantime does the work of this one.
     if again && job.state == JobState::Running && pending_of_key(db, &job.path, job.key.as_deref())?.is_some() {
-        db.delete(id)?;
+        discard(db, &job, now)?;
         return Ok(AfterFailure::Gone);
     }
-    let next = now + backoff(id, attempts);
+    if !again {
+        finished::report(db, &job, &Ended::Error(failure.error.clone()), now)?;
+    }
+    let next = now + job.retry.as_ref().unwrap_or(&BACKOFF).pause(id, attempts);
     db.patch_doc(job, |job| {
         job.attempts = attempts;
         job.last_error = Some(failure.text.clone());
@@ -208,9 +293,14 @@ pub(crate) fn fail(db: &mut DbMut, id: Id<Job>, failure: &Failure, tries: u32, n
             job.state = JobState::Pending;
             job.run_at = next;
             job.asked_at = Some(now);
+            if !has_order {
+                job.due_at = job.due_at.and(Some(next));
+            }
         } else {
             job.state = JobState::Failed;
             job.finished_at = Some(now);
+            // The outcome is reported once, even if the operator runs the job again.
+            job.then = None;
         }
     })?;
     Ok(if again { AfterFailure::Retry(next) } else { AfterFailure::Final })
@@ -223,6 +313,8 @@ pub(crate) struct Failure {
     pub run_at: Millis,
     /// The code and the chain of causes, truncated.
     pub text: String,
+    /// The code and the message.
+    pub error: JobError,
     /// For an action, the process that started it. Another process may own it by now.
     pub boot: Option<u32>,
     /// True if another attempt would fail in the same way.
@@ -233,41 +325,12 @@ impl Failure {
     pub(crate) fn of(error: &Error, run_at: Millis) -> Self {
         let mut text = format!("{}: {}", error.code(), error.chain());
         text.truncate(text.floor_char_boundary(ERROR_BYTES_MAX));
-        Self { run_at, text, boot: None, for_good: false }
+        Self { run_at, text, error: JobError::of(error), boot: None, for_good: false }
     }
 }
 
 /// Returns the pending job of a function and key.
-pub(crate) fn pending_of_key(db: &Db, path: &str, key: Option<&str>) -> Result<Option<convoke_store::Doc<Job>>> {
+pub(crate) fn pending_of_key(db: &Db, path: &str, key: Option<&str>) -> Result<Option<Doc<Job>>> {
     let Some(key) = key else { return Ok(None) };
     Ok(db.query(Job::one_pending).eq(path).eq(key).unique()?)
-}
-
-/// Returns the pause after a number of failed attempts: it grows fourfold, up to an hour, plus up to a quarter of
-/// jitter, so that jobs that failed together do not retry together. The jitter depends on the job's id only, so it is
-/// the same on each call.
-fn backoff(id: Id<Job>, attempts: u32) -> Duration {
-    let plain = BACKOFF_MIN.saturating_mul(4u32.saturating_pow(attempts.saturating_sub(1))).min(BACKOFF_MAX);
-    let mut hasher = DefaultHasher::new();
-    (id.bits(), attempts).hash(&mut hasher);
-    plain + plain.mul_f64(f64::from(u16::try_from(hasher.finish() % 1_000).unwrap_or(0)) / 4_000.0)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn pauses_grow_fourfold_to_an_hour_with_up_to_a_quarter_of_jitter() {
-        for id in 0..50u128 {
-            for (attempts, plain) in [(1, 1), (2, 4), (3, 16), (4, 64), (7, 3_600), (40, 3_600)] {
-                let pause = backoff(Id::from_bits(id), attempts);
-                let plain = Duration::from_secs(plain);
-                assert!(pause >= plain && pause < plain + plain / 4, "{attempts}: {pause:?}");
-                assert_eq!(pause, backoff(Id::from_bits(id), attempts));
-            }
-        }
-        let pauses: std::collections::HashSet<_> = (0..50u128).map(|id| backoff(Id::from_bits(id), 3)).collect();
-        assert!(pauses.len() > 40);
-    }
 }

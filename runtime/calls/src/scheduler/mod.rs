@@ -2,10 +2,13 @@
 //!
 //! A scheduled mutation has its effect exactly once: its row is deleted in the transaction of its effect. A scheduled
 //! action starts at most once, unless its attribute sets `tries`. Failed attempts back off, and after the last attempt
-//! the job stays visible. The modules in reading order: the rows, the requests of functions, the expressions of crons,
-//! the scheduler's state, the clock, the run of one job, the due work, and the loop of a server.
+//! the job stays visible. The modules in reading order: the rows, retries, outcomes, queues, the requests of functions,
+//! the expressions of crons, the scheduler's state, the clock, the run of one job, the due work, and the loop of a server.
 
 pub mod job;
+pub mod retry;
+pub mod finished;
+pub(crate) mod queue;
 pub mod schedule;
 pub mod cron;
 mod state;
@@ -16,7 +19,10 @@ pub mod due;
 pub(crate) mod background;
 pub mod jobs;
 
+pub use finished::{Ended, Finished, JobError};
 pub use job::{Cron, Job, JobKind, JobState};
 pub use jobs::Jobs;
-pub use schedule::When;
+pub use queue::QueueState;
+pub use retry::Retry;
+pub use schedule::{Scheduled, Scheduling, When};
 pub use state::{Scheduler, Stats};

@@ -35,6 +35,7 @@ use convoke_core::error::{Error, Result};
 use convoke_core::id::IdGenerator;
 use convoke_core::identity::Caller;
 use convoke_core::limits::Limits;
+use convoke_core::queues::Queues;
 use convoke_core::sections::{Section, SubmittedSection};
 use convoke_store::{Database, Db, ReadLimits, Store};
 
@@ -48,6 +49,7 @@ struct Inner {
     clock: Arc<dyn Clock>,
     limits: Limits,
     rates: Rates,
+    queues: Queues,
     actions: Arc<Semaphore>,
     answers: Arc<Budget>,
     settings: toml::Table,
@@ -78,6 +80,7 @@ pub(crate) struct ServicesOptions {
     pub clock: Arc<dyn Clock>,
     pub limits: Limits,
     pub rates: Rates,
+    pub queues: Queues,
     pub settings: toml::Table,
     pub data: PathBuf,
     pub store_key: Option<StoreKey>,
@@ -86,7 +89,8 @@ pub(crate) struct ServicesOptions {
 
 impl Services {
     pub(crate) fn new(options: ServicesOptions) -> Self {
-        let ServicesOptions { registry, store, ids, clock, limits, rates, settings, data, store_key, boot } = options;
+        let ServicesOptions { registry, store, ids, clock, limits, rates, queues, settings, data, store_key, boot } =
+            options;
         let (registry, rates) = (Arc::new(registry), rates.with_nodes_of(&store));
         let turns = Turns::of(&store);
         let database = Database::new(store, ids, clock.clone(), ReadLimits::from(&limits));
@@ -96,6 +100,7 @@ impl Services {
             database,
             clock,
             rates,
+            queues,
             actions: Arc::new(Semaphore::new(limits.actions_max)),
             answers: Budget::new(limits.response_bytes_total_max),
             limits,
@@ -187,6 +192,11 @@ impl Services {
     /// Returns the rates: limits of calls and of written bytes per identity.
     pub fn rates(&self) -> &Rates {
         &self.0.rates
+    }
+
+    /// Returns the queues of scheduled work.
+    pub fn queues(&self) -> &Queues {
+        &self.0.queues
     }
 
     /// Returns the turns, which serialize work.
