@@ -1,4 +1,4 @@
-//! The attributes of Convoke: `#[query]`, `#[mutation]`, `#[action]`, `#[cron]`, `#[args]`, `#[value]`, `#[table]`.
+//! The attributes of Convoke: `#[query]`, `#[mutation]`, `#[action]`, `#[workflow]`, `#[cron]`, `#[args]`, `#[value]`, `#[table]`.
 //!
 //! They parse and check an item, and generate the code that the runtime registers. They do not use HTTP or SQL. Each
 //! attribute has three stages in separate files: `parse` reads tokens, `check` finds all mistakes in one pass, and
@@ -17,6 +17,7 @@ mod object;
 mod table;
 mod types;
 mod value;
+mod workflow;
 
 use proc_macro::TokenStream;
 
@@ -38,6 +39,12 @@ pub fn mutation(options: TokenStream, item: TokenStream) -> TokenStream {
 #[proc_macro_attribute]
 pub fn action(options: TokenStream, item: TokenStream) -> TokenStream {
     function::expand(Kind::Action, options.into(), item.into()).into()
+}
+
+/// Registers a function that runs for days, as a journal of its steps.
+#[proc_macro_attribute]
+pub fn workflow(options: TokenStream, item: TokenStream) -> TokenStream {
+    workflow::expand(options.into(), item.into()).into()
 }
 
 /// Runs a mutation or action on a schedule.

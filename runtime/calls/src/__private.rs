@@ -11,3 +11,5 @@ pub use crate::function::{
     Args, Function, FunctionDef, IsAction, IsMutation, IsQuery, IsResult, Kind, NoArgs, Submitted, Visibility,
     args_schema, output_schema,
 };
+pub use crate::workflow::WorkflowCtx;
+pub use crate::workflow::definition::{SubmittedWorkflow, Workflow, WorkflowDef};

@@ -150,7 +150,7 @@ impl Registry {
     }
 
     fn add(&mut self, entry: &'static FunctionDef) -> Result<(), String> {
-        let Some(path) = path_of(entry) else {
+        let Some(path) = path_of(entry.module, entry.name) else {
             return Err(format!(
                 "`{}` is at the root of its crate; move it into a module, whose name becomes part of its path",
                 entry.name
@@ -253,10 +253,10 @@ impl Registry {
     }
 }
 
-/// Returns the path of a function: its modules below the crate and its name, in camelCase.
-fn path_of(def: &FunctionDef) -> Option<String> {
-    let (_, modules) = def.module.split_once("::")?;
-    let names = modules.split("::").chain([def.name]);
+/// Returns the path of a function or workflow: its modules below the crate and its name, in camelCase.
+pub(crate) fn path_of(module: &str, name: &str) -> Option<String> {
+    let (_, modules) = module.split_once("::")?;
+    let names = modules.split("::").chain([name]);
     Some(names.map(|name| name.trim_start_matches("r#").to_lower_camel_case()).collect::<Vec<_>>().join("/"))
 }
 

@@ -21,6 +21,8 @@ use crate::rejections::Rejections;
 use crate::scheduler::{Jobs, Scheduler, cron::Crons};
 use crate::services::{Services, ServicesOptions, SubmittedObserver, rates_of, section_problems};
 use crate::totals::CallTotals;
+use crate::workflow::definition::Workflows;
+use crate::workflow::runs::Runs;
 use convoke_core::clock::{Clock, Millis, SystemClock};
 use convoke_core::error::{Error, Result};
 use convoke_core::id::IdGenerator;
@@ -113,6 +115,9 @@ pub enum StartError {
     /// A declared queue is invalid.
     #[error("{0}")]
     Queue(String),
+    /// A workflow cannot be registered.
+    #[error("{0}")]
+    Workflow(String),
     /// A mistake in the application's description of its interface.
     #[error("{0}")]
     Interface(String),
@@ -152,6 +157,7 @@ impl Runtime {
         let registry = Registry::collect()?;
         let crons = Crons::collect(&registry).map_err(StartError::Cron)?;
         let queues = Queues::collect().map_err(StartError::Queue)?;
+        let workflows = Workflows::collect().map_err(StartError::Workflow)?;
         if let Some(problem) = section_problems(&settings).into_iter().next() {
             return Err(StartError::Setting(problem));
         }
@@ -185,10 +191,16 @@ impl Runtime {
         };
         let services =
             ServicesOptions { registry, store, ids, clock, limits, rates, queues, settings, data, store_key, boot };
-        Ok(Self::of(Services::new(services), crons, newest, CallLog::new(call_lines), disk))
+        Ok(Self::of(Services::new(services), (crons, workflows), newest, CallLog::new(call_lines), disk))
     }
 
-    fn of(services: Services, crons: Crons, newest: Millis, call_log: CallLog, disk: Arc<dyn Disk>) -> Self {
+    fn of(
+        services: Services,
+        (crons, workflows): (Crons, Workflows),
+        newest: Millis,
+        call_log: CallLog,
+        disk: Arc<dyn Disk>,
+    ) -> Self {
         let totals = Arc::new(CallTotals::new(services.registry()));
         let recent_calls = Arc::new(RecentCalls::new(RecordOptions {
             settings: services.settings::<RecordedCalls>(),
@@ -203,7 +215,7 @@ impl Runtime {
         let submitted = inventory::iter::<SubmittedObserver>().map(|submitted| (submitted.0)(&services));
         let observers = Observers::new(own.into_iter().chain(submitted));
         let dispatcher = Arc::new(Dispatcher::new(services.clone(), observers));
-        let scheduler = Arc::new(Scheduler::new(dispatcher.clone(), crons, newest));
+        let scheduler = Arc::new(Scheduler::new(dispatcher.clone(), crons, workflows, newest));
         let live = Hub::new(dispatcher.clone());
         live.answer_other_nodes();
         Self(Arc::new(Inner { services, dispatcher, scheduler, totals, recent_calls, rejections, live }))
@@ -267,6 +279,11 @@ impl Runtime {
     /// Returns the scheduled work, as an operator sees it.
     pub fn jobs(&self) -> Jobs<'_> {
         Jobs(&self.0.services)
+    }
+
+    /// Returns the runs of workflows, as an operator sees them.
+    pub fn runs(&self) -> Runs<'_> {
+        Runs(&self.0.services)
     }
 
     /// Returns the scheduler, which runs scheduled work.

@@ -4,13 +4,14 @@
 //! HTTP, in process from a test, on a schedule, and from other functions. This crate knows no table and no function of
 //! any application.
 //!
-//! It exports what a developer needs of the crates behind it: the [`prelude`] of a file with functions, and six modules.
+//! It exports what a developer needs of the crates behind it: the [`prelude`] of a file with functions, and seven modules.
 //!
 //! | Module | Content |
 //! |---|---|
 //! | [`testing`] | functions in a test's process |
 //! | [`store`] | tables, queries, and the interface of the engines |
 //! | [`scheduler`] | jobs, crons, leases and turns |
+//! | [`workflows`] | runs of workflows and their steps |
 //! | [`outbound`] | external services of actions, and secrets |
 //! | [`settings`] | sections of the settings file |
 //! | [`embed`] | the runtime inside a program |
@@ -47,6 +48,17 @@ pub mod scheduler {
     pub use convoke_core::queues::Queue;
 }
 
+/// Workflows: runs, the entries of their journal, and their steps.
+pub mod workflows {
+    pub use convoke_calls::workflow::definition::{Workflow, WorkflowDef, Workflows};
+    pub use convoke_calls::workflow::rows::{Run, RunState, Step, StepKind, StepState, UndoState};
+    pub use convoke_calls::workflow::runs::Runs;
+    pub use convoke_calls::workflow::start::Started;
+    pub use convoke_calls::workflow::steps::{
+        Branch, CallStep, Callback, Either, Join, JoinAll, Select, Sleep, StartStep, Wait, WaitAtMost,
+    };
+}
+
 /// External services of actions: the HTTP client, and secrets.
 pub mod outbound {
     #[cfg(feature = "outbound")]
@@ -62,7 +74,7 @@ pub mod settings {
 }
 
 #[doc(inline)]
-pub use attributes::{action, args, cron, mutation, query, table, value};
+pub use attributes::{action, args, cron, mutation, query, table, value, workflow};
 #[doc(inline)]
 pub use convoke_calls::{gauge, interface};
 #[doc(inline)]
@@ -72,18 +84,20 @@ pub use convoke_core::{queue, rate_class, section};
 pub use serde_json;
 
 pub use convoke_calls::scheduler::{Ended, Finished, Retry};
-pub use convoke_calls::{ActionCtx, Batch, Context, Job, Migrated, MutationCtx, NoArgs, QueryCtx, Read, When};
+pub use convoke_calls::{
+    ActionCtx, Batch, Context, Job, Migrated, MutationCtx, NoArgs, QueryCtx, Read, Run, When, WorkflowCtx,
+};
 pub use convoke_core::durations::{days, hours, mins, secs};
 pub use convoke_core::{Caller, Code, Error, Id, Identity, Invalid, Millis, Result};
 pub use convoke_store::{Cursor, Doc, Encoded, JsonObject, Order, Page, PaginationOpts, PaginationResult};
 
 /// The names of a file with functions: `use convoke::prelude::*;`.
 pub mod prelude {
-    pub use crate::{ActionCtx, Context as _, MutationCtx, QueryCtx, Read, Read as _};
+    pub use crate::{ActionCtx, Context as _, MutationCtx, QueryCtx, Read, Read as _, WorkflowCtx};
     pub use crate::{
         Batch, Code, Cursor, Doc, Encoded, Ended, Error, Finished, Id, Invalid, JsonObject, Migrated, Millis, NoArgs,
-        Order, Page, PaginationOpts, PaginationResult, Result, Retry, When, days, hours, mins, secs,
+        Order, Page, PaginationOpts, PaginationResult, Result, Retry, Run, When, days, hours, mins, secs,
     };
-    pub use crate::{action, args, cron, mutation, query, table, value};
+    pub use crate::{action, args, cron, mutation, query, table, value, workflow};
     pub use tracing::{debug, error, info, warn};
 }

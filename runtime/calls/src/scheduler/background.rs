@@ -14,6 +14,7 @@ use super::job::{Cron, Job, JobKind};
 use super::run::AttemptEnd;
 use super::state::Scheduler;
 use super::{due, queue};
+use crate::workflow::runs::Runs;
 use convoke_core::clock::Millis;
 use convoke_core::error::Result;
 use convoke_core::id::Id;
@@ -138,6 +139,9 @@ pub(crate) async fn run(scheduler: Arc<Scheduler>, mut stop: watch::Receiver<boo
             recover_at = now + RECOVERY;
             if let Err(error) = scheduler.recover().await {
                 tracing::warn!(target: "convoke::job", "cannot recover the actions of ended nodes: {}", error.chain());
+            }
+            if let Err(error) = Runs(scheduler.services()).wake_blocked().await {
+                tracing::warn!(target: "convoke::workflow", "cannot check blocked runs: {}", error.chain());
             }
         }
         let until = match start_due(&scheduler, &mut running).await {

@@ -7,6 +7,7 @@ use super::job::{Cron, Job, JobKind};
 use super::queue;
 use super::run::AttemptEnd;
 use super::state::Scheduler;
+use crate::workflow::runs::Runs;
 use convoke_core::clock::Millis;
 use convoke_core::error::{Error, Result};
 use convoke_core::id::Id;
@@ -163,6 +164,7 @@ impl Scheduler {
         let prepare = async {
             self.recover().await?;
             self.leave_undeclared_queues().await?;
+            Runs(self.services()).wake_blocked().await?;
             self.enter_crons().await
         };
         self.prepared.get_or_try_init(|| prepare).await?;

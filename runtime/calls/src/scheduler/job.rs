@@ -8,12 +8,12 @@ use convoke_macros::{table, value};
 use super::finished::{self, Ended, JobError};
 use super::retry::{BACKOFF, Retry};
 use crate::function::{FunctionDef, Kind};
+use crate::workflow::rows::OfRun;
 use convoke_core::clock::Millis;
 use convoke_core::error::{Error, Result};
 use convoke_core::id::Id;
 use convoke_core::identity::{Caller, Identity};
 use convoke_store::{Db, DbMut, Doc};
-use serde_json::value::RawValue;
 
 /// Default number of attempts of a mutation.
 pub const MUTATION_TRIES: u32 = 5;
@@ -90,6 +90,8 @@ pub struct Job {
     pub retry: Option<Retry>,
     /// Path of the mutation that receives the outcome.
     pub then: Option<String>,
+    /// Run and step of a workflow that it belongs to.
+    pub step: Option<OfRun>,
 }
 
 /// A function that runs on a schedule, and its next time.
@@ -132,6 +134,7 @@ impl Job {
             due_at: None,
             retry: None,
             then: None,
+            step: None,
         }
     }
 
@@ -230,14 +233,14 @@ pub(crate) fn require_held(db: &Db, id: Id<Job>, attempt: u32, boot: u32) -> Res
     }
 }
 
-/// Deletes the row of an action that process `boot` has run, and reports its value. An attempt that another process
-/// has started in the meantime, because this process seemed dead, stays.
-pub(crate) fn end(db: &mut DbMut, id: Id<Job>, boot: u32, value: Option<&RawValue>, now: Millis) -> Result<()> {
-    if let Some(job) = db.get(id)?.filter(|job| job.state == JobState::Running && job.boot == Some(boot)) {
-        finished::report(db, &job, &finished::value(value), now)?;
+/// Deletes the row of an action that process `boot` has run, and returns it. An attempt that another process has started
+/// in the meantime, because this process seemed dead, stays.
+pub(crate) fn end(db: &mut DbMut, id: Id<Job>, boot: u32) -> Result<Option<Doc<Job>>> {
+    let ended = db.get(id)?.filter(|job| job.state == JobState::Running && job.boot == Some(boot));
+    if ended.is_some() {
         db.delete(id)?;
     }
-    Ok(())
+    Ok(ended)
 }
 
 /// Deletes a job that will not run, and reports it as cancelled.
@@ -280,6 +283,11 @@ pub(crate) fn fail(
     if again && job.state == JobState::Running && pending_of_key(db, &job.path, job.key.as_deref())?.is_some() {
         discard(db, &job, now)?;
         return Ok(AfterFailure::Gone);
+    }
+    if !again && job.step.is_some() {
+        // The journal of the run has the error.
+        db.delete(id)?;
+        return Ok(AfterFailure::Final);
     }
     if !again {
         finished::report(db, &job, &Ended::Error(failure.error.clone()), now)?;

@@ -14,6 +14,7 @@ pub mod cron;
 mod state;
 mod clock;
 mod set_back;
+mod step;
 pub(crate) mod run;
 pub mod due;
 pub(crate) mod background;

@@ -9,19 +9,22 @@ use std::time::Duration;
 
 use super::job::{self, AfterFailure, Failure, Job, JobKind, JobState};
 use super::state::Scheduler;
-use super::{finished, queue};
+use super::{finished, queue, step};
 use crate::call::dispatch;
 use crate::codec::Format;
 use crate::codec::decode::Body;
-use crate::context::handler::{Prepared, PreparedAction, PreparedMutation};
+use crate::context::handler::{Prepared, PreparedAction};
 use crate::context::shared::{Call, LeaseCheck};
-use crate::context::{Context as _, MutationCtx};
+use crate::context::{Context as _, MutationCtx, QueryCtx, Read as _};
 use crate::execute;
 use crate::logs::Capture;
 use crate::observe::{By, await_all};
 use crate::registry::Registered;
+use crate::workflow::advance::Advancer;
+use crate::workflow::rows::{OfRun, RunPart};
 use convoke_core::answer::pieces::Pieces;
 use convoke_core::answer::writer::Writer;
+use convoke_core::clock::Millis;
 use convoke_core::error::{Error, Result};
 use convoke_core::queues::Queue;
 use convoke_store::{DbMut, Doc, Flow, Nodes, StoreError};
@@ -30,6 +33,8 @@ use serde_json::value::RawValue;
 /// First and longest pause before the end of an action is written again.
 const RECORD_PAUSES: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(30));
 
+/// Time until a step whose function does not fit is due again.
+const BLOCKED: Duration = Duration::from_secs(60);
 /// Time until a job without room is due again in its queue.
 const RETURN: Duration = Duration::from_millis(500);
 
@@ -48,10 +53,16 @@ impl Scheduler {
     /// # Errors
     /// A failure of the store on writing the end of the attempt.
     pub(crate) async fn run(&self, job: &Doc<Job>) -> Result<AttemptEnd> {
+        if let Some(of) = job.step.as_ref().filter(|of| matches!(of.part, RunPart::Advance | RunPart::Timer)) {
+            return self.run_part(job, of.clone()).await;
+        }
         let Some(function) = self.services().registry().get(&job.path).cloned() else {
             if self.has_other_nodes() {
                 // A node of another release has the function.
                 return self.no_room(job).await;
+            }
+            if job.step.is_some() {
+                return self.block_step(job, format!("no function {}", job.path)).await;
             }
             let error = Error::internal(format!("no function {}", job.path));
             return self.failed(job, 1, Failure { for_good: true, ..Failure::of(&error, job.run_at) }).await;
@@ -60,18 +71,32 @@ impl Scheduler {
         let prepared = match self.dispatcher.handlers().prepare(&function, Body::Args(&job.args, Format::Json)) {
             Ok(prepared) => prepared,
             // Another version of the function wrote the arguments. They will not fit at the next attempt either.
+            Err(error) if job.step.is_some() => {
+                return self
+                    .block_step(job, format!("the arguments of {} do not fit: {}", job.path, error.chain()))
+                    .await;
+            }
             Err(error) => {
                 let failure = Failure { for_good: true, ..Failure::of(&error, job.run_at) };
                 return self.failed(job, tries, failure).await;
             }
         };
         let id: Arc<str> = job.id().to_string().into();
+        let attempt = job.step.as_ref().map_or_else(|| id.clone(), |of| of.key().into());
         let capture = Capture::new(self.services().limits(), id.clone(), function.path.clone());
-        let call = Call::new(self.services().clone(), function.def, job.caller(), Flow::SYSTEM, id.clone()).of_job(id);
+        let call = Call::new(self.services().clone(), function.def, job.caller(), Flow::SYSTEM, id).of_job(attempt);
         let ready = ReadyJob { job, function: &function, capture, tries };
         match prepared {
-            Prepared::Mutation(mutation) => self.run_mutation(ready, call, mutation).await,
+            Prepared::Mutation(mutation) => {
+                self.run_mutation(ready, call, move |ctx, out| mutation.run(ctx, out)).await
+            }
             Prepared::Action(action) => self.run_action(ready, call, action).await,
+            Prepared::Query(query) if job.step.is_some() => {
+                let read = move |ctx: &mut MutationCtx, out: &mut Writer| {
+                    query.run(&QueryCtx::new(ctx.call().clone(), ctx.db().clone()), out)
+                };
+                self.run_mutation(ready, call, read).await
+            }
             Prepared::Query(_) => {
                 let error = Error::internal(format!("{} is a query now", function.path));
                 self.failed(job, 1, Failure { for_good: true, ..Failure::of(&error, job.run_at) }).await
@@ -83,23 +108,23 @@ impl Scheduler {
         &self,
         ready: ReadyJob<'_>,
         call: Call,
-        mutation: Box<dyn PreparedMutation>,
+        mutation: impl Fn(&mut MutationCtx, &mut Writer) -> Result<()> + Send + 'static,
     ) -> Result<AttemptEnd> {
         let ReadyJob { job, function, capture, tries } = ready;
-        let (call, read) = (Arc::new(call), job.clone());
+        let (call, read, runs) = (Arc::new(call), job.clone(), self.runs.clone());
         let work = move |ctx: &mut MutationCtx| {
             if !job::consume(ctx.db_mut(), &read)? {
                 return Ok(false);
             }
-            if read.then.is_none() {
-                mutation.run(ctx, &mut Writer::unread())?;
+            if read.then.is_none() && read.step.is_none() {
+                mutation(ctx, &mut Writer::unread())?;
                 return Ok(true);
             }
             let mut out = ctx.call().services.writer();
-            mutation.run(ctx, &mut out)?;
+            mutation(ctx, &mut out)?;
             let value = raw(&out.finish()?)?;
             let now = ctx.now();
-            finished::report(ctx.db_mut(), &read, &finished::value(Some(&value)), now)?;
+            succeeded(&runs, ctx.db_mut(), &read, Some(&value), now)?;
             Ok(true)
         };
         let result = execute::mutation(call.clone(), capture.clone(), function, work).await;
@@ -113,8 +138,8 @@ impl Scheduler {
             Err(error) if is_of_the_store(&error) => self.no_room(job).await,
             Err(error) => {
                 self.completed(job, &call, function, &capture, Some(&error)).await;
-                let boot = job.boot;
-                self.failed(job, tries, Failure { boot, ..Failure::of(&error, job.run_at) }).await
+                let (boot, for_good) = (job.boot, !job.is_retried_after(&error));
+                self.failed(job, tries, Failure { boot, for_good, ..Failure::of(&error, job.run_at) }).await
             }
         }
     }
@@ -132,11 +157,12 @@ impl Scheduler {
             }
         };
         let call = Arc::new(if self.has_other_nodes() { call.under(self.lease(job, attempt)) } else { call });
-        let out = if job.then.is_some() { self.services().writer() } else { Writer::unread() };
+        let has_reader = job.then.is_some() || job.step.is_some();
+        let out = if has_reader { self.services().writer() } else { Writer::unread() };
         let work = move |ctx| action.run(ctx, out);
         let result = execute::action(call.clone(), capture.clone(), permit, work).await;
         self.completed(job, &call, function, &capture, result.as_ref().err()).await;
-        let result = result.and_then(|value| job.then.as_ref().map(|_| raw(&value)).transpose());
+        let result = result.and_then(|value| has_reader.then(|| raw(&value)).transpose());
         self.record_end(job, function, result).await
     }
 
@@ -160,6 +186,31 @@ impl Scheduler {
             result_bytes: None,
         };
         await_all(self.dispatcher.completed(call, ended, capture)).await;
+    }
+
+    /// Advances a run of a workflow, by a job without a function.
+    async fn run_part(&self, job: &Doc<Job>, of: OfRun) -> Result<AttemptEnd> {
+        let (read, runs, now) = (job.clone(), self.runs.clone(), self.services().clock().now());
+        let advance = move |db: &mut DbMut| match job::consume(db, &read)? {
+            true => step::advance(&runs, db, &of, now),
+            false => Ok(()),
+        };
+        match self.services().database().write("advance a run", advance).await {
+            Ok(()) => {
+                self.services().alarm().wake(now);
+                Ok(AttemptEnd::Ran)
+            }
+            Err(error) if is_of_the_store(&error) => self.no_room(job).await,
+            Err(error) => self.failed(job, job::MUTATION_TRIES, Failure::of(&error, job.run_at)).await,
+        }
+    }
+
+    /// Blocks the run of a step whose function does not fit, and looks at the step again later.
+    async fn block_step(&self, job: &Doc<Job>, reason: String) -> Result<AttemptEnd> {
+        let (read, boot, now) = (job.clone(), self.services().boot(), self.services().clock().now());
+        let block = move |db: &mut DbMut| step::block(db, &read, &reason, boot, now + BLOCKED);
+        self.services().database().write("block a run", block).await?;
+        Ok(AttemptEnd::Ran)
     }
 
     /// Leaves a job to a later attempt. A claimed job returns to its queue.
@@ -206,7 +257,11 @@ impl Scheduler {
             let written = match &result {
                 Ok(value) => {
                     let (value, now) = (value.clone(), self.services().clock().now());
-                    let end = move |db: &mut DbMut| job::end(db, id, boot, value.as_deref(), now);
+                    let runs = self.runs.clone();
+                    let end = move |db: &mut DbMut| match job::end(db, id, boot)? {
+                        Some(job) => succeeded(&runs, db, &job, value.as_deref(), now),
+                        None => Ok(()),
+                    };
                     let written = self.services().database().write("end a job", end).await;
                     self.services().alarm().wake(now);
                     written.map(|()| AttemptEnd::Ran)
@@ -233,13 +288,16 @@ impl Scheduler {
     async fn failed(&self, job: &Doc<Job>, tries: u32, failure: Failure) -> Result<AttemptEnd> {
         let (id, now) = (job.id(), self.services().clock().now());
         let text = failure.text.clone();
-        let has_order = self.has_order(job);
-        let outcome = self
-            .services()
-            .database()
-            .write("record a failed job", move |db| job::fail(db, id, &failure, tries, has_order, now))
-            .await?;
-        if job.then.is_some() {
+        let (has_order, of, runs) = (self.has_order(job), job.step.clone(), self.runs.clone());
+        let record = move |db: &mut DbMut| {
+            let outcome = job::fail(db, id, &failure, tries, has_order, now)?;
+            if let Some(of) = &of {
+                step::failed(&runs, db, of, &failure, outcome, now)?;
+            }
+            Ok(outcome)
+        };
+        let outcome = self.services().database().write("record a failed job", record).await?;
+        if job.then.is_some() || job.step.is_some() {
             self.services().alarm().wake(now);
         }
         let path = &*job.path;
@@ -302,7 +360,11 @@ impl Scheduler {
                 // Only nodes with the function know its number of attempts.
                 continue;
             }
-            let tries = function.map_or(1, |function| job.tries(function.def));
+            // A step runs at least once.
+            let tries = match &job.step {
+                Some(_) => u32::MAX,
+                None => function.map_or(1, |function| job.tries(function.def)),
+            };
             let interrupted = Error::internal("interrupted by a restart");
             let text = "INTERNAL: interrupted by a restart".to_owned();
             let failure = Failure { text, boot: job.boot, ..Failure::of(&interrupted, job.run_at) };
@@ -318,6 +380,14 @@ struct ReadyJob<'a> {
     function: &'a Registered,
     capture: Capture,
     tries: u32,
+}
+
+/// Hands the value of a job to its reader, in the transaction of its end.
+fn succeeded(runs: &Advancer, db: &mut DbMut, job: &Doc<Job>, value: Option<&RawValue>, now: Millis) -> Result<()> {
+    match &job.step {
+        Some(of) => step::succeeded(runs, db, (job, of), value, now),
+        None => finished::report(db, job, &finished::value(value), now),
+    }
 }
 
 /// Returns a result as JSON.

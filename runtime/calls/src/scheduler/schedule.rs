@@ -270,6 +270,10 @@ impl<F: Function> Scheduled<'_, F> {
 /// Deletes a pending job, and reports it as cancelled.
 pub(crate) fn cancel(db: &mut DbMut, id: Id<Job>, now: Millis) -> Result<bool> {
     match db.get(id)?.filter(|job| job.state == JobState::Pending) {
+        Some(job) if job.step.is_some() => {
+            let run = job.step.as_ref().map(|of| of.run.to_string()).unwrap_or_default();
+            Err(Error::failed_precondition(format!("The job is a step of the run {run}; cancel the run")))
+        }
         Some(job) => job::discard(db, &job, now).map(|()| true),
         None => Ok(false),
     }

@@ -9,6 +9,8 @@ use super::clock::ClockReading;
 use super::cron::Crons;
 use crate::call::Dispatcher;
 use crate::services::Services;
+use crate::workflow::advance::Advancer;
+use crate::workflow::definition::Workflows;
 use convoke_core::clock::Millis;
 
 /// Runs scheduled work.
@@ -16,6 +18,8 @@ pub struct Scheduler {
     pub(super) dispatcher: Arc<Dispatcher>,
     /// The crons of the program, parsed.
     pub(super) crons: Crons,
+    /// The workflows of the program.
+    pub(super) runs: Advancer,
     /// Set when the first run was prepared.
     pub(super) prepared: tokio::sync::OnceCell<()>,
     /// The last reading of the clock.
@@ -37,9 +41,15 @@ pub struct Stats {
 
 impl Scheduler {
     /// Creates the scheduler. `newest` is the time of the newest row of an earlier process.
-    pub(crate) fn new(dispatcher: Arc<Dispatcher>, crons: Crons, newest: Millis) -> Self {
+    pub(crate) fn new(dispatcher: Arc<Dispatcher>, crons: Crons, workflows: Workflows, newest: Millis) -> Self {
+        let runs = Advancer { services: dispatcher.services().clone(), workflows: Arc::new(workflows) };
         let looked = Mutex::new(ClockReading::first(&**dispatcher.services().clock(), newest));
-        Self { dispatcher, crons, prepared: tokio::sync::OnceCell::new(), looked, stats: Stats::default() }
+        Self { dispatcher, crons, runs, prepared: tokio::sync::OnceCell::new(), looked, stats: Stats::default() }
+    }
+
+    /// Returns the workflows of the program.
+    pub fn workflows(&self) -> &Workflows {
+        &self.runs.workflows
     }
 
     pub(super) fn services(&self) -> &Services {

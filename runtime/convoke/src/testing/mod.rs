@@ -24,7 +24,7 @@ pub mod live;
 #[cfg(feature = "server")]
 pub mod server;
 
-pub use app::{ISSUER, Reply, START, TestApp, TestCaller};
+pub use app::{ISSUER, Reply, START, TestApp, TestCaller, WorkflowRun};
 pub use former::FormerTable;
 pub use live::Watch;
 #[cfg(feature = "server")]

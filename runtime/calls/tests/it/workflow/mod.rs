@@ -1,0 +1,8 @@
+//! Workflows: steps, waits, failures, compensation, changes of the code, and limits.
+
+mod functions;
+
+mod changes;
+mod ends;
+mod steps;
+mod waits;
