@@ -51,6 +51,9 @@ pub(super) fn expand(workflow: &Checked<'_>) -> TokenStream {
                 }
             }
             ::convoke::__private::inventory::submit! {
+                ::convoke::__private::DeclaredWorkflow(<#name as ::convoke::__private::Workflow>::DEF)
+            }
+            ::convoke::__private::inventory::submit! {
                 ::convoke::__private::SubmittedWorkflow::of::<#name>()
             }
         };

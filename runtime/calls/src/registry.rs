@@ -5,7 +5,6 @@ use std::ops::{Deref, Index, IndexMut};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use heck::ToLowerCamelCase as _;
 use rustc_hash::FxHashMap;
 use serde_json::Value;
 
@@ -13,6 +12,8 @@ use crate::codec::convex_json::BytesWithin;
 use crate::codec::secret_fields::SecretFields;
 use crate::declarations;
 use crate::function::{FunctionDef, Kind, Submitted, Visibility};
+use crate::path::path_of;
+use crate::workflow::declared::DeclaredWorkflow;
 use convoke_store::LatencyClass;
 
 /// The registered functions.
@@ -25,6 +26,9 @@ pub struct Registry {
     paths: Vec<Arc<str>>,
     identity_hook: Option<Registered>,
 }
+
+/// Module of the queries of runs.
+const WORKFLOWS: &str = "convoke_calls::workflows";
 
 /// A longer path is not a misspelling of a function, and a comparison with all paths would be expensive.
 const MISSPELT_BYTES_MAX: usize = 200;
@@ -105,7 +109,10 @@ impl Registry {
     /// There is no function; two functions have the same path; a function is at the root of a crate; there are two
     /// identity hooks; two types have the same name in clients; a default breaks the rule of its type.
     pub fn collect() -> Result<Self, RegistryError> {
-        let registry = Self::of(inventory::iter::<Submitted>().map(|submitted| submitted.0))?;
+        // A program without workflows has no queries of their runs.
+        let has_workflows = inventory::iter::<DeclaredWorkflow>().next().is_some();
+        let own = |def: &&FunctionDef| has_workflows || def.module != WORKFLOWS;
+        let registry = Self::of(inventory::iter::<Submitted>().map(|submitted| submitted.0).filter(own))?;
         match declarations::mistakes() {
             mistakes if mistakes.is_empty() => Ok(registry),
             mistakes => Err(RegistryError::Mistakes(mistakes.join("\n"))),
@@ -251,13 +258,6 @@ impl Registry {
             .filter(|(distance, _)| *distance <= distance_max)
             .map(|(_, path)| path)
     }
-}
-
-/// Returns the path of a function or workflow: its modules below the crate and its name, in camelCase.
-pub(crate) fn path_of(module: &str, name: &str) -> Option<String> {
-    let (_, modules) = module.split_once("::")?;
-    let names = modules.split("::").chain([name]);
-    Some(names.map(|name| name.trim_start_matches("r#").to_lower_camel_case()).collect::<Vec<_>>().join("/"))
 }
 
 /// Checks that a path fits into the name of a tool: 1 to 128 ASCII letters, digits and underscores, as clients of the

@@ -50,7 +50,8 @@ pub mod scheduler {
 
 /// Workflows: runs, the entries of their journal, and their steps.
 pub mod workflows {
-    pub use convoke_calls::workflow::definition::{Workflow, WorkflowDef, Workflows};
+    pub use convoke_calls::workflow::declared::WorkflowDef;
+    pub use convoke_calls::workflow::definition::{Workflow, Workflows};
     pub use convoke_calls::workflow::rows::{Run, RunState, Step, StepKind, StepState, UndoState};
     pub use convoke_calls::workflow::runs::Runs;
     pub use convoke_calls::workflow::start::Started;

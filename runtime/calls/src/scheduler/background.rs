@@ -52,6 +52,7 @@ impl Running {
                 Ok(AttemptEnd::NoRoom) => tokio::time::sleep(PAUSE).await,
                 Err(error) => {
                     tracing::error!(target: "convoke::job", job = %id, function = &*job.path, "{}", error.chain());
+                    scheduler.release(&job).await;
                     tokio::time::sleep(PAUSE).await;
                 }
             }

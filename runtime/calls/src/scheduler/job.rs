@@ -5,7 +5,7 @@
 
 use convoke_macros::{table, value};
 
-use super::finished::{self, Ended, JobError};
+use super::outcome::{Ended, JobError};
 use super::retry::{BACKOFF, Retry};
 use crate::function::{FunctionDef, Kind};
 use crate::workflow::rows::OfRun;
@@ -14,6 +14,8 @@ use convoke_core::error::{Error, Result};
 use convoke_core::id::Id;
 use convoke_core::identity::{Caller, Identity};
 use convoke_store::{Db, DbMut, Doc};
+use serde::Serialize;
+use serde_json::value::RawValue;
 
 /// Default number of attempts of a mutation.
 pub const MUTATION_TRIES: u32 = 5;
@@ -243,9 +245,25 @@ pub(crate) fn end(db: &mut DbMut, id: Id<Job>, boot: u32) -> Result<Option<Doc<J
     Ok(ended)
 }
 
+/// Schedules the mutation that receives the outcome of a job, in the transaction of its end.
+pub(crate) fn report(db: &mut DbMut, job: &Doc<Job>, outcome: &Ended<&RawValue>, now: Millis) -> Result<()> {
+    #[derive(Serialize)]
+    struct Report<'a> {
+        job: Id<Job>,
+        args: &'a RawValue,
+        outcome: &'a Ended<&'a RawValue>,
+    }
+    let Some(path) = job.then.clone() else { return Ok(()) };
+    let args = serde_json::from_str(&job.args).map_err(Error::internal)?;
+    let args = serde_json::to_string(&Report { job: job.id(), args, outcome }).map_err(Error::internal)?;
+    let (issuer, subject) = (job.issuer.clone(), job.subject.clone());
+    db.insert(Job { issuer, subject, asked_at: Some(now), ..Job::new(path, JobKind::Mutation, args, now) })?;
+    Ok(())
+}
+
 /// Deletes a job that will not run, and reports it as cancelled.
 pub(crate) fn discard(db: &mut DbMut, job: &Doc<Job>, now: Millis) -> Result<()> {
-    finished::report(db, job, &Ended::Cancelled, now)?;
+    report(db, job, &Ended::Cancelled, now)?;
     db.delete(job.id())?;
     Ok(())
 }
@@ -290,9 +308,9 @@ pub(crate) fn fail(
         return Ok(AfterFailure::Final);
     }
     if !again {
-        finished::report(db, &job, &Ended::Error(failure.error.clone()), now)?;
+        report(db, &job, &Ended::Error(failure.error.clone()), now)?;
     }
-    let next = now + job.retry.as_ref().unwrap_or(&BACKOFF).pause(id, attempts);
+    let next = now + job.retry.as_ref().unwrap_or(&BACKOFF).pause(id.bits(), attempts);
     db.patch_doc(job, |job| {
         job.attempts = attempts;
         job.last_error = Some(failure.text.clone());

@@ -5,10 +5,8 @@ use std::time::Duration;
 
 use convoke_macros::value;
 
-use super::job::Job;
 use convoke_core::clock::Millis;
 use convoke_core::error::Code;
-use convoke_core::id::Id;
 
 /// The retries of an action. Each pause is twice as long as the one before, up to a maximum, plus up to a quarter of
 /// jitter.
@@ -57,12 +55,12 @@ impl Retry {
     }
 
     /// Returns the pause after a number of failed attempts. The jitter keeps jobs that failed together from retrying
-    /// together. It depends on the job's id only, so it is the same on each call.
-    pub(crate) fn pause(&self, id: Id<Job>, attempts: u32) -> Duration {
+    /// together. It depends on the bits of the job's id only, so it is the same on each call.
+    pub(crate) fn pause(&self, id: u128, attempts: u32) -> Duration {
         let [from, up_to] = [self.from, self.up_to].map(|pause| pause.since(Millis(0)));
         let plain = from.saturating_mul(self.factor.saturating_pow(attempts.saturating_sub(1))).min(up_to);
         let mut hasher = DefaultHasher::new();
-        (id.bits(), attempts).hash(&mut hasher);
+        (id, attempts).hash(&mut hasher);
         plain + plain.mul_f64(f64::from(u16::try_from(hasher.finish() % 1_000).unwrap_or(0)) / 4_000.0)
     }
 }
@@ -81,10 +79,10 @@ mod tests {
     fn assert_pauses(retry: &Retry, pauses: &[(u32, u64)]) {
         for id in 0..50u128 {
             for (attempts, plain) in pauses {
-                let pause = retry.pause(Id::from_bits(id), *attempts);
+                let pause = retry.pause(id, *attempts);
                 let plain = Duration::from_secs(*plain);
                 assert!(pause >= plain && pause < plain + plain / 4, "{attempts}: {pause:?}");
-                assert_eq!(pause, retry.pause(Id::from_bits(id), *attempts));
+                assert_eq!(pause, retry.pause(id, *attempts));
             }
         }
     }
@@ -92,7 +90,7 @@ mod tests {
     #[test]
     fn default_pauses_grow_fourfold_to_an_hour_with_up_to_a_quarter_of_jitter() {
         assert_pauses(&BACKOFF, &[(1, 1), (2, 4), (3, 16), (4, 64), (7, 3_600), (40, 3_600)]);
-        let pauses: std::collections::HashSet<_> = (0..50u128).map(|id| BACKOFF.pause(Id::from_bits(id), 3)).collect();
+        let pauses: std::collections::HashSet<_> = (0..50u128).map(|id| BACKOFF.pause(id, 3)).collect();
         assert!(pauses.len() > 40);
     }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::job::{self, AfterFailure, Failure, Job, JobKind, JobState};
 use super::state::Scheduler;
-use super::{finished, queue, step};
+use super::{outcome, queue, step};
 use crate::call::dispatch;
 use crate::codec::Format;
 use crate::codec::decode::Body;
@@ -216,12 +216,23 @@ impl Scheduler {
     /// Leaves a job to a later attempt. A claimed job returns to its queue.
     async fn no_room(&self, job: &Doc<Job>) -> Result<AttemptEnd> {
         self.stats.postponed.fetch_add(1, Relaxed);
-        if job.state == JobState::Running {
+        self.release(job).await;
+        Ok(AttemptEnd::NoRoom)
+    }
+
+    /// Returns a claimed job to its queue, and retries until it is written: no other process takes it over while this
+    /// one lives.
+    pub(super) async fn release(&self, job: &Doc<Job>) {
+        let mut pause = RECORD_PAUSES.0;
+        while job.state == JobState::Running {
             let (id, boot, now) = (job.id(), job.boot, self.services().clock().now());
             let release = move |db: &mut DbMut| job::release(db, id, boot, now + RETURN, now);
-            self.services().database().write("release a job", release).await?;
+            let Err(error) = self.services().database().write("release a job", release).await else { return };
+            let path = &*job.path;
+            tracing::warn!(target: "convoke::job", job = %id, function = path, "cannot return the job to its queue yet; retrying: {}", error.chain());
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(RECORD_PAUSES.1);
         }
-        Ok(AttemptEnd::NoRoom)
     }
 
     /// Claims the jobs of a queue that may start now, at most `room`.
@@ -386,7 +397,7 @@ struct ReadyJob<'a> {
 fn succeeded(runs: &Advancer, db: &mut DbMut, job: &Doc<Job>, value: Option<&RawValue>, now: Millis) -> Result<()> {
     match &job.step {
         Some(of) => step::succeeded(runs, db, (job, of), value, now),
-        None => finished::report(db, job, &finished::value(value), now),
+        None => job::report(db, job, &outcome::value(value), now),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
 
 use parking_lot::Mutex;
 
@@ -11,7 +12,10 @@ use crate::call::Dispatcher;
 use crate::services::Services;
 use crate::workflow::advance::Advancer;
 use crate::workflow::definition::Workflows;
+use crate::workflow::rows::RunState;
+use crate::workflow::runs::Runs;
 use convoke_core::clock::Millis;
+use convoke_core::error::Result;
 
 /// Runs scheduled work.
 pub struct Scheduler {
@@ -20,6 +24,8 @@ pub struct Scheduler {
     pub(super) crons: Crons,
     /// The workflows of the program.
     pub(super) runs: Advancer,
+    /// Number of blocked runs, as counted last.
+    blocked_runs: AtomicU64,
     /// Set when the first run was prepared.
     pub(super) prepared: tokio::sync::OnceCell<()>,
     /// The last reading of the clock.
@@ -44,7 +50,32 @@ impl Scheduler {
     pub(crate) fn new(dispatcher: Arc<Dispatcher>, crons: Crons, workflows: Workflows, newest: Millis) -> Self {
         let runs = Advancer { services: dispatcher.services().clone(), workflows: Arc::new(workflows) };
         let looked = Mutex::new(ClockReading::first(&**dispatcher.services().clock(), newest));
-        Self { dispatcher, crons, runs, prepared: tokio::sync::OnceCell::new(), looked, stats: Stats::default() }
+        Self {
+            dispatcher,
+            crons,
+            runs,
+            blocked_runs: AtomicU64::new(0),
+            prepared: tokio::sync::OnceCell::new(),
+            looked,
+            stats: Stats::default(),
+        }
+    }
+
+    /// Counts the blocked runs, for [`Scheduler::blocked_runs`].
+    ///
+    /// # Errors
+    /// A failure of the store.
+    pub(crate) async fn count_blocked_runs(&self) -> Result<()> {
+        if !self.workflows().is_empty() {
+            let blocked = Runs(self.services()).count(RunState::Blocked).await?;
+            self.blocked_runs.store(blocked, Relaxed);
+        }
+        Ok(())
+    }
+
+    /// Returns the number of blocked runs, at most some seconds old.
+    pub fn blocked_runs(&self) -> u64 {
+        self.blocked_runs.load(Relaxed)
     }
 
     /// Returns the workflows of the program.

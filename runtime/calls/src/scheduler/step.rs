@@ -5,7 +5,7 @@ use serde_json::value::RawValue;
 use super::job::{AfterFailure, Failure, Job, JobKind, JobState};
 use crate::workflow::advance::Advancer;
 use crate::workflow::journal;
-use crate::workflow::rows::{OfRun, RunPart};
+use crate::workflow::rows::{OfRun, RunPart, RunState};
 use convoke_core::clock::Millis;
 use convoke_core::error::Result;
 use convoke_store::{DbMut, Doc};
@@ -65,7 +65,14 @@ pub(super) fn failed(
 ) -> Result<()> {
     match (outcome, of.part) {
         (AfterFailure::Gone, _) | (_, RunPart::Advance | RunPart::Timer) => return Ok(()),
-        (AfterFailure::Retry(_), _) => return journal::note_failure(db, of, &failure.text),
+        (AfterFailure::Retry(_), _) => {
+            journal::note_failure(db, of, &failure.text)?;
+            // A run that was cancelled meanwhile gives the step up.
+            return match db.get(of.run)?.is_some_and(|run| run.state == RunState::Undoing) {
+                true => runs.advance(db, of.run, now),
+                false => Ok(()),
+            };
+        }
         (AfterFailure::Final, RunPart::Step) => {
             journal::note_failure(db, of, &failure.text)?;
             let error = Err(failure.error.clone());

@@ -10,12 +10,11 @@ use tracing::subscriber::{NoSubscriber, with_default};
 use super::callback;
 use super::context::WorkflowCtx;
 use super::definition::{Begun, Workflows};
-use super::journal;
+use super::journal::{self, NewRun};
 use super::replay::{Call, NewStep, Replay, Work};
 use super::rows::{OfRun, Run, RunPart, RunState, Step, StepState, UndoState};
-use super::start::{NewRun, insert};
-use crate::scheduler::finished::JobError;
 use crate::scheduler::job::{Job, JobKind};
+use crate::scheduler::outcome::JobError;
 use crate::scheduler::retry::Retry;
 use crate::services::Services;
 use convoke_core::clock::Millis;
@@ -178,7 +177,7 @@ impl Advancer {
                 row.args = Some(args.clone());
                 let new = NewRun { path: name, version, args, key };
                 let started = (run.issuer.clone().zip(run.subject.clone()), run.acts);
-                let child = insert(db, new, started, now)?;
+                let child = journal::insert(db, new, started, now)?;
                 serde_json::to_string(&child).map_err(Error::internal)?
             }
             Work::Callback => {
@@ -205,6 +204,8 @@ impl Advancer {
             // The code sees the error at the next advance.
             return journal::wake(db, run, now);
         }
+        let bytes = i64::try_from(args.len()).unwrap_or(i64::MAX);
+        db.patch(run.id(), |run| run.bytes = run.bytes.saturating_add(bytes))?;
         let (kind, tries) = if is_action { (JobKind::Action, 1) } else { (JobKind::Mutation, MUTATION_TRIES) };
         let of = OfRun { run: run.id(), position, part: RunPart::Step };
         let job = journal::job(run, of, path, kind, args, now);

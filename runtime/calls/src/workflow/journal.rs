@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use super::replay::Entry;
 use super::rows::{OfRun, Run, RunPart, RunState, Signal, Step, StepKind, StepState};
-use crate::scheduler::finished::JobError;
 use crate::scheduler::job::{self, Job, JobKind};
+use crate::scheduler::outcome::JobError;
 use convoke_core::clock::Millis;
 use convoke_core::error::{Error, Result};
 use convoke_core::id::Id;
@@ -14,6 +14,52 @@ use convoke_store::{Db, DbMut, Doc};
 
 /// Maximum number of signals of a run that no step has taken yet.
 const SIGNALS_MAX: usize = 1_000;
+
+/// A run that does not exist yet.
+pub(super) struct NewRun {
+    pub path: String,
+    pub version: u32,
+    pub args: String,
+    pub key: Option<String>,
+}
+
+/// Writes a run and schedules its first advance, or returns the stored run of its key.
+pub(super) fn insert(
+    db: &mut DbMut,
+    new: NewRun,
+    (starter, acts): (Option<(String, String)>, bool),
+    now: Millis,
+) -> Result<Id<Run>> {
+    let NewRun { path, version, args, key } = new;
+    if let Some(key) = &key
+        && let Some(run) = db.query(Run::by_key).eq(&*path).eq(&**key).unique()?
+    {
+        return Ok(run.id());
+    }
+    let (issuer, subject) = starter.unzip();
+    let id = db.insert(Run {
+        path,
+        version,
+        key,
+        bytes: i64::try_from(args.len()).unwrap_or(i64::MAX),
+        args,
+        state: RunState::Active,
+        issuer,
+        subject,
+        acts,
+        done: 0,
+        value: None,
+        error: None,
+        is_cancelled: false,
+        blocked: None,
+        blocked_by: None,
+        ended_at: None,
+    })?;
+    if let Some(run) = db.get(id)? {
+        wake(db, &run, now)?;
+    }
+    Ok(id)
+}
 
 /// Returns the steps of a run, by position.
 pub(crate) fn steps(db: &Db, run: Id<Run>) -> Result<Vec<Doc<Step>>> {

@@ -3,14 +3,16 @@
 //! A run waits as rows only. To advance it, its function is called again and polled: each step that the journal has
 //! returns its recorded result, the first ones that it lacks become jobs, timers or waits, and the future is dropped.
 //! This happens in the transaction that recorded the last result. The modules in reading order: the rows, workflows as
-//! types, the replay of a journal, the context with its steps, one advance of a run, its compensation and its end, the
-//! methods of mutations, one-time URLs, and the operator's view.
+//! data, the replay of a journal, the context, workflows as types, steps, the writes of a run, one advance with the
+//! compensation, the methods of mutations, one-time URLs, and the operator's view.
 
 pub mod rows;
-pub mod definition;
+pub mod declared;
 pub(crate) mod replay;
 pub mod context;
+pub mod definition;
 pub mod steps;
+pub mod create;
 pub(crate) mod journal;
 pub(crate) mod advance;
 pub mod start;

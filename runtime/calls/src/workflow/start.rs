@@ -6,61 +6,13 @@ use serde::Serialize;
 
 use super::advance;
 use super::definition::Workflow;
-use super::journal;
+use super::journal::{self, NewRun};
 use super::rows::{Run, RunState};
 use super::runs;
 use crate::context::{Context as _, MutationCtx};
-use convoke_core::clock::Millis;
 use convoke_core::error::{Error, Result};
 use convoke_core::id::Id;
 use convoke_core::identity::Identity;
-use convoke_store::DbMut;
-
-/// A run that does not exist yet.
-pub(super) struct NewRun {
-    pub path: String,
-    pub version: u32,
-    pub args: String,
-    pub key: Option<String>,
-}
-
-/// Writes a run and schedules its first advance, or returns the stored run of its key.
-pub(super) fn insert(
-    db: &mut DbMut,
-    new: NewRun,
-    (starter, acts): (Option<(String, String)>, bool),
-    now: Millis,
-) -> Result<Id<Run>> {
-    let NewRun { path, version, args, key } = new;
-    if let Some(key) = &key
-        && let Some(run) = db.query(Run::by_key).eq(&*path).eq(&**key).unique()?
-    {
-        return Ok(run.id());
-    }
-    let (issuer, subject) = starter.unzip();
-    let id = db.insert(Run {
-        path,
-        version,
-        key,
-        bytes: i64::try_from(args.len()).unwrap_or(i64::MAX),
-        args,
-        state: RunState::Active,
-        issuer,
-        subject,
-        acts,
-        done: 0,
-        value: None,
-        error: None,
-        is_cancelled: false,
-        blocked: None,
-        blocked_by: None,
-        ended_at: None,
-    })?;
-    if let Some(run) = db.get(id)? {
-        journal::wake(db, &run, now)?;
-    }
-    Ok(id)
-}
 
 /// A run that a mutation has started. Its methods set further options, in the same transaction.
 pub struct Started<'ctx> {
@@ -131,7 +83,7 @@ impl MutationCtx {
         let starter = self.identity().map(|identity| (identity.issuer.clone(), identity.subject.clone()));
         let now = self.now();
         let new = NewRun { path, version: W::DEF.version, args, key: None };
-        let run = insert(self.db_mut(), new, (starter, false), now)?;
+        let run = journal::insert(self.db_mut(), new, (starter, false), now)?;
         self.wake_at(now);
         Ok(Started { ctx: self, run })
     }

@@ -9,18 +9,33 @@ use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 
+use super::context::WorkflowCtx;
 use super::definition::Workflow;
 use super::replay::{Call, Entry, Replay, Undo, Work};
 use super::rows::{Run, StepKind, StepState};
-use crate::function::Function;
-use crate::registry;
-use crate::scheduler::finished::JobError;
+use crate::context::{ActionFn, MutationFn, QueryFn};
+use crate::function::{Function, IsAction, IsMutation, IsQuery};
+use crate::path::path_of;
+use crate::scheduler::outcome::JobError;
 use crate::scheduler::retry::Retry;
 use convoke_core::clock::Millis;
 use convoke_core::error::{Code, Error, Result};
 use convoke_core::id::Id;
 
-use super::context::{StepOfKind, WorkflowCtx};
+/// The kinds of functions that a step can call.
+pub trait StepOfKind<F: Function> {
+    #[doc(hidden)]
+    const IS_ACTION: bool;
+}
+impl<F: QueryFn> StepOfKind<F> for IsQuery {
+    const IS_ACTION: bool = false;
+}
+impl<F: MutationFn> StepOfKind<F> for IsMutation {
+    const IS_ACTION: bool = false;
+}
+impl<F: ActionFn> StepOfKind<F> for IsAction {
+    const IS_ACTION: bool = true;
+}
 
 /// A step, or several steps that `join` and `select` have combined.
 #[diagnostic::on_unimplemented(
@@ -132,7 +147,7 @@ impl<F: Function> CallStep<'_, F> {
     where
         G::Kind: StepOfKind<G>,
     {
-        let path = registry::path_of(G::DEF.module, G::DEF.name).unwrap_or_default();
+        let path = path_of(G::DEF.module, G::DEF.name).unwrap_or_default();
         let undo_args = serde_json::to_string(&args.into()).map_err(Error::internal);
         let is_action = <G::Kind as StepOfKind<G>>::IS_ACTION;
         let Self { ctx, position, name, call, function } = self;

@@ -4,5 +4,8 @@ mod functions;
 
 mod changes;
 mod ends;
+mod killed;
+mod sleeping;
+mod status;
 mod steps;
 mod waits;
