@@ -9,3 +9,4 @@ mod sleeping;
 mod status;
 mod steps;
 mod waits;
+mod wire;
