@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Installs the tool `convoke`, makes a program of each template in an empty folder, and builds, tests and checks it as its
-# author and its workflow do. The page runs in a browser while the functions change (`dev`); the seconds of each step are
-# printed. Needs Node.js 20, Chromium (both are installed with apt-get if missing) and the package indexes.
+# The first hour: installs the tool `convoke`, makes a program of each template in an empty folder, and builds, tests and
+# checks it as its author and its workflow do. For the template `react` the commands and the edits are those of the
+# tutorial's first chapter; the page runs in a browser while the functions change. Prints the seconds of each step. Needs
+# Node.js 20, Chromium (both are installed with apt-get if missing) and the package indexes.
 # Usage: e2e/new.sh [minimal|react]...
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -12,6 +13,16 @@ need() {
   command -v "$1" >/dev/null || { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y "${@:2}" >/dev/null; }
 }
 [ $# -gt 0 ] || set -- minimal react
+
+export CHAPTER=$root/docs/tutorial/start.md
+# Runs the command of the chapter that begins with the first argument, with the further arguments, which only a test needs.
+step() {
+  local command start=$SECONDS
+  command=$(sed -n "s/^\$ \($1.*\)/\1/p" "$CHAPTER" | head -1)
+  [ -n "$command" ] || { echo "new: the chapter lacks '$1'" >&2; exit 1; }
+  eval "$command" "${@:2}"
+  echo "$command: $((SECONDS - start)) s"
+}
 
 if cargo tree --quiet --package convoke-cli --features new --edges normal --prefix none | grep -E '^(convoke-core|tokio|hyper) '; then
   echo "new: the tool contains the runtime, so its installation takes minutes" >&2
@@ -26,17 +37,21 @@ trap 'rm -rf "$work"' EXIT
   cargo clippy --quiet --package convoke-cli --features new --all-targets -- -D warnings
   cargo test --quiet --package convoke-cli --features new
 )
-CARGO_TARGET_DIR=$target/new cargo install --quiet --debug --locked --root "$work/tool" --path runtime/cli --features new
+CARGO_TARGET_DIR=$target/new step "cargo install" --quiet --debug --root '"$work/tool"'
 PATH=$work/tool/bin:$PATH
 convoke --version
 
 # The programs share the compiled dependencies of the workspace, in the versions of its lock file.
 export CARGO_TARGET_DIR=$target CARGO_NET_OFFLINE=true
 for template in "$@"; do
-  name=new-$template
   cd "$work"
-  convoke new "$name" --template "$template"
-  cd "$name"
+  if [ "$template" = react ]; then
+    step "convoke new"
+    step "cd"
+  else
+    convoke new "new-$template" --template "$template"
+    cd "new-$template"
+  fi
   cp "$root/Cargo.lock" .
   cargo fmt --check
   cargo test --quiet
@@ -47,12 +62,13 @@ for template in "$@"; do
   need chromium chromium
   convoke codegen convex --out web/src/api.ts --check
   cd web
-  npm install --silent --no-audit --no-fund --prefer-offline
+  step "npm install" --silent --no-audit --no-fund --prefer-offline
   npm run --silent build -- --logLevel warn
   npm install --silent --no-save --no-audit --no-fund --prefer-offline playwright-core@1.65.1
   cp "$root/e2e/new/page.test.mjs" .
   node --test --test-force-exit --test-reporter=spec page.test.mjs
   # The functions that the browser saw pass the tests, too.
-  (cd .. && cargo test --quiet)
+  cd ..
+  step "cargo test" --quiet
 done
 echo "new: each template builds and passes its tests: $*"

@@ -1,6 +1,6 @@
-// The first hour of an author with the template `react`: `dev`, the page in a real browser with two users, an edited
-// function, an edit with an error, and its repair. Runs in the folder `web` of a new program, with the tool on the PATH.
-// Prints the seconds of each step.
+// The first chapter of the tutorial, from `convoke dev` to the new types: the page in a real browser with two users, an
+// edited function, an edit with an error, and its repair. The commands and the edits are those of the chapter, whose file
+// is named in CHAPTER. Runs in the folder `web` of a new program, with the tool on the PATH. Prints the seconds of each step.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -9,15 +9,36 @@ import { createInterface } from "node:readline";
 import { after, test } from "node:test";
 
 import { chromium } from "playwright-core";
-import { build, preview } from "vite";
 
 const FUNCTIONS = "../src/books.rs";
 const WAIT_MS = 300_000;
 
+// ---- The chapter ----
+
+const chapter = readFileSync(process.env.CHAPTER, "utf8");
+const edits = [...chapter.matchAll(/^```diff\n(.*?)^```/gms)].map(([, diff]) => {
+  const side = (sign) => diff.split("\n").filter((one) => one[0] === " " || one[0] === sign).map((one) => one.slice(1)).join("\n");
+  return { from: side("-"), to: side("+") };
+});
+const [reorder, mistake, repair, restore, addition] = edits;
+assert.equal(edits.length, 5, "the chapter has another number of edits");
+
+function edited(text, { from, to }) {
+  assert.equal(text.split(from).length, 2, `not once in ${FUNCTIONS}:\n${from}`);
+  return text.replace(from, () => to);
+}
+
+/** Starts a command that the chapter has, with options that only a test needs. */
+function start(command, options, at) {
+  assert.ok(chapter.includes(`\n$ ${command}\n`), `the chapter lacks '${command}'`);
+  const [program, ...words] = command.split(" ");
+  return spawn(program, [...words, ...options], { ...at, detached: true });
+}
+
 // ---- The tool, in the folder of the program ----
 
 rmSync("../data", { recursive: true, force: true });
-const dev = spawn("convoke", ["dev", "--listen", "127.0.0.1:0", "--log", "warn"], { cwd: "..", stdio: ["ignore", "ignore", "pipe"] });
+const dev = start("convoke dev", ["--listen", "127.0.0.1:0", "--log", "warn"], { cwd: "..", stdio: ["ignore", "ignore", "pipe"] });
 const lines = [];
 createInterface({ input: dev.stderr }).on("line", (line) => { lines.push(line); });
 
@@ -46,12 +67,18 @@ async function timed(step, work) {
 }
 
 process.env.VITE_CONVOKE_URL = (await timed("first start", () => line(/^convoke: listening on (\S+)/)))[1];
-await timed("build of the page", () => build({ logLevel: "warn" }));
-const site = await preview({ preview: { host: "127.0.0.1", port: 0 } });
+const web = start("npm run dev", ["--", "--host", "127.0.0.1", "--port", "0"], { stdio: ["ignore", "pipe", "inherit"] });
+const address = await timed("start of the page", () => new Promise((resolve) => {
+  createInterface({ input: web.stdout }).on("line", (one) => {
+    const found = one.replaceAll(/\x1b\[[0-9;]*m/g, "").match(/http:\/\/127\.0\.0\.1:\d+\//);
+    if (found) resolve(found[0]);
+  });
+}));
 const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox", "--disable-gpu"] });
 after(async () => {
   await browser.close();
-  await site.close();
+  // npm starts further processes: the whole group ends.
+  process.kill(-web.pid, "SIGTERM");
   dev.kill("SIGINT");
   await new Promise((resolve) => { dev.once("exit", resolve); });
 });
@@ -59,7 +86,7 @@ after(async () => {
 async function open() {
   const page = await (await browser.newContext()).newPage();
   page.setDefaultTimeout(60_000);
-  await page.goto(site.resolvedUrls.local[0]);
+  await page.goto(address);
   // An empty list has no height.
   await page.getByRole("list").waitFor({ state: "attached" });
   return page;
@@ -96,26 +123,23 @@ test("rejected book is removed with the sentence of the server", async () => {
 test("saved function is live in the browser, an error changes nothing, and its repair writes the types", async () => {
   const written = readFileSync(FUNCTIONS, "utf8");
   const titles = (page) => page.getByRole("listitem").allTextContents();
-  const descending = written.replace("Book::by_title).take(100)", "Book::by_title).order(Order::Desc).take(100)");
-  assert.notEqual(descending, written);
+  const descending = edited(written, reorder);
   await timed("edit until both browsers show it", async () => {
     const from = save(descending);
     for (const page of [ada, bob]) await until("the other order", async () => (await titles(page))[0] === "SICP");
     console.log(`  ${(await line(/^convoke: (the new program serves .*)/, from))[1]}`);
   });
 
-  const broken = save(descending.replace("Ok(id)", "Ok(idd)"));
+  const broken = save(edited(descending, mistake));
   await timed("edit with an error until it is reported", () => line(/the former server goes on/, broken));
   assert.ok(lines.slice(broken).some((one) => one.includes("cannot find value `idd`")), lines.join("\n"));
   await add(ada, "Zen");
   await book(bob, "Zen").waitFor();
 
   const types = readFileSync("src/api.ts", "utf8");
-  const count = "\n/// Returns the number of books.\n#[query]\npub fn count(ctx: &QueryCtx) -> Result<u64> {\n    Ok(ctx.db().query(Book::by_title).count()?)\n}\n";
   await timed("repair with a new function until the types have it", async () => {
-    save(written + count);
+    save([mistake, repair, restore, addition].reduce(edited, descending));
     await until("the types of the new function", () => readFileSync("src/api.ts", "utf8").includes("count"));
-    for (const page of [ada, bob]) await until("the first order", async () => (await titles(page))[0] !== "Zen");
   });
   assert.notEqual(readFileSync("src/api.ts", "utf8"), types);
   assert.deepEqual(await titles(bob), await titles(ada));

@@ -16,7 +16,7 @@ const CLIENTS: usize = 6;
 const STANDSTILL: Duration = Duration::from_secs(12);
 
 /// Returns the number of rows per text.
-fn counted(texts: &Value) -> HashMap<String, usize> {
+pub(crate) fn counted(texts: &Value) -> HashMap<String, usize> {
     let mut counts = HashMap::new();
     for text in texts.as_array().unwrap() {
         *counts.entry(text.as_str().unwrap().to_owned()).or_default() += 1;
@@ -25,7 +25,12 @@ fn counted(texts: &Value) -> HashMap<String, usize> {
 }
 
 /// Posts until `ended`, and retries each posting at the next node until it is acknowledged. Returns the texts.
-fn post(client: usize, nodes: &RwLock<Vec<String>>, acknowledged: &AtomicUsize, ended: &AtomicBool) -> Vec<String> {
+pub(crate) fn post(
+    client: usize,
+    nodes: &RwLock<Vec<String>>,
+    acknowledged: &AtomicUsize,
+    ended: &AtomicBool,
+) -> Vec<String> {
     let mut marks = Vec::new();
     let mut turn = client;
     while !ended.load(SeqCst) {
@@ -56,7 +61,7 @@ fn post(client: usize, nodes: &RwLock<Vec<String>>, acknowledged: &AtomicUsize, 
 }
 
 /// Stops the clients at the end of a test, also after a failure.
-struct End<'a>(&'a AtomicBool);
+pub(crate) struct End<'a>(pub(crate) &'a AtomicBool);
 
 impl Drop for End<'_> {
     fn drop(&mut self) {

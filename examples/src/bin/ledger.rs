@@ -165,6 +165,12 @@ mod ledger {
         })
     }
 
+    /// Returns the number of postings.
+    #[query]
+    pub(crate) fn total(ctx: &QueryCtx) -> Result<i64> {
+        Ok(ctx.db().query(Total::by_name).eq("all").unique()?.map_or(0, |total| total.entries))
+    }
+
     /// The result that an audit leaves for waiting callers.
     const AUDITED: &str = "audited";
 

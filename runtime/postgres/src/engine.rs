@@ -12,12 +12,13 @@ use parking_lot::Mutex;
 
 use super::checks;
 use super::counters::Counters;
-use super::failure::Failure;
+use super::failure::{Failure, misfit};
 use super::folder;
 use super::line::{Line, closed};
 use super::nodes::{Buckets, Company, Follower, Following, HISTORY, History, Leases, Presence, Requests, Turns};
 use super::own;
 use super::pauses::Pauses;
+use super::primary::UNKNOWN;
 use super::schema;
 use super::server::Server;
 use super::session::Session;
@@ -68,6 +69,9 @@ struct Reading {
     commits: Arc<Commits>,
     clock: Arc<dyn Clock>,
     limit: Duration,
+    server: Arc<Server>,
+    /// The clock of the machine.
+    machine: Arc<dyn Clock>,
 }
 
 /// A call that waits for a reader.
@@ -119,6 +123,8 @@ impl PgEngine {
             commits: commits.clone(),
             clock: clock.clone(),
             limit: limits.query_timeout,
+            server: server.clone(),
+            machine: shared.machine().clone(),
         };
         let readers_count = limits.readers.max(1);
         let readers = Arc::new(Line::new("reader", readers_count, limits.reader_queue_max));
@@ -210,11 +216,23 @@ impl Reading {
         let elapsed = || self.clock.monotonic().saturating_sub(began);
         let (mut pauses, mut conflicts) = (Pauses::default(), 0);
         loop {
-            let death = match self.attempt(session, read, began) {
+            let history = session.history();
+            let attempt = self.attempt(session, read, began);
+            if attempt.is_ok() && !self.server.primary.vouches_for(history, self.machine.monotonic()) {
+                let pause = pauses.next();
+                if elapsed() + pause < self.limit {
+                    thread::sleep(pause);
+                    session = self.sessions.take().map_err(|failure| failure.into_store(0))?;
+                    continue;
+                }
+                let outcome = Err(StoreError::Unreachable(UNKNOWN.to_owned()));
+                return Ok(Ran { outcome, elapsed: elapsed() });
+            }
+            let death = match attempt {
                 Err(Death::Failed(StoreError::Deadline { .. })) if conflicts > 0 => {
                     Death::Again("it was in conflict with others until its time was over".to_owned())
                 }
-                Err(Death::Again(reason)) => {
+                Err(death @ (Death::Again(_) | Death::Missing(_))) => {
                     conflicts += 1;
                     self.counters.retries.fetch_add(1, Relaxed);
                     let pause = pauses.next();
@@ -223,11 +241,13 @@ impl Reading {
                         session = self.sessions.take().map_err(|failure| failure.into_store(0))?;
                         continue;
                     }
-                    Death::Again(reason)
+                    death
                 }
                 attempt => return Ok(Ran { outcome: attempt.map_err(outcome), elapsed: elapsed() }),
             };
-            self.counters.contended.fetch_add(1, Relaxed);
+            if matches!(death, Death::Again(_)) {
+                self.counters.contended.fetch_add(1, Relaxed);
+            }
             return Ok(Ran { outcome: Err(outcome(death)), elapsed: elapsed() });
         }
     }
@@ -256,6 +276,7 @@ impl Reading {
 fn outcome(death: Death) -> StoreError {
     match death {
         Death::Again(reason) => StoreError::Contended(reason),
+        Death::Missing(reason) => misfit(&reason),
         Death::Checked | Death::Outgrown => StoreError::Contended("a read does not fit".to_owned()),
         Death::Cut(reason) => StoreError::Unreachable(reason),
         Death::Failed(error) => error,

@@ -34,6 +34,8 @@ pub(crate) enum Failure {
     TooLong(String),
     /// The statement was prepared with an older schema.
     Outdated(String),
+    /// The table or column of the statement is missing, or the prepared statement is.
+    Missing(String),
     /// Another error.
     Other(String),
 }
@@ -73,12 +75,13 @@ impl Failure {
             || code.code().starts_with("25P03")
         {
             Failure::Cut(text)
-        } else if *code == SqlState::FEATURE_NOT_SUPPORTED
-            || *code == SqlState::UNDEFINED_COLUMN
+        } else if *code == SqlState::FEATURE_NOT_SUPPORTED {
+            Failure::Outdated(text)
+        } else if *code == SqlState::UNDEFINED_COLUMN
             || *code == SqlState::UNDEFINED_TABLE
             || *code == SqlState::INVALID_SQL_STATEMENT_NAME
         {
-            Failure::Outdated(text)
+            Failure::Missing(text)
         } else {
             Failure::Other(text)
         }
@@ -102,9 +105,18 @@ impl Failure {
             Failure::NotWritable(reason) => StoreError::NotWritable(reason),
             Failure::Unconfirmed => StoreError::Unreachable(UNCONFIRMED.to_owned()),
             Failure::NoRoom(reason) => StoreError::NoRoom(reason),
+            Failure::Missing(reason) => misfit(&reason),
             Failure::TooLong(reason) | Failure::Outdated(reason) | Failure::Other(reason) => StoreError::Engine(reason),
         }
     }
+}
+
+/// Returns the error of a statement that does not fit the schema of the database, also after it was prepared anew.
+pub(crate) fn misfit(reason: &str) -> StoreError {
+    StoreError::Engine(format!(
+        "the database does not have the schema of this program: {reason}. Another program changed it: restart this one, \
+         which adds what is missing, or restore a backup"
+    ))
 }
 
 impl From<Failure> for OpenError {

@@ -186,7 +186,9 @@ impl DatabaseBuilder for Builder {
                 Ok(())
             }
             Committed::No(Death::Failed(error)) => Err(error.into()),
-            Committed::No(Death::Again(reason) | Death::Cut(reason)) => Err(StoreError::Engine(reason).into()),
+            Committed::No(Death::Again(reason) | Death::Missing(reason) | Death::Cut(reason)) => {
+                Err(StoreError::Engine(reason).into())
+            }
             Committed::Unknown(failure) => Err(StoreError::Engine(failure.reason()).into()),
             Committed::No(Death::Checked | Death::Outgrown) => {
                 Err(StoreError::Engine("rows collide".to_owned()).into())

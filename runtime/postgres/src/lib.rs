@@ -17,6 +17,7 @@ mod line;
 mod nodes;
 mod own;
 mod pauses;
+mod primary;
 mod schema;
 mod server;
 mod session;

@@ -114,7 +114,7 @@ fn change(
                 return Ok((applied.into_difference(), session));
             }
             Committed::Unknown(failure) => OpenError::Engine(failure.reason()),
-            Committed::No(Death::Again(reason)) => OpenError::Engine(reason),
+            Committed::No(Death::Again(reason) | Death::Missing(reason)) => OpenError::Engine(reason),
             Committed::No(Death::Checked | Death::Outgrown) => OpenError::Engine("rows collide".to_owned()),
             Committed::No(Death::Cut(reason)) => return Err(OpenError::Engine(reason)),
             Committed::No(Death::Failed(error)) => return Err(applied.err().unwrap_or_else(|| error.into())),

@@ -2,22 +2,25 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use futures_util::future::poll_fn;
+use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio_postgres::config::{Host, SslMode};
-use tokio_postgres::{AsyncMessage, CancelToken, Client, Config, Connection, NoTls};
+use tokio::time::timeout;
+use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
+use tokio_postgres::tls::MakeTlsConnect;
+use tokio_postgres::{AsyncMessage, CancelToken, Client, Config, Connection, NoTls, Socket};
 use tokio_postgres_rustls::MakeRustlsConnect;
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
 use super::failure::Failure;
+use super::primary::Primary;
 use super::sql::{NAME_MAX, quoted};
 
 /// Default schema of the tables.
 const SCHEMA: &str = "convoke";
-/// Timeout of a connection attempt.
+/// Timeout of a connection attempt to one server. A server that stands still accepts connections and never responds.
 const CONNECT: Duration = Duration::from_secs(5);
 
 /// Reason why an address is invalid.
@@ -28,7 +31,10 @@ pub struct AddressError(String);
 /// The server of a database.
 #[derive(Clone)]
 pub(crate) struct Server {
+    /// The whole address.
     config: Config,
+    /// The same for each of its servers.
+    servers: Vec<Config>,
     tls: Option<MakeRustlsConnect>,
     /// The schema of the tables.
     pub schema: String,
@@ -38,8 +44,8 @@ pub(crate) struct Server {
     pub patience: Duration,
     /// Idle time after which the server ends a transaction, so that a stopped node blocks no others.
     idle_ms: u128,
-    /// Number of histories that the database had while this process ran.
-    history: Arc<AtomicU64>,
+    /// What is known of its primary.
+    pub primary: Arc<Primary>,
 }
 
 impl fmt::Debug for Server {
@@ -71,36 +77,26 @@ impl Server {
             return Err(AddressError(format!("the schema's name must have 1 to {} bytes", NAME_MAX - 24)));
         }
         let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(kept).finish();
-        let mut config: Config = format!("{base}?{query}")
-            .parse()
-            .map_err(|error: tokio_postgres::Error| AddressError(error.to_string()))?;
-        if config.get_password().is_some() {
-            return Err(AddressError("it must not hold the password, which is a secret of its own".to_owned()));
-        }
-        if let Some(password) = password {
-            config.password(password);
-        }
-        config
-            .connect_timeout(CONNECT)
-            .tcp_user_timeout(Duration::from_secs(10))
-            .keepalives_idle(Duration::from_secs(30));
-        if config.get_application_name().is_none() {
-            config.application_name("convoke");
-        }
+        let config = parsed(&format!("{base}?{query}"), password)?;
         is_plain |= !is_verified && roots.is_none() && config.get_hosts().iter().all(is_here);
         let tls = match is_plain {
             true => None,
             false => Some(MakeRustlsConnect::new(client_config(roots.as_deref())?)),
         };
-        config.ssl_mode(if is_plain { SslMode::Disable } else { SslMode::Require });
+        let servers = each_server(base).into_iter().map(|base| parsed(&format!("{base}?{query}"), password));
+        let mut servers = servers.collect::<Result<Vec<_>, _>>()?;
+        for server in &mut servers {
+            server.ssl_mode(if is_plain { SslMode::Disable } else { SslMode::Require });
+        }
         Ok(Self {
             config,
+            servers,
             tls,
             schema,
             isolation: "SERIALIZABLE",
             patience: Duration::from_secs(60),
             idle_ms: 10_000,
-            history: Arc::default(),
+            primary: Arc::default(),
         })
     }
 
@@ -127,30 +123,56 @@ impl Server {
         &self,
         hear: impl FnMut(Option<AsyncMessage>) + Send + 'static,
     ) -> Result<Client, Failure> {
-        let failed = |error: tokio_postgres::Error| Failure::of(&error);
         match &self.tls {
             None => {
-                let (client, connection) = self.config.connect(NoTls).await.map_err(failed)?;
+                let (client, connection) = self.dial(NoTls).await?;
                 // It ends with its client; its failure reaches the next statement.
                 tokio::spawn(drive(connection, hear));
                 Ok(client)
             }
             Some(tls) => {
-                let (client, connection) = self.config.connect(tls.clone()).await.map_err(failed)?;
+                let (client, connection) = self.dial(tls.clone()).await?;
                 tokio::spawn(drive(connection, hear));
                 Ok(client)
             }
         }
     }
 
-    /// Returns the number of the database's current history.
-    pub(crate) fn history(&self) -> u64 {
-        self.history.load(Relaxed)
-    }
-
-    /// Starts a new history of the database: older sessions are not used again.
-    pub(crate) fn begin_history(&self) {
-        self.history.fetch_add(1, Relaxed);
+    /// Connects to the first server of the address that accepts it. With `target_session_attrs=read-write` only the
+    /// primary does, so all are asked at once: one that stands still delays none.
+    async fn dial<T>(&self, tls: T) -> Result<(Client, Connection<Socket, T::Stream>), Failure>
+    where
+        T: MakeTlsConnect<Socket> + Clone,
+    {
+        let dial = |server: &Config| {
+            let (server, tls) = (server.clone(), tls.clone());
+            async move {
+                match timeout(CONNECT, server.connect(tls)).await {
+                    Ok(dialled) => dialled.map_err(|error| Failure::of(&error)),
+                    Err(_) => Err(Failure::Cut("the server did not respond to the connection attempt".to_owned())),
+                }
+            }
+        };
+        let at_once = match self.config.get_target_session_attrs() {
+            TargetSessionAttrs::Any => 1,
+            _ => self.servers.len(),
+        };
+        let mut failed = None;
+        let mut waiting = self.servers.iter();
+        let mut dialling: FuturesUnordered<_> = waiting.by_ref().take(at_once).map(dial).collect();
+        while let Some(dialled) = dialling.next().await {
+            match dialled {
+                Ok(dialled) => return Ok(dialled),
+                // A server that rejects writes says more than one that does not respond.
+                Err(failure) => {
+                    if failed.is_none() || matches!(failure, Failure::NotWritable(_)) {
+                        failed = Some(failure);
+                    }
+                }
+            }
+            dialling.extend(waiting.next().map(dial));
+        }
+        Err(failed.unwrap_or_else(|| Failure::Other("the address names no server".to_owned())))
     }
 
     /// Cancels a statement on the server.
@@ -186,6 +208,30 @@ impl Server {
         };
         hosts.iter().enumerate().map(host).collect::<Vec<_>>().join(", ")
     }
+}
+
+/// Parses an address without the parameters of this program.
+fn parsed(url: &str, password: Option<&str>) -> Result<Config, AddressError> {
+    let mut config: Config = url.parse().map_err(|error: tokio_postgres::Error| AddressError(error.to_string()))?;
+    if config.get_password().is_some() {
+        return Err(AddressError("it must not hold the password, which is a secret of its own".to_owned()));
+    }
+    if let Some(password) = password {
+        config.password(password);
+    }
+    config.connect_timeout(CONNECT).tcp_user_timeout(Duration::from_secs(10)).keepalives_idle(Duration::from_secs(30));
+    if config.get_application_name().is_none() {
+        config.application_name("convoke");
+    }
+    Ok(config)
+}
+
+/// Returns the address of each server of an address without parameters: `scheme://user@host:port,host:port/database`.
+fn each_server(base: &str) -> Vec<String> {
+    let Some((scheme, rest)) = base.split_once("://") else { return vec![base.to_owned()] };
+    let (authority, database) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let (user, servers) = authority.split_at(authority.rfind('@').map_or(0, |at| at + 1));
+    servers.split(',').map(|server| format!("{scheme}://{user}{server}{database}")).collect()
 }
 
 /// Drives a connection to its end.

@@ -19,6 +19,7 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{AsyncMessage, Client, Row, Statement};
 
 use super::failure::{self, Failure};
+use super::primary::Timeline;
 use super::server::Server;
 use super::value::Param;
 
@@ -27,6 +28,10 @@ const STATEMENTS_MAX: usize = 1_000;
 /// Writes to the server's log if a standby must confirm it: the commit then waits for all earlier commits.
 pub(crate) const BARRIER: &str = "SELECT pg_logical_emit_message(true, 'convoke', '') \
                                   WHERE current_setting('synchronous_standby_names') <> ''";
+/// The cluster and the timeline of a server that accepts writes.
+const TIMELINE: &str = "SELECT system_identifier, CASE WHEN NOT pg_is_in_recovery() THEN \
+                        ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint END \
+                        FROM pg_control_system()";
 /// Timeout of cancelling a statement.
 const CANCEL: Duration = Duration::from_millis(500);
 
@@ -94,6 +99,8 @@ pub(crate) struct Session {
     broken: bool,
     /// History of the database when it was opened.
     history: u64,
+    /// Time limit of a single statement.
+    patience: Duration,
     /// Set by a warning that a commit was not confirmed.
     is_unconfirmed: Arc<AtomicBool>,
 }
@@ -106,7 +113,7 @@ impl Session {
     pub(crate) fn open(server: &Arc<Server>) -> Result<Self, Failure> {
         let runtime = Builder::new_current_thread().enable_io().enable_time().build();
         let runtime = runtime.map_err(|error| Failure::Cut(format!("no connection can be driven: {error}")))?;
-        let history = server.history();
+        let history = server.primary.history();
         let is_unconfirmed = Arc::<AtomicBool>::default();
         let warned = is_unconfirmed.clone();
         let hear = move |message| {
@@ -122,10 +129,37 @@ impl Session {
             statements: FxHashMap::default(),
             broken: false,
             history,
+            patience: server.patience,
             is_unconfirmed,
         };
         session.run(server.settle())?;
+        session.admit()?;
         Ok(session)
+    }
+
+    /// Returns the session with another time limit of a single statement.
+    pub(crate) fn with_patience(mut self, patience: Duration) -> Self {
+        self.patience = patience;
+        self
+    }
+
+    /// Requires that its server is no former primary. A standby has no timeline of its own.
+    fn admit(&mut self) -> Result<(), Failure> {
+        let rows = self.rows(TIMELINE, Vec::new())?;
+        let read = |row: &Row| row.try_get::<_, Option<i64>>(1);
+        let Some(row) = rows.first() else { return Ok(()) };
+        let number = read(row).map_err(|error| Failure::of(&error))?;
+        let Some(number) = number else { return Ok(()) };
+        let system = row.try_get(0).map_err(|error| Failure::of(&error))?;
+        if let Some(history) = self.server.primary.admit(Timeline { system, number })? {
+            self.history = history;
+        }
+        Ok(())
+    }
+
+    /// Returns the history of the database that it belongs to.
+    pub(crate) fn history(&self) -> u64 {
+        self.history
     }
 
     /// Returns the isolation of mutations.
@@ -135,7 +169,7 @@ impl Session {
 
     /// Returns true if it may serve another transaction.
     pub(crate) fn is_sound(&self) -> bool {
-        !self.broken && !self.client.is_closed() && self.history == self.server.history()
+        !self.broken && !self.client.is_closed() && self.history == self.server.primary.history()
     }
 
     /// Processes messages that arrived while the session was idle. A session that the server has ended is then
@@ -184,7 +218,7 @@ impl Session {
     }
 
     fn one(&mut self, ask: Ask) -> Result<Told, Failure> {
-        let mut flight = self.fly(&[ask], self.server.patience);
+        let mut flight = self.fly(&[ask], self.patience);
         flight.pop().unwrap_or_else(|| Err(Failure::Other("a statement was not answered".to_owned())))
     }
 
@@ -232,7 +266,7 @@ impl Session {
         if flight.iter().any(|told| matches!(told, Err(Failure::Cut(_)))) {
             self.broken = true;
         }
-        if flight.iter().any(|told| matches!(told, Err(Failure::Outdated(_)))) {
+        if flight.iter().any(|told| matches!(told, Err(Failure::Outdated(_) | Failure::Missing(_)))) {
             self.forget_statements();
         }
         Some(flight)

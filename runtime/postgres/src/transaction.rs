@@ -17,7 +17,7 @@ use std::time::Duration;
 use rustc_hash::{FxHashMap, FxHashSet};
 use tokio_postgres::Row as Raw;
 
-use super::failure::{Failure, STANDBY, UNCONFIRMED};
+use super::failure::{Failure, STANDBY, UNCONFIRMED, misfit};
 use super::nodes::turns;
 use super::session::{Ask, Flight, Session, Told};
 use super::sql;
@@ -143,6 +143,8 @@ enum Poison {
     Deadline,
     /// It must run again.
     Again(String),
+    /// It may run again on a session that prepares its statements anew.
+    Missing(String),
     /// It must run again and read unique keys before it writes them.
     Checked,
     /// The connection was cut: it may run again.
@@ -159,6 +161,8 @@ enum Poison {
 pub(crate) enum Death {
     /// It must run again, because it conflicted with others.
     Again(String),
+    /// A table or column is missing. It may run again on a session that prepares its statements anew.
+    Missing(String),
     /// It must run again and read unique keys before it writes them.
     Checked,
     /// It must run again alone, because its writes exceed the limit of a batch.
@@ -227,6 +231,7 @@ impl PgTransaction {
         let poison = self.poison.borrow();
         Some(match poison.as_ref()? {
             Poison::Again(reason) => Death::Again(reason.clone()),
+            Poison::Missing(reason) => Death::Missing(reason.clone()),
             Poison::Checked => Death::Checked,
             Poison::Cut(reason) => Death::Cut(reason.clone()),
             poison => Death::Failed(self.error(poison)),
@@ -237,6 +242,7 @@ impl PgTransaction {
         match poison {
             Poison::Deadline => StoreError::Deadline { limit_ms: self.limit_ms() },
             Poison::Again(reason) => StoreError::Contended(reason.clone()),
+            Poison::Missing(reason) => misfit(reason),
             Poison::Checked => StoreError::Contended("an assumption about unique keys was wrong".to_owned()),
             Poison::Cut(reason) => StoreError::Unreachable(reason.clone()),
             Poison::NoRoom(reason) => StoreError::NoRoom(reason.clone()),
@@ -256,6 +262,7 @@ impl PgTransaction {
     fn failed(&self, failure: Failure) -> StoreError {
         self.poisoned(match failure {
             Failure::Conflict(reason) | Failure::Outdated(reason) => Poison::Again(reason),
+            Failure::Missing(reason) => Poison::Missing(reason),
             Failure::Unique => Poison::Checked,
             Failure::Late => Poison::Deadline,
             Failure::Cut(reason) => Poison::Cut(reason),

@@ -16,7 +16,7 @@ use rustc_hash::FxHashMap;
 use tracing::{error, warn};
 
 use super::counters::Counters;
-use super::failure::{Failure, UNCONFIRMED};
+use super::failure::{Failure, UNCONFIRMED, misfit};
 use super::line::Line;
 use super::nodes::follower::{self, MARK, Signals};
 use super::own;
@@ -290,7 +290,7 @@ impl Shared {
                 }
                 Death::Outgrown => return Outcome::Again(death),
                 // A unique index of a newer release, unknown to this one, rejects a write.
-                Death::Again(_) | Death::Checked => {
+                Death::Again(_) | Death::Missing(_) | Death::Checked => {
                     conflicts += 1;
                     self.counters.retries.fetch_add(1, Relaxed);
                 }
@@ -342,12 +342,10 @@ impl Shared {
             Some(End::Violated { .. }) | None => base.finish_unwanted(),
         };
         let outcome = match (death, said) {
-            // Its result depends on a wrong assumption, or is incomplete.
-            (Some(death @ (Death::Again(_) | Death::Checked | Death::Outgrown | Death::Cut(_))), _) => {
-                Outcome::Again(death)
-            }
             (Some(Death::Failed(_)), Err(panic)) => Outcome::Failed(panicked(&*panic)),
             (Some(Death::Failed(failure)), Ok(_)) => Outcome::Failed(failure),
+            // Its result depends on a wrong assumption, or is incomplete.
+            (Some(death), _) => Outcome::Again(death),
             (None, Err(panic)) => self.confirm(&base, Outcome::Failed(panicked(&*panic))),
             (None, Ok(Ok(()))) => self.commit(&base, &batch),
             (None, Ok(Err(None))) => self.confirm(&base, Outcome::Rejected),
@@ -362,10 +360,8 @@ impl Shared {
     fn confirm(&self, transaction: &PgTransaction, outcome: Outcome) -> Outcome {
         match transaction.confirm(COMMIT) {
             Committed::Yes => outcome,
-            Committed::No(death @ (Death::Again(_) | Death::Cut(_) | Death::Checked | Death::Outgrown)) => {
-                Outcome::Again(death)
-            }
             Committed::No(Death::Failed(error)) => Outcome::Failed(error),
+            Committed::No(death) => Outcome::Again(death),
             Committed::Unknown(failure) => Outcome::Again(Death::Cut(failure.reason())),
         }
     }
@@ -487,6 +483,7 @@ enum Resolved {
 fn given_up(death: Death) -> StoreError {
     match death {
         Death::Again(reason) => StoreError::Contended(reason),
+        Death::Missing(reason) => misfit(&reason),
         Death::Checked => StoreError::Contended("its writes collide".to_owned()),
         Death::Outgrown => End::Outgrown.error(),
         Death::Cut(reason) => StoreError::Unreachable(reason),

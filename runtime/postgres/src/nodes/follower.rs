@@ -39,6 +39,8 @@ use convoke_store::{ChangeSet, Commits, RowChange, TableDef};
 const LOOK: Duration = Duration::from_millis(250);
 /// Shortest interval between two looks, and between two notifications.
 const PAUSE: Duration = Duration::from_millis(20);
+/// Time limit of a look.
+const SILENCE: Duration = Duration::from_secs(10);
 /// Most rows per read; if there are more, only those below the oldest open transaction are read.
 const ROWS_MAX: i64 = 5_000;
 /// Most bytes of one row's changes; beyond it, whole tables are named.
@@ -216,7 +218,8 @@ impl Work {
             }
             let doubtful: Vec<Bits> = self.signals.doubtful.lock().iter().copied().map(Bits).collect();
             let params: [&(dyn ToSql + Sync); 4] = [&self.from, &Bits(self.following.node), &ROWS_MAX, &doubtful];
-            let rows = client.query(&look, &params).await.map_err(failed)?;
+            let rows = tokio::time::timeout(SILENCE, client.query(&look, &params)).await;
+            let rows = rows.map_err(|_| Failure::Late)?.map_err(failed)?;
             let table = Table::of_row(rows.first()).map_err(failed)?;
             if table.is_on_standby {
                 return Err(Failure::NotWritable(STANDBY));
@@ -243,7 +246,7 @@ impl Work {
     /// Forgets all numbers of another history.
     fn begin_history(&mut self, history: History) {
         warn!("the database was restarted, restored or failed over: everything is read again");
-        self.following.server.begin_history();
+        self.following.server.primary.begin_history();
         self.following.commits.begin_history();
         self.seen.clear();
         (self.history, self.from, self.file) = (history.name, history.from, None);

@@ -21,6 +21,8 @@ use convoke_store::{Answerer, Nodes, OpenError, Value};
 
 /// Interval of renewals.
 const RENEWAL: Duration = Duration::from_secs(1);
+/// Time limit of a renewal. A failover takes longer.
+const RENEWAL_MAX: Duration = Duration::from_secs(3);
 /// Clock deviation from the database above which a node is not ready. The clock is corrected by at most this; beyond
 /// it, jobs would run at wrong times, and ids would not follow those of other nodes.
 const DEVIATION_MAX_MS: u64 = SharedClock::OFFSET_MAX_MS.unsigned_abs();
@@ -137,7 +139,7 @@ impl Presence {
                 Company::Nodes { agreed } => Some(agreed.map(str::to_owned)),
                 Company::None => None,
             },
-            history: server.history(),
+            history: server.primary.history(),
             session: None,
             cleaned: 0,
         };
@@ -273,6 +275,9 @@ impl Keeper {
             }
             drop(ended);
             let trouble = self.renew().err();
+            if matches!(trouble, Some(Failure::Late | Failure::Cut(_) | Failure::NotWritable(_))) {
+                self.server.primary.doubt();
+            }
             let mut known = self.shared.trouble.lock();
             if let Some(failure) = trouble.clone().filter(|_| known.is_none()) {
                 warn!("this node is not ready: {}", failure.reason());
@@ -283,11 +288,17 @@ impl Keeper {
         }
     }
 
-    /// Lets mutations start again once a commit is confirmed.
+    /// Lets reads and mutations start again once a commit is confirmed.
     fn try_to_confirm(&self) {
-        let Some(confirmed) = self.confirmed.as_ref().filter(|confirmed| confirmed.refused().is_some()) else { return };
-        if Session::open(&self.server).and_then(|mut session| session.confirm(RENEWAL)).is_ok() {
+        let Some(confirmed) = &self.confirmed else { return };
+        if confirmed.refused().is_none() && !self.server.primary.is_doubted() {
+            return;
+        }
+        let now = self.clock.machine().monotonic();
+        let opened = Session::open(&self.server).map(|session| session.with_patience(RENEWAL_MAX));
+        if opened.and_then(|mut session| session.confirm(RENEWAL)).is_ok() {
             confirmed.restore();
+            self.server.primary.trust(now);
         }
     }
 
@@ -295,7 +306,7 @@ impl Keeper {
         let mut session = match self.session.take().filter(Session::is_sound) {
             Some(session) => session,
             None => {
-                let mut session = Session::open(&self.server)?;
+                let mut session = Session::open(&self.server)?.with_patience(RENEWAL_MAX);
                 // Other nodes must see this one while a standby does not respond, too.
                 session.run("SET synchronous_commit = off")?;
                 session
@@ -329,7 +340,7 @@ impl Keeper {
                              RETURNING (extract(epoch FROM seen_at) * 1000)::bigint";
         let machine = self.clock.machine();
         let (asked, began) = (machine.now(), machine.monotonic());
-        let history = self.server.history();
+        let history = self.server.primary.history();
         let mut rows = session.rows(RENEW, vec![own::id(self.id)])?;
         if rows.is_empty()
             && self.history != history
@@ -346,6 +357,7 @@ impl Keeper {
             return Err(Failure::Other(reason.to_owned()));
         };
         self.history = history;
+        self.server.primary.hear(began);
         let theirs = row.try_get::<_, i64>(0).ok();
         if let Some(theirs) = theirs.filter(|_| !self.clock.is_held()) {
             self.clock.measure(Millis(theirs), asked, answered);

@@ -214,3 +214,26 @@ fn older_release_violating_a_newer_unique_index_is_overloaded() {
     older.mutate(move |db| db.patch(ada, |account| account.balance = 3).map(drop)).unwrap();
     older.mutate(|db| open(db, "cy", 1)).unwrap();
 }
+
+#[test]
+fn table_removed_by_another_program_is_reported_as_the_fault_that_it_is() {
+    let store = TestStore::with(&named("convoke-removed"), &[Account::DEF], |limits| {
+        limits.mutation_timeout = Duration::from_secs(1);
+    });
+    store.mutate(|db| open(db, "ada", 1)).unwrap();
+    let schema = quoted_schema_of(store.folder.path());
+    ask(&format!("ALTER TABLE {schema}.accounts RENAME TO elsewhere"));
+    let written = store.mutate(|db| open(db, "bob", 2)).unwrap_err();
+    let read = store
+        .read_blocking(Access::Everyone, |reader| convoke_store::offline::count(&*reader, Account::DEF))
+        .and_then(|counted| counted)
+        .unwrap_err();
+    for error in [written, read] {
+        let told = error.to_string();
+        assert!(told.contains("does not have the schema of this program"), "{told}");
+        assert_eq!(Error::from(error).code(), Code::Internal);
+    }
+    ask(&format!("ALTER TABLE {schema}.elsewhere RENAME TO accounts"));
+    store.mutate(|db| open(db, "bob", 2)).unwrap();
+    assert_eq!(store.read(|db| balance(db, "bob")), Some(2));
+}

@@ -4,6 +4,8 @@ use convoke::testing::{HttpReply, TestApp, TestServer};
 use convoke_calls::call::envelope::LogLinesOn;
 use serde_json::{Value, json};
 
+use crate::work::Counter;
+
 /// Posts a message with header fields.
 fn send(
     app: &TestApp,
@@ -208,6 +210,34 @@ fn concurrent_calls_with_one_key_run_once() {
         assert_eq!(text(reply), ("1".to_owned(), false));
     }
     assert_eq!(server.call(None, "work/read", &json!({ "name": "a" })).value(), 1);
+}
+
+#[test]
+fn call_beyond_the_rate_is_a_result_that_a_model_can_react_to() {
+    let app = TestApp::configured("[rates]\nread = 3\n");
+    let server = app.serve();
+    let (ada, bob) = (server.token("ada"), server.token("bob"));
+    let who = |token: &str| server.post(Some(token), "/mcp", call("work_who", &json!({})));
+    for _ in 0..3 {
+        assert!(text(&who(&ada)).0.ends_with("|ada\""));
+    }
+    let refused = who(&ada);
+    let (sentence, is_error) = text(&refused);
+    assert!(sentence.starts_with("RATE_LIMITED: ") && is_error, "{sentence}");
+    let error = &refused.body["result"]["_meta"]["convoke/error"];
+    assert!(error["retryAfterMs"] == 20_000, "{}", refused.body);
+    assert!(text(&who(&bob)).0.ends_with("|bob\""));
+}
+
+#[test]
+fn call_without_room_for_its_response_is_unavailable_and_rolls_back() {
+    let app = TestApp::with(|options| options.limits.response_bytes_total_max = 64);
+    let server = app.serve();
+    let refused = server.post(None, "/mcp", call("work_increment", &json!({ "name": "a" })));
+    assert_eq!(refused.status, 503);
+    assert_eq!(refused.headers["retry-after"], "1");
+    assert_eq!(refused.body["error"]["data"]["code"], "OVERLOADED");
+    assert_eq!(app.count::<Counter>(), 0);
 }
 
 #[test]

@@ -98,9 +98,10 @@ pub(super) fn hidden(_ctx: &mut MutationCtx) -> Result<()> {
     Ok(())
 }
 
-/// Returns the caller.
+/// Returns the caller. Each call counts in the rate of its caller.
 #[query(tool)]
 pub(super) fn who(ctx: &QueryCtx) -> Result<Option<String>> {
+    ctx.charge_call()?;
     Ok(ctx.identity().map(|identity| identity.token_identifier()))
 }
 
