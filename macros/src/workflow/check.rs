@@ -138,7 +138,7 @@ fn not_replayable(context: &str) -> String {
     )
 }
 
-/// Finds what differs from one pass of the code to the next.
+/// Finds names whose values differ from one pass of the code to the next.
 struct Outside<'e> {
     errors: &'e mut Errors,
 }

@@ -12,5 +12,5 @@ pub use crate::function::{
     args_schema, output_schema,
 };
 pub use crate::workflow::WorkflowCtx;
-pub use crate::workflow::declared::{DeclaredWorkflow, WorkflowDef};
 pub use crate::workflow::definition::{SubmittedWorkflow, Workflow};
+pub use crate::workflow_def::{DeclaredWorkflow, WorkflowDef};

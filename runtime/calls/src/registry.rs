@@ -13,7 +13,7 @@ use crate::codec::secret_fields::SecretFields;
 use crate::declarations;
 use crate::function::{FunctionDef, Kind, Submitted, Visibility};
 use crate::path::path_of;
-use crate::workflow::declared::DeclaredWorkflow;
+use crate::workflow_def::DeclaredWorkflow;
 use convoke_store::LatencyClass;
 
 /// The registered functions.

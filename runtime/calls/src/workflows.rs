@@ -5,7 +5,7 @@
 use convoke_macros::{args, query, value};
 
 use crate::context::{Context as _, QueryCtx, Read as _};
-use crate::workflow::rows::{Run, RunState, Step, StepKind, StepState, UndoState};
+use crate::rows::run::{Run, RunState, Step, StepKind, StepState, UndoState};
 use convoke_core::clock::Millis;
 use convoke_core::error::{Error, Result};
 use convoke_core::id::Id;

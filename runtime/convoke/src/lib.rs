@@ -50,14 +50,14 @@ pub mod scheduler {
 
 /// Workflows: runs, the entries of their journal, and their steps.
 pub mod workflows {
-    pub use convoke_calls::workflow::declared::WorkflowDef;
+    pub use convoke_calls::rows::run::{Run, RunState, Step, StepKind, StepState, UndoState};
     pub use convoke_calls::workflow::definition::{Workflow, Workflows};
-    pub use convoke_calls::workflow::rows::{Run, RunState, Step, StepKind, StepState, UndoState};
     pub use convoke_calls::workflow::runs::Runs;
     pub use convoke_calls::workflow::start::Started;
     pub use convoke_calls::workflow::steps::{
         Branch, CallStep, Callback, Either, Join, JoinAll, Select, Sleep, StartStep, Wait, WaitAtMost,
     };
+    pub use convoke_calls::workflow_def::WorkflowDef;
 }
 
 /// External services of actions: the HTTP client, and secrets.

@@ -68,7 +68,7 @@ pub struct StartRate {
 }
 
 impl StartRate {
-    /// Returns the number of jobs that may start at once: those of a tenth of a second, at least one.
+    /// Returns the number of jobs that may start together: those of a tenth of a second, at least one.
     pub fn burst(self) -> f64 {
         (self.per_second / 10.0).max(1.0)
     }

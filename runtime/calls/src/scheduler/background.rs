@@ -10,10 +10,10 @@ use tokio::sync::watch;
 use tokio::task::{self, JoinSet};
 
 use super::cron::Crons;
-use super::job::{Cron, Job, JobKind};
 use super::run::AttemptEnd;
 use super::state::Scheduler;
 use super::{due, queue};
+use crate::rows::job::{Cron, Job, JobKind};
 use crate::workflow::runs::Runs;
 use convoke_core::clock::Millis;
 use convoke_core::error::Result;

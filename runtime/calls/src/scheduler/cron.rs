@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 
-use super::job::{Cron, Job, JobKind, JobState};
 use crate::function::Kind;
 use crate::registry::Registry;
+use crate::rows::job::{Cron, Job, JobKind, JobState};
 use convoke_core::clock::Millis;
 use convoke_core::error::Result;
 use convoke_core::id::Id;

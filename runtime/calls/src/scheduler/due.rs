@@ -3,10 +3,10 @@
 use std::ops::Bound;
 
 use super::cron::Crons;
-use super::job::{Cron, Job, JobKind};
 use super::queue;
 use super::run::AttemptEnd;
 use super::state::Scheduler;
+use crate::rows::job::{Cron, Job, JobKind};
 use crate::workflow::runs::Runs;
 use convoke_core::clock::Millis;
 use convoke_core::error::{Error, Result};

@@ -6,9 +6,9 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::job::Job;
-use super::outcome::Ended;
 use crate::function::{Args, Function};
+use crate::rows::job::Job;
+use crate::rows::outcome::Ended;
 use convoke_core::id::Id;
 
 /// The end of a job of the function `F`: the arguments of the mutation that `then` names.

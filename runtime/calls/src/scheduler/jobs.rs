@@ -1,7 +1,7 @@
 //! The operator's view of scheduled work, and its commands.
 
-use super::job::{Cron, Job, JobState};
 use super::schedule;
+use crate::rows::job::{Cron, Job, JobState};
 use crate::services::Services;
 use convoke_core::error::{Error, Result};
 use convoke_core::id::Id;

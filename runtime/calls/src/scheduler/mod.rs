@@ -2,12 +2,9 @@
 //!
 //! A scheduled mutation has its effect exactly once: its row is deleted in the transaction of its effect. A scheduled
 //! action starts at most once, unless its attribute sets `tries`. Failed attempts back off, and after the last attempt
-//! the job stays visible. The modules in reading order: retries and outcomes, the rows, queues, the requests of functions,
+//! the job stays visible. The modules in reading order: the receiver of an outcome, queues, the requests of functions,
 //! the expressions of crons, the scheduler's state, the clock, the run of one job, the due work, and the loop of a server.
 
-pub mod retry;
-pub mod outcome;
-pub mod job;
 pub mod finished;
 pub(crate) mod queue;
 pub mod schedule;
@@ -21,11 +18,11 @@ pub mod due;
 pub(crate) mod background;
 pub mod jobs;
 
+pub use crate::rows::job::{Cron, Job, JobKind, JobState};
+pub use crate::rows::outcome::{Ended, JobError};
+pub use crate::rows::retry::Retry;
 pub use finished::Finished;
-pub use job::{Cron, Job, JobKind, JobState};
 pub use jobs::Jobs;
-pub use outcome::{Ended, JobError};
 pub use queue::QueueState;
-pub use retry::Retry;
 pub use schedule::{Scheduled, Scheduling, When};
 pub use state::{Scheduler, Stats};

@@ -8,7 +8,7 @@ use std::ops::Bound;
 
 use convoke_macros::table;
 
-use super::job::{Job, JobKind, JobState};
+use crate::rows::job::{Job, JobKind, JobState};
 use convoke_core::clock::Millis;
 use convoke_core::error::Result;
 use convoke_core::queues::{Queue, Queues};

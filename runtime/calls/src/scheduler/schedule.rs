@@ -8,10 +8,10 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 
 use super::finished::Finished;
-use super::job::{self, Job, JobKind, JobState};
-use super::retry::Retry;
 use crate::context::{ActionCtx, ActionFn, Context as _, MutationCtx, MutationFn, Read as _};
 use crate::function::{Function, IsAction, IsMutation};
+use crate::rows::job::{self, Job, JobKind, JobState};
+use crate::rows::retry::Retry;
 use crate::services::Services;
 use convoke_core::clock::Millis;
 use convoke_core::error::{Error, Result};

@@ -6,8 +6,8 @@
 //! set forward needs no handling: due work runs.
 
 use super::clock::SetBack;
-use super::job::{Job, JobState};
 use super::state::Scheduler;
+use crate::rows::job::{Job, JobState};
 use convoke_core::clock::Millis;
 use convoke_core::error::Result;
 use convoke_core::id::Id;

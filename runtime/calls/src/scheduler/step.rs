@@ -2,10 +2,10 @@
 
 use serde_json::value::RawValue;
 
-use super::job::{AfterFailure, Failure, Job, JobKind, JobState};
+use crate::rows::job::{AfterFailure, Failure, Job, JobKind, JobState};
+use crate::rows::run::{OfRun, RunPart, RunState};
 use crate::workflow::advance::Advancer;
 use crate::workflow::journal;
-use crate::workflow::rows::{OfRun, RunPart, RunState};
 use convoke_core::clock::Millis;
 use convoke_core::error::Result;
 use convoke_store::{DbMut, Doc};

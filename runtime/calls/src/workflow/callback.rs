@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 use sha2::Sha256;
 
 use super::journal;
-use super::rows::{Run, Step, StepKind};
+use crate::rows::run::{Run, Step, StepKind};
 use crate::services::Services;
 use convoke_core::error::{Error, Result};
 use convoke_core::id::Id;

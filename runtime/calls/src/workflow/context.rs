@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use super::replay::Replay;
-use super::rows::Run;
+use crate::rows::run::Run;
 use convoke_core::id::Id;
 
 /// The context of a workflow: steps, which are recorded in its journal.

@@ -8,10 +8,10 @@ use serde::de::DeserializeOwned;
 use super::context::WorkflowCtx;
 use super::definition::Workflow;
 use super::replay::{Call, Work};
-use super::rows::{StepKind, StepState};
 use super::steps::{Branch, CallStep, Callback, Join, JoinAll, Select, Sleep, StartStep, StepOfKind, Wait};
 use crate::function::Function;
 use crate::path::path_of;
+use crate::rows::run::{StepKind, StepState};
 use convoke_core::clock::Millis;
 use convoke_core::error::Error;
 

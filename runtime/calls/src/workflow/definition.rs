@@ -9,10 +9,10 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::context::WorkflowCtx;
-use super::declared::WorkflowDef;
 use crate::codec::Format;
 use crate::codec::decode::{self, Body};
 use crate::function::Args;
+use crate::workflow_def::WorkflowDef;
 use convoke_core::error::{Error, Result};
 
 /// A workflow as a type.

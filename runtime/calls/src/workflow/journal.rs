@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::replay::Entry;
-use super::rows::{OfRun, Run, RunPart, RunState, Signal, Step, StepKind, StepState};
-use crate::scheduler::job::{self, Job, JobKind};
-use crate::scheduler::outcome::JobError;
+use crate::rows::job::{self, Job, JobKind};
+use crate::rows::outcome::JobError;
+use crate::rows::run::{OfRun, Run, RunPart, RunState, Signal, Step, StepKind, StepState};
 use convoke_core::clock::Millis;
 use convoke_core::error::{Error, Result};
 use convoke_core::id::Id;
@@ -205,7 +205,7 @@ pub(crate) fn note_failure(db: &mut DbMut, of: &OfRun, text: &str) -> Result<()>
 
 /// Records the end of a compensation.
 pub(crate) fn undone(db: &mut DbMut, of: &OfRun, error: Option<&JobError>) -> Result<()> {
-    use super::rows::UndoState;
+    use crate::rows::run::UndoState;
     if let Some(step) = step(db, of.run, of.position)? {
         db.patch_doc(step, |step| {
             step.undone = Some(if error.is_none() { UndoState::Done } else { UndoState::Failed });
@@ -278,7 +278,8 @@ pub(crate) fn block(db: &mut DbMut, run: Doc<Run>, reason: String, boot: u32) ->
     Ok(())
 }
 
-/// Ends a run: gives up the steps that are still pending, and deletes what waits for it.
+/// Ends a run: gives up the steps that are still pending, and deletes its
+/// jobs and signals.
 pub(super) fn finish(db: &mut DbMut, run: &Doc<Run>, state: RunState, now: Millis) -> Result<()> {
     for step in steps(db, run.id())? {
         if step.state == StepState::Pending {

@@ -2,12 +2,10 @@
 //!
 //! A run waits as rows only. To advance it, its function is called again and polled: each step that the journal has
 //! returns its recorded result, the first ones that it lacks become jobs, timers or waits, and the future is dropped.
-//! This happens in the transaction that recorded the last result. The modules in reading order: the rows, workflows as
-//! data, the replay of a journal, the context, workflows as types, steps, the writes of a run, one advance with the
+//! This happens in the transaction that recorded the last result. The modules in reading order: the replay of a
+//! journal, the context, workflows as types, steps, the writes of a run, one advance with the
 //! compensation, the methods of mutations, one-time URLs, and the operator's view.
 
-pub mod rows;
-pub mod declared;
 pub(crate) mod replay;
 pub mod context;
 pub mod definition;
@@ -19,7 +17,7 @@ pub mod start;
 pub mod callback;
 pub mod runs;
 
+pub use crate::rows::run::{Run, RunState, Step, StepState};
 pub use context::WorkflowCtx;
-pub use rows::{Run, RunState, Step, StepState};
 pub use start::Started;
 pub use steps::Either;

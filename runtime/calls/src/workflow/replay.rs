@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use convoke_core::clock::Millis;
 use convoke_core::id::Id;
 
-use super::rows::{Run, StepKind, StepState, signature};
-use crate::scheduler::retry::Retry;
+use crate::rows::retry::Retry;
+use crate::rows::run::{Run, StepKind, StepState, signature};
 
 /// A step of the journal, as its future sees it.
 #[derive(Clone, Debug)]

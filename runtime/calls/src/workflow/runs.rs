@@ -2,8 +2,8 @@
 
 use super::advance;
 use super::journal;
-use super::rows::{OfRun, Run, RunPart, RunState, Step, StepState};
-use crate::scheduler::job;
+use crate::rows::job;
+use crate::rows::run::{OfRun, Run, RunPart, RunState, Step, StepState};
 use crate::services::Services;
 use convoke_core::clock::Millis;
 use convoke_core::error::{Error, Result};

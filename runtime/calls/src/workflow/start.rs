@@ -1,4 +1,4 @@
-//! What mutations do with runs: start, signal, cancel, retry and resume them.
+//! The methods of mutations for runs: start, signal, cancel, retry and resume.
 
 use std::fmt::Display;
 
@@ -7,9 +7,9 @@ use serde::Serialize;
 use super::advance;
 use super::definition::Workflow;
 use super::journal::{self, NewRun};
-use super::rows::{Run, RunState};
 use super::runs;
 use crate::context::{Context as _, MutationCtx};
+use crate::rows::run::{Run, RunState};
 use convoke_core::error::{Error, Result};
 use convoke_core::id::Id;
 use convoke_core::identity::Identity;

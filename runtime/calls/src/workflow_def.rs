@@ -1,4 +1,4 @@
-//! Workflows as data: what their attributes declare.
+//! Workflows as data, as their attributes declare them.
 
 use crate::path::path_of;
 

@@ -7,8 +7,8 @@ use convoke_macros::{table, value};
 
 use super::outcome::{Ended, JobError};
 use super::retry::{BACKOFF, Retry};
+use super::run::OfRun;
 use crate::function::{FunctionDef, Kind};
-use crate::workflow::rows::OfRun;
 use convoke_core::clock::Millis;
 use convoke_core::error::{Error, Result};
 use convoke_core::id::Id;
