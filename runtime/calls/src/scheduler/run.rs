@@ -224,8 +224,11 @@ impl Scheduler {
     /// Returns a claimed job to its queue, and retries until it is written: no other process takes it over while this
     /// one lives.
     pub(super) async fn release(&self, job: &Doc<Job>) {
+        if job.state != JobState::Running {
+            return;
+        }
         let mut pause = RECORD_PAUSES.0;
-        while job.state == JobState::Running {
+        loop {
             let (id, boot, now) = (job.id(), job.boot, self.services().clock().now());
             let release = move |db: &mut DbMut| job::release(db, id, boot, now + RETURN, now);
             let Err(error) = self.services().database().write("release a job", release).await else { return };

@@ -34,6 +34,7 @@ pub(super) fn note_now(ctx: &mut MutationCtx) -> Result<()> {
 }
 
 #[test]
+#[allow(clippy::disallowed_methods, reason = "it measures the time of a start")]
 fn sleeping_runs_delay_no_start_and_no_job() {
     let runs = std::env::var("CONVOKE_TEST_SLEEPING").ok().and_then(|runs| runs.parse().ok()).unwrap_or(RUNS);
     let mut app = TestApp::with(|options| options.limits.user_bytes_written_per_hour = 0);
