@@ -14,6 +14,7 @@ mod function;
 mod golden;
 mod names;
 mod object;
+mod route;
 mod table;
 mod types;
 mod value;
@@ -45,6 +46,12 @@ pub fn action(options: TokenStream, item: TokenStream) -> TokenStream {
 #[proc_macro_attribute]
 pub fn workflow(options: TokenStream, item: TokenStream) -> TokenStream {
     workflow::expand(options.into(), item.into()).into()
+}
+
+/// Registers a function that answers requests of its own path.
+#[proc_macro_attribute]
+pub fn route(options: TokenStream, item: TokenStream) -> TokenStream {
+    route::expand(options.into(), item.into()).into()
 }
 
 /// Runs a mutation or action on a schedule.

@@ -285,6 +285,8 @@ export type ServerErrorCode =
   | "WRONG_FUNCTION_KIND"
   /** The credentials that were sent are not valid. */
   | "INVALID_CREDENTIALS"
+  /** The signature of a webhook is missing, wrong or too old. */
+  | "INVALID_SIGNATURE"
   /** The deploy key is valid but lacks the scope. */
   | "INSUFFICIENT_SCOPE"
   /** There is no such route. */

@@ -682,6 +682,8 @@ pub enum Code {
     WrongFunctionKind,
     /// The credentials that were sent are not valid.
     InvalidCredentials,
+    /// The signature of a webhook is missing, wrong or too old.
+    InvalidSignature,
     /// The deploy key is valid but lacks the scope.
     InsufficientScope,
     /// There is no such route.
@@ -741,6 +743,7 @@ impl Code {
             Code::FunctionNotFound => "FUNCTION_NOT_FOUND",
             Code::WrongFunctionKind => "WRONG_FUNCTION_KIND",
             Code::InvalidCredentials => "INVALID_CREDENTIALS",
+            Code::InvalidSignature => "INVALID_SIGNATURE",
             Code::InsufficientScope => "INSUFFICIENT_SCOPE",
             Code::RouteNotFound => "ROUTE_NOT_FOUND",
             Code::MethodNotAllowed => "METHOD_NOT_ALLOWED",
@@ -781,6 +784,7 @@ impl Code {
             "FUNCTION_NOT_FOUND" => Code::FunctionNotFound,
             "WRONG_FUNCTION_KIND" => Code::WrongFunctionKind,
             "INVALID_CREDENTIALS" => Code::InvalidCredentials,
+            "INVALID_SIGNATURE" => Code::InvalidSignature,
             "INSUFFICIENT_SCOPE" => Code::InsufficientScope,
             "ROUTE_NOT_FOUND" => Code::RouteNotFound,
             "METHOD_NOT_ALLOWED" => Code::MethodNotAllowed,

@@ -288,6 +288,8 @@ export type ServerErrorCode =
   | "WRONG_FUNCTION_KIND"
   /** The credentials that were sent are not valid. */
   | "INVALID_CREDENTIALS"
+  /** The signature of a webhook is missing, wrong or too old. */
+  | "INVALID_SIGNATURE"
   /** The deploy key is valid but lacks the scope. */
   | "INSUFFICIENT_SCOPE"
   /** There is no such route. */
@@ -334,6 +336,7 @@ const RETRYABLE: Readonly<Record<ServerErrorCode, boolean>> = {
   FUNCTION_NOT_FOUND: false,
   WRONG_FUNCTION_KIND: false,
   INVALID_CREDENTIALS: false,
+  INVALID_SIGNATURE: false,
   INSUFFICIENT_SCOPE: false,
   ROUTE_NOT_FOUND: false,
   METHOD_NOT_ALLOWED: false,

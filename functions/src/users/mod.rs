@@ -12,6 +12,7 @@ pub mod migrations;
 pub mod onboarding;
 pub mod leaving;
 pub mod accounts;
+pub mod calendar;
 pub mod mutations;
 pub mod queries;
 

@@ -7,7 +7,7 @@ use schema::{
     OnboardingBio, Profile, ShortText, UrlOrEmpty, User, UserRef, distinct_languages,
 };
 
-use super::{accounts, onboarding};
+use super::{accounts, calendar, onboarding};
 use crate::access::{self, Administered};
 use crate::interests::resolve::SentInterest;
 use crate::interests::{chosen, resolve};
@@ -227,4 +227,35 @@ pub fn deactivate_user(ctx: &mut MutationCtx, named: Administered, _: NamedUser)
 #[mutation(admin, rights = access::administered(&args.user_id))]
 pub fn reactivate_user(ctx: &mut MutationCtx, named: Administered, _: NamedUser) -> Result<()> {
     accounts::reactivate(ctx, named.user, &named.actor)
+}
+
+/// The address of a calendar.
+///
+/// ```json
+/// {"url": "https://meet.example.org/calendar/mYgG8hSW3cT1lEFmUX2mMXjVQz6rV0pNnyqg4eXWc2I.ics"}
+/// ```
+#[value(output)]
+pub struct CalendarLinkCreated {
+    /// The address. It is shown once: the server stores only its hash.
+    pub url: String,
+}
+
+/// Creates a secret link under which calendar programs read the caller's coming meetings. An earlier link stops working.
+///
+/// # Errors
+/// `UNAUTHENTICATED`: there is no caller.
+#[mutation(rights = access::user)]
+pub fn create_calendar_link(ctx: &mut MutationCtx, user: Doc<User>) -> Result<CalendarLinkCreated> {
+    audit::by_key(ctx, &user)?;
+    Ok(CalendarLinkCreated { url: calendar::create(ctx, &user)? })
+}
+
+/// Revokes the link of the caller's calendar. Without a link, it changes nothing.
+///
+/// # Errors
+/// `UNAUTHENTICATED`: there is no caller.
+#[mutation(rights = access::user)]
+pub fn revoke_calendar_link(ctx: &mut MutationCtx, user: Doc<User>) -> Result<()> {
+    audit::by_key(ctx, &user)?;
+    calendar::revoke(ctx, &user)
 }

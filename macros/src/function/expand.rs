@@ -102,6 +102,7 @@ fn registration(function: &Checked<'_>) -> TokenStream {
                 cache: #cache,
                 refresh: #refresh,
                 tool: #tool,
+                route: ::core::option::Option::None,
                 args_schema: ::convoke::__private::args_schema::<Self>,
                 output_schema: ::convoke::__private::output_schema::<Self>,
             };

@@ -37,6 +37,7 @@ const _: () = {
             cache: true,
             refresh: ::core::option::Option::None,
             tool: false,
+            route: ::core::option::Option::None,
             args_schema: ::convoke::__private::args_schema::<Self>,
             output_schema: ::convoke::__private::output_schema::<Self>,
         };

@@ -30,6 +30,7 @@ const _: () = {
             cache: true,
             refresh: ::core::option::Option::None,
             tool: false,
+            route: ::core::option::Option::None,
             args_schema: ::convoke::__private::args_schema::<Self>,
             output_schema: ::convoke::__private::output_schema::<Self>,
         };
@@ -89,6 +90,7 @@ const _: () = {
             cache: false,
             refresh: ::core::option::Option::None,
             tool: false,
+            route: ::core::option::Option::None,
             args_schema: ::convoke::__private::args_schema::<Self>,
             output_schema: ::convoke::__private::output_schema::<Self>,
         };
@@ -152,6 +154,7 @@ const _: () = {
             cache: false,
             refresh: ::core::option::Option::None,
             tool: false,
+            route: ::core::option::Option::None,
             args_schema: ::convoke::__private::args_schema::<Self>,
             output_schema: ::convoke::__private::output_schema::<Self>,
         };

@@ -137,7 +137,7 @@ async fn on_reader<R: Send + 'static>(
     // Passes the lines on even if the query is cancelled, as by a time limit in an action.
     let _passed_on = PassedOn { lines, capture };
     let read = call.services.store().read_timed(access(&call), call.flow, latency, run).await;
-    let (result, ran_in_turn) = read.map_err(|error| with_its_limit(error, "query", "query_timeout"))?;
+    let (result, ran_in_turn) = read.map_err(|error| with_its_limit(error, "query", "setting limits.query_timeout"))?;
     if let Some(ran) = ran_in_turn {
         call.work.add_wait(clock.monotonic().saturating_sub(asked_at).saturating_sub(ran));
     }
@@ -154,7 +154,7 @@ fn with_its_limit(error: StoreError, what: &str, setting: &str) -> Error {
 
 fn past_its_limit(what: &str, limit: Duration, setting: &str) -> Error {
     let limit = humantime::format_duration(limit);
-    Error::timeout(format!("The {what} ran longer than {limit} (setting limits.{setting})"))
+    Error::timeout(format!("The {what} ran longer than {limit} ({setting})"))
 }
 
 /// Passes the lines to `capture` when it is dropped.
@@ -314,7 +314,9 @@ impl<R: Send, W: Fn(&mut MutationCtx) -> Result<R> + Send> WriteJob for Job<R, W
             }
             (Ok(()), Some(AttemptResult::ReadFirst(reading))) => JobReply::ReadFirst(reading, Box::new(self.attempt)),
             (Ok(()), None) => JobReply::Done(Err(Error::internal("a mutation finished without a run"))),
-            (Err(error), _) => JobReply::Done(Err(with_its_limit(error, "mutation", "mutation_timeout"))),
+            (Err(error), _) => {
+                JobReply::Done(Err(with_its_limit(error, "mutation", "setting limits.mutation_timeout")))
+            }
         };
         // The caller may be gone; that does not affect the mutation.
         let _ = self.reply.send(answer);
@@ -364,7 +366,11 @@ where
     R: Send + 'static,
     F: Future<Output = Result<R>> + Send + 'static,
 {
-    let limit = call.services.limits().action_timeout;
+    let own = call.def.route.and_then(|route| route.timeout);
+    let (limit, setting) = match own {
+        Some(limit) => (limit, "timeout of its #[route]"),
+        None => (call.services.limits().action_timeout, "setting limits.action_timeout"),
+    };
     let ctx = ActionCtx::new(call, capture.clone());
     let task = tokio::spawn(async move {
         let _running = permit;
@@ -372,7 +378,7 @@ where
         match tokio::time::timeout(limit, work).await {
             Ok(Ok(result)) => result,
             Ok(Err(panic)) => Err(Error::panicked(&*panic)),
-            Err(_) => Err(past_its_limit("action", limit, "action_timeout")),
+            Err(_) => Err(past_its_limit("action", limit, setting)),
         }
     });
     task.await.map_err(Error::internal).flatten()

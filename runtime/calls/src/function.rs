@@ -10,6 +10,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::codec::exact;
+use crate::route::definition::RouteDef;
 use convoke_core::answer::writer::Writer;
 use convoke_core::error::Result;
 
@@ -92,6 +93,8 @@ pub struct FunctionDef {
     pub tool: bool,
     /// True if it is the mutation that runs for a new identity and for changed claims.
     pub identity_hook: bool,
+    /// Its HTTP route. A function with a route has no other callers.
+    pub route: Option<&'static RouteDef>,
     /// The JSON schema of its arguments.
     pub args_schema: fn(&mut SchemaGenerator) -> Schema,
     /// The JSON schema of its result.

@@ -5,7 +5,10 @@ use std::ops::{Deref, Index, IndexMut};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use bytes::Bytes;
+use http::{HeaderMap, Method, Uri};
 use rustc_hash::FxHashMap;
+use schemars::{Schema, SchemaGenerator};
 use serde_json::Value;
 
 use crate::codec::convex_json::BytesWithin;
@@ -13,6 +16,8 @@ use crate::codec::secret_fields::SecretFields;
 use crate::declarations;
 use crate::function::{FunctionDef, Kind, Submitted, Visibility};
 use crate::path::path_of;
+use crate::route::request::RouteRequest;
+use crate::route_table;
 use crate::workflow_def::DeclaredWorkflow;
 use convoke_store::LatencyClass;
 
@@ -54,6 +59,8 @@ pub struct Shared {
     bytes_within: OnceLock<Option<BytesWithin>>,
     /// Secret arguments, computed when an operator first sees a call of the function.
     secret_fields: OnceLock<SecretFields>,
+    /// Schemas of the parameters of a route, computed on its first request.
+    parameter_schemas: OnceLock<Arc<[Value]>>,
 }
 
 impl Registered {
@@ -139,6 +146,9 @@ impl Registry {
                 let _ = writeln!(mistakes, "{}:{}: {mistake}", entry.file, entry.line);
             }
         }
+        for mistake in route_table::mistakes(registry.by_path.values().map(|function| function.def)) {
+            let _ = writeln!(mistakes, "{mistake}");
+        }
         if !mistakes.is_empty() {
             return Err(RegistryError::Mistakes(mistakes.trim_end().to_owned()));
         }
@@ -150,7 +160,7 @@ impl Registry {
     /// Returns a function for examples: a public query without arguments, else a public query, else any public
     /// function.
     pub fn example(&self) -> Option<&Registered> {
-        let public = || self.all().filter(|function| function.def.visibility == Visibility::Public);
+        let public = || self.all().filter(|function| function.is_public());
         let queries = || public().filter(|function| function.kind() == Kind::Query);
         let easiest = queries().find(|function| function.needs_no_arguments());
         easiest.or_else(|| queries().next()).or_else(|| public().next())
@@ -179,6 +189,7 @@ impl Registry {
             nested: AtomicU64::new(0),
             bytes_within: OnceLock::new(),
             secret_fields: OnceLock::new(),
+            parameter_schemas: OnceLock::new(),
         }));
         self.by_name.insert((entry.module, entry.name), registered.clone());
         self.by_path.insert(path, registered.clone());
@@ -197,6 +208,17 @@ impl Registry {
     /// Returns the function at a path, with any visibility.
     pub fn get(&self, path: &str) -> Option<&Registered> {
         self.by_path.get(path)
+    }
+
+    /// Returns all routes, by the path of their functions.
+    pub fn routes(&self) -> impl Iterator<Item = &Registered> {
+        self.all().filter(|function| function.def.route.is_some())
+    }
+
+    /// Returns the route of a method and a path, and the decoded values of the path's parameters, for requests in process.
+    pub fn route(&self, method: &Method, path: &str) -> Option<(&Registered, Vec<(&'static str, String)>)> {
+        let (def, values) = route_table::find(self.routes().map(|function| function.def), method, path)?;
+        Some((self.of_def(def)?, values))
     }
 
     /// Returns the tool with this name, as [`Registered::flat_name`] makes it.
@@ -246,7 +268,7 @@ impl Registry {
         let tail = |path: &str| path.rsplit('/').next().unwrap_or_default().to_lowercase();
         let distance_max = (tail(path).len() / 3).max(2);
         self.all()
-            .filter(|function| function.def.visibility == Visibility::Public)
+            .filter(|function| function.is_public())
             .map(|function| {
                 let distance = match tail(&function.path) == tail(path) {
                     true => 1,
@@ -288,9 +310,14 @@ impl Registered {
             && self.path.rsplit_once('/').is_some_and(|(folder, _)| folder.split('/').any(|part| part == "migrations"))
     }
 
-    /// Returns true if a caller from outside may name it.
+    /// Returns true if a caller from outside may name it. A route is reached by its own path only.
     pub fn is_callable_from_outside(&self) -> bool {
-        self.def.visibility != Visibility::Internal
+        self.def.visibility != Visibility::Internal && self.def.route.is_none()
+    }
+
+    /// Returns true if any caller from outside may name it.
+    pub fn is_public(&self) -> bool {
+        self.def.visibility == Visibility::Public && self.is_callable_from_outside()
     }
 
     /// Returns the first sentence of its doc comment, on one line. Links become plain code.
@@ -332,6 +359,26 @@ impl Registered {
         self.secret_fields.get_or_init(|| SecretFields::of(&self.arguments_schema()))
     }
 
+    /// Returns a request of its route. `path_values` are the decoded values of the parameters in the path.
+    pub fn route_request(
+        &self,
+        method: Method,
+        uri: Uri,
+        headers: HeaderMap,
+        body: Bytes,
+        path_values: Vec<(&'static str, String)>,
+    ) -> RouteRequest {
+        RouteRequest::new(method, uri, headers, body, path_values, Arc::clone(self.parameter_schemas()))
+    }
+
+    /// Returns the schemas of the parameters of a route, in their order.
+    fn parameter_schemas(&self) -> &Arc<[Value]> {
+        self.parameter_schemas.get_or_init(|| {
+            let parameters = self.def.route.map_or(&[][..], |route| route.parameters);
+            parameters.iter().map(|parameter| inlined(parameter.schema)).collect()
+        })
+    }
+
     /// Returns true if `{}` is enough to call it: no argument is required.
     pub fn needs_no_arguments(&self) -> bool {
         self.arguments_schema().get("required").is_none()
@@ -343,11 +390,15 @@ impl Registered {
     }
 
     fn arguments_schema(&self) -> Value {
-        // Inlined: behind a reference, required members would be invisible.
-        let settings =
-            schemars::generate::SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
-        (self.def.args_schema)(&mut settings.into_generator()).to_value()
+        inlined(self.def.args_schema)
     }
+}
+
+/// Returns a schema without references: behind a reference, members would be invisible.
+fn inlined(schema: fn(&mut SchemaGenerator) -> Schema) -> Value {
+    let settings =
+        schemars::generate::SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
+    schema(&mut settings.into_generator()).to_value()
 }
 
 /// Returns a value that fits a schema, as far as types, bounds and lists of words say. The text example is its `name`.
@@ -387,6 +438,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::route::definition::RouteDef;
 
     fn entry(module: &'static str, name: &'static str, line: u32) -> FunctionDef {
         FunctionDef {
@@ -405,6 +457,7 @@ mod tests {
             cache: false,
             refresh: None,
             tool: false,
+            route: None,
             args_schema: |generator| generator.subschema_for::<()>(),
             output_schema: |generator| generator.subschema_for::<()>(),
         }
@@ -450,6 +503,45 @@ mod tests {
              src/a.rs:3: `at_the_root` is at the root of its crate; move it into a module, whose name becomes part of its path\n\
              src/a.rs:6: a second identity hook; the first is at src/a.rs:5"
         );
+    }
+
+    #[test]
+    fn routes_that_one_request_could_match_are_mistakes_with_both_places() {
+        let route = |method, path| {
+            &*Box::leak(Box::new(RouteDef {
+                method,
+                path,
+                verify: None,
+                once: None,
+                body_bytes_max: None,
+                timeout: None,
+                cors: false,
+                parameters: &[],
+            }))
+        };
+        let routed = |line, method, path| FunctionDef {
+            route: Some(route(method, path)),
+            ..entry("app::pages", ["a", "b", "c", "d", "e"][line as usize - 1], line)
+        };
+        let told = collected(vec![
+            routed(1, "GET", "/pages/{page}"),
+            routed(2, "GET", "/pages/new"),
+            routed(3, "POST", "/pages/{name}"),
+            routed(4, "GET", "/files/{name}.txt"),
+            routed(5, "POST", "/files/{*rest}"),
+        ]);
+        let told = told.err().unwrap();
+        let mistakes: Vec<&str> = told.lines().collect();
+        assert_eq!(
+            mistakes[0],
+            "src/a.rs:2: the route GET /pages/new and the route GET /pages/{page} at src/a.rs:1 could match the same \
+             request; change one of the paths"
+        );
+        assert!(
+            mistakes[1].starts_with("src/a.rs:5: the path of the route POST /files/{*rest} cannot be used:"),
+            "{told}"
+        );
+        assert_eq!(mistakes.len(), 2);
     }
 
     #[test]

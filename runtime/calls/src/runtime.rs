@@ -16,8 +16,10 @@ use crate::observe::{CallObserver, Observers, Rejection, UsedKey};
 use crate::outbound::{SecretError, StoreKey};
 use crate::performance::Performance;
 use crate::recent_calls::{CallRecord, Filter, Follower, RecentCalls, RecordOptions, RecordedCalls, Unrecorded};
-use crate::registry::{Registry, RegistryError};
+use crate::registry::{Registered, Registry, RegistryError};
 use crate::rejections::Rejections;
+use crate::route::request::RouteRequest;
+use crate::routing::verify;
 use crate::scheduler::{Jobs, Scheduler, cron::Crons};
 use crate::services::{Services, ServicesOptions, SubmittedObserver, rates_of, section_problems};
 use crate::totals::CallTotals;
@@ -130,6 +132,9 @@ pub enum StartError {
     /// Another node uses another key.
     #[error("{0} serves this database with another STORE_KEY; to change it, stop all nodes first")]
     OtherStoreKey(String),
+    /// The secret of a route's signature is missing or is not a key.
+    #[error("{0}")]
+    Signature(String),
     /// A setting is invalid.
     #[error("convoke.toml: {0}")]
     Setting(String),
@@ -191,7 +196,12 @@ impl Runtime {
         };
         let services =
             ServicesOptions { registry, store, ids, clock, limits, rates, queues, settings, data, store_key, boot };
-        Ok(Self::of(Services::new(services), (crons, workflows), newest, CallLog::new(call_lines), disk))
+        let services = Services::new(services);
+        if let Some(problem) = signature_problems(&services) {
+            services.store().close();
+            return Err(StartError::Signature(problem));
+        }
+        Ok(Self::of(services, (crons, workflows), newest, CallLog::new(call_lines), disk))
     }
 
     fn of(
@@ -244,6 +254,17 @@ impl Runtime {
         request_id: Arc<str>,
     ) -> impl Future<Output = (Outcome, Format)> + Send {
         self.0.dispatcher.call_of(request, repeatable, caller, flow, key, request_id)
+    }
+
+    /// Checks the signature of a route's request. Call this before the caller is identified.
+    ///
+    /// # Errors
+    /// `INVALID_SIGNATURE`; the error of the author's check.
+    pub fn verify(&self, function: &Registered, request: &RouteRequest) -> Result<()> {
+        match function.def.route.and_then(|route| route.verify.as_ref()) {
+            Some(check) => verify::check(check, request, &self.0.services),
+            None => Ok(()),
+        }
     }
 
     /// Runs a function, named by its type, as `caller`: for tests and programs that embed the runtime.
@@ -377,4 +398,15 @@ impl Runtime {
     pub fn rejections(&self) -> &Rejections {
         &self.0.rejections
     }
+}
+
+/// Returns the routes whose signatures cannot be checked, one per line, each with its place.
+fn signature_problems(services: &Services) -> Option<String> {
+    let problem = |function: &Registered| {
+        let route = function.def.route?;
+        let error = verify::keys(route.verify.as_ref()?, services).err()?;
+        Some(format!("{}:{}: the route {route} cannot check signatures: {error}", function.def.file, function.def.line))
+    };
+    let problems: Vec<String> = services.registry().routes().filter_map(problem).collect();
+    (!problems.is_empty()).then(|| problems.join("\n"))
 }

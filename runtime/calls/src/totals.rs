@@ -180,6 +180,7 @@ mod tests {
             tool: false,
             cache: false,
             refresh: None,
+            route: None,
             args_schema: |generator| generator.subschema_for::<()>(),
             output_schema: |generator| generator.subschema_for::<()>(),
         };

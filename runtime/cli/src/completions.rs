@@ -72,6 +72,6 @@ impl Man {
 pub(super) fn functions(begun: &OsStr) -> Vec<CompletionCandidate> {
     let begun = begun.to_string_lossy();
     let Ok(registry) = Registry::collect() else { return Vec::new() };
-    let found = registry.all().filter(|function| function.path.starts_with(&*begun));
+    let found = registry.all().filter(|function| function.def.route.is_none() && function.path.starts_with(&*begun));
     found.map(|function| CompletionCandidate::new(&*function.path).help(Some(function.summary().into()))).collect()
 }

@@ -37,6 +37,7 @@ pub(super) fn entry(function: &Registered) -> Value {
         "visibility": function.def.visibility,
         "rights": function.def.rights,
         "tool": function.def.tool,
+        "route": function.def.route.map(ToString::to_string),
         "doc": function.summary(),
     })
 }
@@ -47,7 +48,8 @@ fn as_table(registry: &Registry) -> String {
     let rights_width = registry.all().map(|function| rights(function).len()).max().unwrap_or(0).max("RIGHTS".len());
     let line = |function: &Registered| {
         let (kind, visibility) = (function.kind().as_str(), function.def.visibility.as_str());
-        let (rights, what) = (rights(function), function.summary());
+        let route = function.def.route.map(|route| format!("{route}: ")).unwrap_or_default();
+        let (rights, what) = (rights(function), route + &function.summary());
         let tool = if function.def.tool { "yes" } else { "-" };
         format!("{:width$}  {kind:8}  {visibility:8}  {tool:4}  {rights:rights_width$}  {what}", function.path)
     };

@@ -245,6 +245,79 @@ pub use convoke_macros::cron;
 #[doc(inline)]
 pub use convoke_macros::workflow;
 
+/// Registers a function that answers requests of its own path: webhooks, files for other programs, pages.
+///
+/// The function does not change. The type of its context decides its kind: `&QueryCtx` reads one snapshot, `&mut
+/// MutationCtx` writes one transaction, `&ActionCtx` waits. Its other parameters are extractors, which read parts of the
+/// request, and its result is a [`Response`](crate::route::Response), or a value that is sent as JSON.
+///
+/// ```
+/// mod shop {
+///     use convoke::prelude::*;
+///
+///     /// An event of the payment provider.
+///     #[args]
+///     pub struct PaymentEvent {
+///         pub order: String,
+///         pub cents: i64,
+///     }
+///
+///     /// A payment.
+///     #[table(name = "payments", prefix = "payment")]
+///     #[index(by_order(order), unique)]
+///     pub struct Payment {
+///         pub order: String,
+///         pub cents: i64,
+///     }
+///
+///     /// Receives payment events, each once.
+///     #[route(POST, "/hooks/payments", verify = standard_webhooks("PAYMENTS_SECRET"), once = header("webhook-id"))]
+///     pub fn paid(ctx: &mut MutationCtx, event: Json<PaymentEvent>) -> Result<Response> {
+///         let Json(PaymentEvent { order, cents }) = event;
+///         ctx.db_mut().insert(Payment { order, cents })?;
+///         Ok(Response::empty())
+///     }
+///
+///     /// Shows what was paid for an order.
+///     #[route(GET, "/receipts/{order}.txt")]
+///     pub fn receipt(ctx: &QueryCtx, order: Path<String>) -> Result<Response> {
+///         let payment = ctx.db().query(Payment::by_order).eq(&*order).unique()?;
+///         let payment = payment.ok_or_else(|| Error::not_found("No payment").with_status(404))?;
+///         Ok(Response::text(format!("{} cents", payment.cents)))
+///     }
+/// }
+/// # fn main() {}
+/// ```
+///
+/// # Extractors
+/// [`Json`](crate::route::Json), [`Path`](struct@crate::route::Path), [`Query`](crate::route::Query),
+/// [`Form`](crate::route::Form), [`Headers`](crate::route::Headers), [`Bytes`](crate::route::Bytes) and
+/// [`Request`](crate::route::Request). A `Path` has the name of its part of the path.
+///
+/// # Paths
+/// `{name}` matches a segment, or a part of it with a text before or after it (`{meeting}.ics`). `{*name}` matches the
+/// rest of the path. A path has at most four parameters. Two routes that could match one request are a compile error, and
+/// an error at start if they are in different crates. Paths below `/api`, `/console`, `/docs`, `/openapi.json`, `/metrics`,
+/// `/healthz`, `/readyz`, `/files` and `/mcp` belong to the server.
+///
+/// # Options
+/// - `verify`: the check of the sender's signature, before anything else: `standard_webhooks("SECRET")`,
+///   `stripe("SECRET")`, `github("SECRET")`, `hmac_sha256("header", "SECRET")`, or a function of yours that takes
+///   `&Unverified<'_>` and returns `Result<()>`. `SECRET` is the name of a secret of the installation. It may have several
+///   lines, one key per line, while the sender changes its key. A missing secret is an error at start.
+/// - `once = header("name")` or `once = json("/pointer")`: the sender's id of an event. A mutation runs once per id; a
+///   repeated delivery gets the stored response, for seven days. A failed delivery does not use up its id.
+/// - `body_max = "64MiB"`: maximum size of a body. The default is the limit of all requests.
+/// - `timeout = "5m"`: timeout of an action. The default is the limit of all actions.
+/// - `cors = true`: pages of the origins that the settings allow may send requests.
+/// - `rate = "class"`: its rate class. The default is the class of its kind.
+///
+/// # Errors
+/// An error is sent as the envelope of calls, with the status of its code: 200 for most errors of a function. A sender of
+/// webhooks tries again only after another status; [`Error::with_status`](crate::Error::with_status) sets it.
+#[doc(inline)]
+pub use convoke_macros::route;
+
 /// Declares a struct as the arguments of a function.
 ///
 /// The wire form is an object with names in camelCase. An `Option` may be absent or null. Missing, unknown and duplicate

@@ -13,6 +13,7 @@
 //! | [`scheduler`] | jobs, crons, leases and turns |
 //! | [`workflows`] | runs of workflows and their steps |
 //! | [`outbound`] | external services of actions, and secrets |
+//! | [`route`](mod@crate::route) | requests and responses of HTTP routes |
 //! | [`settings`] | sections of the settings file |
 //! | [`embed`] | the runtime inside a program |
 
@@ -67,6 +68,13 @@ pub mod outbound {
     pub use convoke_calls::outbound::{Secret, SecretError, StoreKey};
 }
 
+/// The types of HTTP routes, which [`route`](macro@crate::route) registers.
+pub mod route {
+    pub use bytes::Bytes;
+    pub use convoke_calls::route::{Response, RouteRequest as Request, Unverified};
+    pub use convoke_calls::routing::{Form, FromRequest, Headers, Json, Path, Query};
+}
+
 /// Sections of the settings file, declared with [`section!`](macro@crate::section), and rate
 /// classes, declared with [`rate_class!`](macro@crate::rate_class).
 pub mod settings {
@@ -75,7 +83,7 @@ pub mod settings {
 }
 
 #[doc(inline)]
-pub use attributes::{action, args, cron, mutation, query, table, value, workflow};
+pub use attributes::{action, args, cron, mutation, query, route, table, value, workflow};
 #[doc(inline)]
 pub use convoke_calls::{gauge, interface};
 #[doc(inline)]
@@ -94,11 +102,12 @@ pub use convoke_store::{Cursor, Doc, Encoded, JsonObject, Order, Page, Paginatio
 
 /// The names of a file with functions: `use convoke::prelude::*;`.
 pub mod prelude {
+    pub use crate::route::{Bytes, Form, Headers, Json, Path, Query, Request, Response, Unverified};
     pub use crate::{ActionCtx, Context as _, MutationCtx, QueryCtx, Read, Read as _, WorkflowCtx};
     pub use crate::{
         Batch, Code, Cursor, Doc, Encoded, Ended, Error, Finished, Id, Invalid, JsonObject, Migrated, Millis, NoArgs,
         Order, Page, PaginationOpts, PaginationResult, Result, Retry, Run, When, days, hours, mins, secs,
     };
-    pub use crate::{action, args, cron, mutation, query, table, value, workflow};
+    pub use crate::{action, args, cron, mutation, query, route, table, value, workflow};
     pub use tracing::{debug, error, info, warn};
 }

@@ -81,6 +81,8 @@ codes! {
     WrongFunctionKind = "WRONG_FUNCTION_KIND", 400, false;
     /// The credentials that were sent are not valid.
     InvalidCredentials = "INVALID_CREDENTIALS", 401, false;
+    /// The signature of a webhook is missing, wrong or too old.
+    InvalidSignature = "INVALID_SIGNATURE", 401, false;
     /// The deploy key is valid but lacks the scope.
     InsufficientScope = "INSUFFICIENT_SCOPE", 403, false;
     /// There is no such route.
@@ -150,6 +152,8 @@ struct Inner {
     code: Code,
     message: Cow<'static, str>,
     data: Map<String, Value>,
+    /// The status of a route's response, if it differs from that of the code.
+    status: Option<u16>,
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
@@ -165,7 +169,7 @@ macro_rules! constructors {
 impl Error {
     /// Creates an error with this code and message.
     pub fn new(code: Code, message: impl Into<Cow<'static, str>>) -> Self {
-        Self(Box::new(Inner { code, message: message.into(), data: Map::new(), source: None }))
+        Self(Box::new(Inner { code, message: message.into(), data: Map::new(), status: None, source: None }))
     }
 
     constructors! {
@@ -216,6 +220,20 @@ impl Error {
     pub fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
         self.0.data.insert(key.to_owned(), value.into());
         self
+    }
+
+    /// Sets the HTTP status of the response of a route, from 400 to 599. The response of a call always has the status of
+    /// the code.
+    #[must_use]
+    pub fn with_status(mut self, status: u16) -> Self {
+        debug_assert!((400..600).contains(&status), "{status} is not a status of an error");
+        self.0.status = Some(status);
+        self
+    }
+
+    /// The HTTP status of the response of a route.
+    pub fn route_status(&self) -> u16 {
+        self.0.status.unwrap_or(self.code().status())
     }
 
     /// Replaces the members of `errorData` by the result of `write`.

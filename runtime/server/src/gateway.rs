@@ -33,6 +33,7 @@ use convoke_calls::live::AskedQuery;
 use convoke_calls::logs::LogLines;
 use convoke_calls::observe::{Rejection, Stage, UsedKey};
 use convoke_calls::registry::Registered;
+use convoke_calls::route::RouteDef;
 use convoke_calls::runtime::Runtime;
 use convoke_core::answer::budget::Budget;
 use convoke_core::error::{Code, Error, Result};
@@ -41,6 +42,7 @@ use convoke_core::identity::{Caller, DeployKeyCaller, Identity};
 use convoke_http::{Handler, Incoming, RejectedRequest, RejectionObserver, Reply, Routes, Traffic, counted_as};
 use convoke_store::Flow;
 
+mod application;
 mod console;
 mod mcp;
 
@@ -56,6 +58,8 @@ const KEY_CHECK_INTERVAL: Duration = Duration::from_millis(250);
 pub struct Gateway {
     runtime: Runtime,
     routes: Routes<Endpoint>,
+    /// The routes of the application; see [`Endpoint::Route`].
+    own_routes: Vec<(Registered, &'static RouteDef)>,
     authenticator: Authenticator,
     log_lines: LogLinesOn,
     pages: Pages,
@@ -77,9 +81,11 @@ impl Gateway {
     pub fn new(admin: Admin, authenticator: Authenticator, log_lines: LogLinesOn) -> Self {
         let authenticator = authenticator.with_deploy_keys(admin.keys.clone());
         let runtime = admin.runtime.clone();
-        let routes = routes::table(admin.console.audience(), admin.environment);
+        let own_routes: Vec<_> =
+            runtime.registry().routes().filter_map(|function| Some((function.clone(), function.def.route?))).collect();
+        let routes = routes::table(admin.console.audience(), admin.environment, &own_routes);
         let (pages, tools, traffic) = (Pages::default(), Tools::default(), OnceLock::new());
-        Self { runtime, routes, authenticator, log_lines, pages, tools, traffic, admin }
+        Self { runtime, routes, own_routes, authenticator, log_lines, pages, tools, traffic, admin }
     }
 
     async fn caller(&self, incoming: &Incoming<Endpoint>) -> Result<Caller, Reply> {
@@ -447,6 +453,7 @@ impl Handler for Gateway {
             Endpoint::Run => {
                 self.function(&incoming, Request::Run { path: incoming.param(0), body: &incoming.body }).await
             }
+            Endpoint::Route(index) => self.route(&incoming, index).await,
             Endpoint::Kind(kind) => self.function(&incoming, Request::OfKind { kind, body: &incoming.body }).await,
             Endpoint::QueryAtTs => self.function(&incoming, Request::QueryAtTs { body: &incoming.body }).await,
             Endpoint::QueryTs => self.query_ts(),
@@ -494,6 +501,7 @@ impl Handler for Gateway {
         let kind = match incoming.endpoint {
             Endpoint::Run => self.runtime.registry().get(incoming.param(0)).map(|function| function.kind()),
             Endpoint::Kind(kind) => Some(kind),
+            Endpoint::Route(index) => self.own_routes.get(index).map(|(function, _)| function.kind()),
             Endpoint::Live | Endpoint::QueryAtTs | Endpoint::QueryBatch => Some(Kind::Query),
             Endpoint::Mcp => self.tool_named_in_the_head(incoming).map(Registered::kind),
             Endpoint::Sync
@@ -564,6 +572,7 @@ fn asked(incoming: &Incoming<Endpoint>) -> Cow<'_, str> {
         // The path contains a ticket, which grants the download until it is used.
         Endpoint::Console(ConsoleRoute::Download) => "console/api/downloads".into(),
         Endpoint::QueryTs
+        | Endpoint::Route(_)
         | Endpoint::Mcp
         | Endpoint::Forget
         | Endpoint::Metrics

@@ -13,6 +13,8 @@ use crate::admin::{
 use crate::auth::Environment;
 use crate::auth::deploy_key::Scope;
 use convoke_calls::function::Kind;
+use convoke_calls::registry::Registered;
+use convoke_calls::route::RouteDef;
 use convoke_core::error::Result;
 use convoke_http::{Audience, BodyRule, Class, Reply, Routes};
 
@@ -34,6 +36,8 @@ const MCP: Class =
 pub enum Endpoint {
     /// The function that the path names.
     Run,
+    /// A route of the application, by its index in the gateway.
+    Route(usize),
     /// The function of this kind that the body names.
     Kind(Kind),
     /// The query that the body names, at the timestamp that the body names.
@@ -101,11 +105,29 @@ pub struct AdminRoute {
 /// Serves an admin request.
 pub type AdminHandler = for<'a> fn(&'a Admin, AdminRequest) -> BoxFuture<'a, Result<Reply>>;
 
-/// Returns every route. `console` is the audience of the console's routes.
-pub(crate) fn table(console: Audience, environment: Environment) -> Routes<Endpoint> {
+/// Paths that belong to the server. The attribute `#[route]` rejects them too.
+const RESERVED: &[&str] =
+    &["/api", "/console", "/docs", "/openapi.json", "/metrics", "/healthz", "/readyz", "/files", "/mcp"];
+
+/// Returns every route. `console` is the audience of the console's routes, and `own` are those of the application.
+pub(crate) fn table(
+    console: Audience,
+    environment: Environment,
+    own: &[(Registered, &'static RouteDef)],
+) -> Routes<Endpoint> {
     let mut routes = Routes::new();
-    if environment == Environment::Development {
-        routes.add(Method::GET, "/", Class::DOCUMENT, Endpoint::Home);
+    routes.reserve(RESERVED);
+    for (index, (_, route)) in own.iter().enumerate() {
+        let method = Method::from_bytes(route.method.as_bytes()).expect("the attribute checks the method");
+        routes.add(method, route.pattern(), class(route), Endpoint::Route(index));
+    }
+    // The application may have pages of its own in these places.
+    let documents = [("/llms.txt", Endpoint::LlmsTxt), ("/", Endpoint::Home)];
+    for (path, to) in documents {
+        let is_wanted = path != "/" || environment == Environment::Development;
+        if is_wanted && !routes.has(&Method::GET, path) {
+            routes.add(Method::GET, path, Class::DOCUMENT, to);
+        }
     }
     routes.add(Method::POST, "/api/run/{*path}", Class::CALL, Endpoint::Run);
     routes.add(Method::POST, "/api/query", Class::CALL, Endpoint::Kind(Kind::Query));
@@ -122,7 +144,6 @@ pub(crate) fn table(console: Audience, environment: Environment) -> Routes<Endpo
     routes.add(Method::POST, "/api/callback/{token}", Class::CALL, Endpoint::Callback);
     routes.add(Method::POST, "/mcp", MCP, Endpoint::Mcp);
     routes.add(Method::GET, "/openapi.json", Class::DOCUMENT, Endpoint::OpenApi);
-    routes.add(Method::GET, "/llms.txt", Class::DOCUMENT, Endpoint::LlmsTxt);
     routes.add(Method::GET, "/docs", Class::DOCUMENT, Endpoint::Docs);
     routes.add(Method::GET, "/docs/", Class::DOCUMENT, Endpoint::Docs);
     routes.add(Method::GET, "/docs/{*page}", Class::DOCUMENT, Endpoint::Docs);
@@ -132,6 +153,15 @@ pub(crate) fn table(console: Audience, environment: Environment) -> Routes<Endpo
     routes.add_fallback("/api/admin/{*path}", Class::ADMIN, Endpoint::NoAdminRoute);
     routes.add_fallback("/console/api/admin/{*path}", Class::ADMIN.of_own_pages(console), Endpoint::NoAdminRoute);
     routes
+}
+
+/// Returns the rules of a route of the application.
+fn class(route: &RouteDef) -> Class {
+    let body = match route.has_body() {
+        true => BodyRule::Bytes { bytes_max: route.body_bytes_max, time_min: route.timeout },
+        false => BodyRule::None,
+    };
+    Class { body, for_pages: route.cors, whole_head: route.has_headers(), ..Class::CALL }
 }
 
 /// Adds the console's own routes and copies of other routes for its pages: a browser sends its cookie only below

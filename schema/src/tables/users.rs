@@ -76,3 +76,16 @@ pub struct Profile {
     /// Time of the last change.
     pub updated_at: Millis,
 }
+
+/// The link of a user's calendar.
+#[table(name = "calendarLinks", prefix = "calendarlink")]
+#[index(by_user(user_id), unique)]
+#[index(by_token(token_hash), unique)]
+pub struct CalendarLink {
+    /// The user.
+    pub user_id: Id<User>,
+    /// SHA-256 of the token in the link, in hex.
+    pub token_hash: String,
+    /// Time of its creation.
+    pub created_at: Millis,
+}

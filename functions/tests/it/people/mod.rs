@@ -2,6 +2,7 @@
 
 mod access;
 mod accounts;
+mod calendar;
 mod identity;
 mod interests;
 mod onboarding;

@@ -19,7 +19,8 @@ fn the_functions_are_those_that_were_reviewed() {
         let (kind, visibility) = (function.kind().as_str(), function.def.visibility.as_str());
         let rights = function.def.rights.unwrap_or("-");
         let tool = if function.def.tool { "  tool" } else { "" };
-        let _ = writeln!(now, "{kind:8}  {visibility:8}  {rights:18}  {}{tool}", function.path);
+        let route = function.def.route.map(|route| format!("  {route}")).unwrap_or_default();
+        let _ = writeln!(now, "{kind:8}  {visibility:8}  {rights:18}  {}{tool}{route}", function.path);
     }
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/manifest.txt");
     if std::env::var_os(BLESS).is_some() {

@@ -1,6 +1,7 @@
 //! Media sessions, room tokens, signals, connection information, and the media server that follows.
 
 mod connection;
+mod livekit;
 mod media_server;
 mod quality;
 mod rights;

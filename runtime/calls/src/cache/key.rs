@@ -32,12 +32,14 @@ enum Form {
 }
 
 impl<'a> CacheRequest<'a> {
-    pub(super) fn new(function: &'a Registered, args: Body<'a>) -> Self {
+    /// Returns none for a route, whose results are not cached.
+    pub(super) fn new(function: &'a Registered, args: Body<'a>) -> Option<Self> {
         let (form, text) = match args {
             Body::Envelope(body) => (Form::Envelope, body),
             Body::Args(args, format) => (Form::Args(format), args),
+            Body::Route(_) => return None,
         };
-        Self { function, form, text }
+        Some(Self { function, form, text })
     }
 
     pub(super) fn len(&self) -> usize {

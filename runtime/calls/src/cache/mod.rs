@@ -161,7 +161,7 @@ impl ResultCache {
     /// Returns the request for the cache, if its result may be cached.
     pub(crate) fn request<'a>(&self, function: &'a Registered, args: Body<'a>) -> Option<CacheRequest<'a>> {
         let is_cacheable = self.results.is_some() && function.kind() == Kind::Query && function.def.cache;
-        Some(CacheRequest::new(function, args)).filter(|request| is_cacheable && request.len() <= ARGS_BYTES_MAX)
+        CacheRequest::new(function, args).filter(|request| is_cacheable && request.len() <= ARGS_BYTES_MAX)
     }
 
     /// Returns the cached result for a caller, if it is valid.

@@ -26,6 +26,7 @@ use crate::function::{Function, Kind, Visibility};
 use crate::logs::{Capture, LogLines};
 use crate::observe::{By, Called, CompletedCall, Observers, Rejection, Stage, UsedKey, await_all};
 use crate::registry::Registered;
+use crate::route::request::RouteRequest;
 use crate::services::Services;
 use convoke_core::answer::pieces::Pieces;
 use convoke_core::error::{Code, Error, Result};
@@ -76,6 +77,13 @@ pub enum Request<'a> {
         /// Format of values.
         format: Format,
     },
+    /// The request of a route.
+    Route {
+        /// The function of the route.
+        function: &'a Registered,
+        /// The request.
+        request: &'a RouteRequest,
+    },
     /// A call from this process: the arguments alone.
     Args {
         /// `module/path/function`.
@@ -90,6 +98,7 @@ impl Request<'_> {
     fn asked(&self) -> &str {
         match self {
             Request::Run { path, .. } | Request::Args { path, .. } | Request::Parts { path, .. } => path,
+            Request::Route { function, .. } => &function.path,
             Request::OfKind { kind, .. } => kind.as_str(),
             Request::QueryAtTs { .. } => Kind::Query.as_str(),
         }
@@ -172,6 +181,7 @@ impl Dispatcher {
         let reach = Reach::of(key.map(|used| used.key));
         let read = match &request {
             Request::Args { args, .. } => Ok((Format::Json, *args)),
+            Request::Route { .. } => Ok((Format::Json, "")),
             Request::Parts { args, format, .. } => Ok((*format, *args)),
             Request::Run { body, .. } | Request::OfKind { body, .. } | Request::QueryAtTs { body } => self.read(body),
         };
@@ -179,7 +189,8 @@ impl Dispatcher {
             Ok((format, text)) => (
                 format,
                 self.look_up(&request, text, reach).and_then(|(function, args, as_of)| {
-                    let sent = repeatable
+                    let sent = delivery(&request)?
+                        .or(repeatable)
                         .map(|repeatable| repeatable_call(repeatable, &function, args, &caller))
                         .transpose()?;
                     Ok((function, FunctionRequest { args, format, sent, as_of }))
@@ -300,6 +311,7 @@ impl Dispatcher {
     ) -> Result<(Registered, Body<'a>, Option<Commit>)> {
         match *request {
             Request::Run { path, .. } => Ok((self.find(path, reach)?.clone(), Body::Envelope(text), None)),
+            Request::Route { function, request } => Ok((function.clone(), Body::Route(request), None)),
             Request::Args { path, .. } => {
                 decode::strict(text.as_bytes(), self.services.limits().json_depth_max)?;
                 Ok((self.find(path, reach)?.clone(), Body::Args(text, Format::Json), None))
@@ -351,7 +363,12 @@ impl Dispatcher {
     fn find(&self, path: &str, reach: Reach) -> Result<&Registered> {
         let registry = self.services.registry();
         match registry.get(path) {
-            Some(function) if function.is_callable_from_outside() || reach == Reach::Internal => Ok(function),
+            Some(function)
+                if function.is_callable_from_outside()
+                    || (reach == Reach::Internal && function.def.route.is_none()) =>
+            {
+                Ok(function)
+            }
             _ => {
                 let mut message = format!("No function {:?}", excerpt(path));
                 let nearest = registry.nearest(path);
@@ -555,7 +572,17 @@ fn repeatable_call(
         return Err(Error::new(Code::WrongFunctionKind, message));
     }
     repeatable.check(caller)?;
-    RepeatableCall::new(repeatable, args.json()?)
+    RepeatableCall::new(repeatable, args)
+}
+
+/// Returns the sender's id of an event, if the route of the request has one.
+///
+/// # Errors
+/// `INVALID_ARGUMENT`: the request has no such id.
+fn delivery(request: &Request<'_>) -> Result<Option<Repeatable>> {
+    let Request::Route { function, request } = request else { return Ok(None) };
+    let once = function.def.route.and_then(|route| route.once);
+    once.map(|once| Repeatable::delivery(once, request)).transpose()
 }
 
 /// Converts the error of an action: a 503 says that nothing was started, so an error that occurs within the action

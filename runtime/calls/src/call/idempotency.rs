@@ -10,13 +10,19 @@ use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::{Relaxed, Release};
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
 use convoke_macros::table;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+use crate::codec::decode::Body;
 use crate::context::{Context as _, MutationCtx, Read as _};
+use crate::route::definition::Once;
+use crate::route::request::RouteRequest;
 use convoke_core::answer::pieces::Pieces;
 use convoke_core::clock::Millis;
 use convoke_core::error::{Code, Error, Result};
@@ -41,8 +47,8 @@ pub const KEY_OF_NOBODY_CHARS_MIN: usize = 16;
 pub struct StoredResult {
     /// `issuer|subject`, `deploy-key:<name>`, or empty.
     pub caller: String,
-    /// The function's path. With the prefix `header:` if the key was beside the arguments; for a session, `session:`
-    /// and the session's id instead.
+    /// The function's path. With the prefix `header:` if the key was beside the arguments, or `route:` if it is the id
+    /// of a sender's event; for a session, `session:` and the session's id instead.
     pub function: String,
     /// The key, as the client chose it.
     pub key: String,
@@ -99,6 +105,8 @@ impl MutationCtx {
 pub enum Repeatable {
     /// An `Idempotency-Key`.
     Key(Arc<str>),
+    /// The sender's id of an event, which a route receives.
+    Delivery(Arc<str>),
     /// A request of a session: unique by itself, for any caller.
     Request {
         /// The client's id of the session.
@@ -134,6 +142,34 @@ impl Repeatable {
         })
     }
 
+    /// Reads the sender's id of an event.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT`: the request has no id, or one that is too long.
+    pub(crate) fn delivery(once: Once, request: &RouteRequest) -> Result<Self> {
+        let (place, id) = match once {
+            Once::Header(name) => {
+                let mut values = request.headers().get_all(name).iter();
+                let id = values.next().and_then(|value| value.to_str().ok()).map(str::to_owned);
+                (name, id.filter(|_| values.next().is_none()))
+            }
+            Once::Json(pointer) => {
+                let body: Value = serde_json::from_slice(request.body()).unwrap_or_default();
+                let id = body.pointer(pointer).and_then(|id| match id {
+                    Value::String(id) => Some(id.clone()),
+                    Value::Number(id) => Some(id.to_string()),
+                    Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+                });
+                (pointer, id)
+            }
+        };
+        let id = id.filter(|id| (1..=KEY_CHARS_MAX).contains(&id.chars().count()));
+        id.map(|id| Self::Delivery(id.into())).ok_or_else(|| {
+            let message = format!("{place} must have the id of the event: 1 to {KEY_CHARS_MAX} characters, sent once");
+            Error::invalid_argument(place, message)
+        })
+    }
+
     /// Checks that this caller may use it.
     ///
     /// # Errors
@@ -153,11 +189,16 @@ impl Repeatable {
 }
 
 impl RepeatableCall {
-    /// Hashes the arguments: `args` is their JSON as sent.
+    /// Hashes the arguments. Those of a delivery are not compared: its id stands for its content.
     ///
     /// # Errors
-    /// `INVALID_ENVELOPE` if it is not JSON.
-    pub(crate) fn new(repeatable: Repeatable, args: &str) -> Result<Self> {
+    /// `INVALID_ENVELOPE` if they are not JSON.
+    pub(crate) fn new(repeatable: Repeatable, args: Body<'_>) -> Result<Self> {
+        let args = match (&repeatable, args) {
+            (Repeatable::Delivery(_), _) => return Ok(Self { repeatable, arguments: String::new() }),
+            (_, Body::Route(request)) => return Ok(Self { arguments: request.digest(), repeatable }),
+            (Repeatable::Key(_) | Repeatable::Request { .. }, args) => args.json()?,
+        };
         let args: Value = serde_json::from_str(args)
             .map_err(|error| Error::new(Code::InvalidEnvelope, format!("args is not JSON: {error}")))?;
         Ok(Self { repeatable, arguments: hex::encode(Sha256::digest(args.to_string())) })
@@ -169,6 +210,7 @@ impl RepeatableCall {
         let arguments = self.arguments.clone();
         let (caller, function, key, arguments) = match &self.repeatable {
             Repeatable::Key(key) => (caller, format!("header:{path}"), key.to_string(), arguments),
+            Repeatable::Delivery(id) => (caller, format!("route:{path}"), id.to_string(), arguments),
             // The key of the row is the same for all callers and functions: both are part of the compared arguments.
             Repeatable::Request { session, number, .. } => {
                 let caller = hex::encode(Sha256::digest(caller));
@@ -189,7 +231,7 @@ impl RepeatableCall {
             Repeatable::Request { .. } if caller(stored) != caller(asked) => {
                 Error::conflict("This request of the session was made by another caller")
             }
-            Repeatable::Request { .. } | Repeatable::Key(_) => reused(),
+            Repeatable::Request { .. } | Repeatable::Key(_) | Repeatable::Delivery(_) => reused(),
         })
     }
 }
@@ -215,7 +257,8 @@ impl MutationCtx {
         };
         match found {
             Some(stored) if stored.stored_at >= self.now() - REMEMBERED => {
-                if let Err(error) = self.rehearse(work)?
+                if !matches!(sent.repeatable, Repeatable::Delivery(_))
+                    && let Err(error) = self.rehearse(work)?
                     && !is_of_state(error.code())
                 {
                     return Err(error);
@@ -231,20 +274,39 @@ impl MutationCtx {
                     let message = "This request succeeded before, but its response was too long to be stored";
                     return Err(Error::conflict(message).with("reason", "ANSWER_NOT_KEPT"));
                 }
-                return Ok((Pieces::from(stored.value.clone()), true));
+                return Ok((restored(&stored.value)?, true));
             }
             Some(expired) => drop(self.db_mut().delete(expired.id())?),
             None => {}
         }
         let result = work(self)?;
         if result.len() <= KEPT_BYTES_MAX {
-            row.value = String::from_utf8(result.joined().into_owned()).map_err(Error::internal)?;
+            row.value = storable(&result.joined());
         }
         self.db_mut().insert(row)?;
         if let Repeatable::Request { has_written, .. } = &sent.repeatable {
             has_written.store(true, Release);
         }
         Ok((result, false))
+    }
+}
+
+/// The beginning of a stored response that is not UTF-8. No JSON and no head of a response begins like this.
+const BASE64: &str = "base64 ";
+
+/// Returns a response as text.
+fn storable(result: &[u8]) -> String {
+    match std::str::from_utf8(result) {
+        Ok(text) => text.to_owned(),
+        Err(_) => format!("{BASE64}{}", STANDARD.encode(result)),
+    }
+}
+
+/// Returns the response that [`storable`] made a text of.
+fn restored(stored: &str) -> Result<Pieces> {
+    match stored.strip_prefix(BASE64) {
+        None => Ok(Pieces::from(stored.to_owned())),
+        Some(encoded) => Ok(Pieces::from(Bytes::from(STANDARD.decode(encoded).map_err(Error::internal)?))),
     }
 }
 

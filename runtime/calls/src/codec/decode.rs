@@ -16,6 +16,7 @@ use smallvec::SmallVec;
 
 use super::convex_json;
 use super::excerpt::shortened;
+use crate::route::request::RouteRequest;
 use convoke_core::error::{Code, Error, Result};
 use convoke_core::wire::union;
 
@@ -26,6 +27,8 @@ pub(crate) enum Body<'a> {
     Envelope(&'a str),
     /// The arguments alone, already validated.
     Args(&'a str, Format),
+    /// The request of a route.
+    Route(&'a RouteRequest),
 }
 
 impl<'a> Body<'a> {
@@ -37,6 +40,7 @@ impl<'a> Body<'a> {
         match self {
             Body::Envelope(body) => Envelope::read(body)?.args(),
             Body::Args(json, _) => Ok(json),
+            Body::Route(_) => Err(of_a_route()),
         }
     }
 }
@@ -75,6 +79,7 @@ impl Format {
 /// `INVALID_ENVELOPE`, `UNSUPPORTED_FORMAT`, or `INVALID_ARGUMENT` with the path of the mistake.
 pub(crate) fn args<A: DeserializeOwned>(body: Body<'_>) -> Result<A> {
     match body {
+        Body::Route(_) => Err(of_a_route()),
         Body::Args(json, format) => args_of(json, format),
         Body::Envelope(body) => {
             let mut reader = serde_json::Deserializer::from_str(body);
@@ -88,6 +93,18 @@ pub(crate) fn args<A: DeserializeOwned>(body: Body<'_>) -> Result<A> {
             }
         }
     }
+}
+
+/// Decodes a value of plain JSON that is already validated.
+///
+/// # Errors
+/// `INVALID_ARGUMENT` with the path of the mistake.
+pub(crate) fn plain<A: DeserializeOwned>(json: &str) -> Result<A> {
+    args_of(json, Format::Json)
+}
+
+fn of_a_route() -> Error {
+    Error::internal("a route has a request in place of arguments")
 }
 
 fn args_of<A: DeserializeOwned>(json: &str, format: Format) -> Result<A> {
@@ -253,7 +270,7 @@ fn sentence(path: &str, text: &str) -> Error {
     }
     let said = text.strip_prefix("invalid type: ").or_else(|| text.strip_prefix("invalid value: "));
     if let Some((came, expected)) = said.and_then(|said| said.rsplit_once(", expected ")) {
-        return Error::invalid_argument(path, format!("{}must be {expected} (got {})", prefix(path), plain(came)));
+        return Error::invalid_argument(path, format!("{}must be {expected} (got {})", prefix(path), shown(came)));
     }
     if let Some((length, expected)) =
         text.strip_prefix("invalid length ").and_then(|said| said.split_once(", expected "))
@@ -282,7 +299,7 @@ fn quoted<'a>(text: &'a str, start: &str) -> Option<&'a str> {
 }
 
 /// Converts serde's description of a value to JSON: "string \"x\"" is `"x"`, "integer `7`" is `7`.
-fn plain(came: &str) -> String {
+fn shown(came: &str) -> String {
     const CAME_CHARS_MAX: usize = 80;
     let came = match came {
         "map" | "struct" => "an object",

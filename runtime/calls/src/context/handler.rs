@@ -87,6 +87,12 @@ impl<F: MutationFn> RunInMutation<F> for IsMutation {
 #[derive(Clone, Copy)]
 pub struct Handler(fn(Body<'_>) -> Result<Prepared>);
 
+impl Handler {
+    pub(crate) const fn new(prepare: fn(Body<'_>) -> Result<Prepared>) -> Self {
+        Self(prepare)
+    }
+}
+
 /// The handler of a function, submitted by an attribute and collected at start.
 pub struct SubmittedHandler {
     /// Function.

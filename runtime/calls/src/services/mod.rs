@@ -302,6 +302,11 @@ impl Services {
         self.typed::<Memory<S>>(Memory::default).0.clone()
     }
 
+    /// Returns a section of `convoke.toml` as it is written.
+    pub(crate) fn section_of(&self, name: &str) -> Option<toml::Value> {
+        self.0.settings.get(name).cloned()
+    }
+
     fn typed<S: Send + Sync + 'static>(&self, make: impl FnOnce() -> S) -> Arc<S> {
         let id = TypeId::of::<S>();
         let found = self.0.typed.read().get(&id).cloned();

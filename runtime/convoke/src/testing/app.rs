@@ -131,6 +131,18 @@ impl TestApp {
         Self::with(|options| options.settings = settings)
     }
 
+    /// Returns an app with these secrets, names and values, which the signatures of routes need at start.
+    ///
+    /// # Panics
+    /// As [`TestApp::new`].
+    pub fn with_secrets(secrets: &[(&str, &str)]) -> Self {
+        Self::with(|options| {
+            for (name, secret) in secrets {
+                outbound::secret::write(&options.data, name, secret).expect("a secret can be written");
+            }
+        })
+    }
+
     /// Sets a secret of the installation.
     ///
     /// # Panics

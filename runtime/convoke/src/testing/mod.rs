@@ -11,6 +11,8 @@
 //! seen.next(); // the first result; after a mutation that changes it, the next one
 //! ```
 //!
+//! Routes are requested by their method and path ([`TestApp::request`]).
+//!
 //! Migrations are tested on the tables of a former release ([`TestApp::after`]).
 //!
 //! Calls take the same steps as over HTTP, from the registry on. Dropping the app checks the invariants that hold after
@@ -21,11 +23,13 @@ pub mod app;
 mod engine;
 pub mod former;
 pub mod live;
+pub mod route;
 #[cfg(feature = "server")]
 pub mod server;
 
 pub use app::{ISSUER, Reply, START, TestApp, TestCaller, WorkflowRun};
 pub use former::FormerTable;
 pub use live::Watch;
+pub use route::{RouteReply, TestRequest};
 #[cfg(feature = "server")]
 pub use server::{HttpReply, TestServer};

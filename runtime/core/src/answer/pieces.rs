@@ -54,6 +54,19 @@ impl Pieces {
         }
     }
 
+    /// Splits off the first line, without its end. Returns `None` if the first piece has no end of a line.
+    pub fn split_line(mut self) -> Option<(Bytes, Self)> {
+        let first = self.first.as_mut()?;
+        let end = first.bytes.iter().position(|byte| *byte == b'\n')?;
+        let line = first.bytes.split_to(end);
+        first.bytes = first.bytes.slice(1..);
+        self.len -= end + 1;
+        if first.bytes.is_empty() {
+            self.first = self.rest.pop_front();
+        }
+        Some((line, self))
+    }
+
     /// Puts these bytes between `head` and `tail`.
     pub fn between(mut self, head: &'static [u8], tail: Vec<u8>) -> Self {
         let len = head.len() + self.len + tail.len();

@@ -123,6 +123,27 @@ impl AsRef<[u8]> for HeldBody {
     }
 }
 
+/// The limits of one body.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BodyLimits {
+    bytes_max: usize,
+    timeout: Duration,
+}
+
+impl BodyLimits {
+    pub(crate) fn of(limits: &Limits) -> Self {
+        Self { bytes_max: limits.request_body_bytes_max, timeout: limits.body_timeout }
+    }
+
+    /// Returns the limits of a route that has its own.
+    pub(crate) fn widened(self, bytes_max: Option<usize>, time_min: Option<Duration>) -> Self {
+        Self {
+            bytes_max: bytes_max.unwrap_or(self.bytes_max),
+            timeout: time_min.map_or(self.timeout, |time| time.max(self.timeout)),
+        }
+    }
+}
+
 /// Reads the whole body. A small body that arrived with its head is neither copied nor timed. For any other body,
 /// `may_call` first checks whether the call would be accepted. The read stops when `given_up` ends.
 ///
@@ -132,14 +153,14 @@ impl AsRef<[u8]> for HeldBody {
 pub(crate) async fn read(
     body: &mut hyper::body::Incoming,
     memory: &BodyMemory,
-    limits: &Limits,
+    limits: BodyLimits,
     may_call: impl FnOnce() -> Result<(), Rejection>,
     given_up: impl Future<Output = Rejection>,
 ) -> Result<Bytes, Rejection> {
     if body.is_end_stream() {
         return Ok(Bytes::new());
     }
-    let bytes_max = limits.request_body_bytes_max;
+    let bytes_max = limits.bytes_max;
     if body.size_hint().lower() > bytes_max as u64 {
         return Err(TOO_LARGE);
     }
@@ -171,10 +192,10 @@ async fn read_with_memory(
     first: Bytes,
     declared: Option<usize>,
     memory: &BodyMemory,
-    limits: &Limits,
+    limits: BodyLimits,
 ) -> Result<Bytes, Rejection> {
-    let bytes_max = limits.request_body_bytes_max;
-    let until = Instant::now() + limits.body_timeout;
+    let bytes_max = limits.bytes_max;
+    let until = Instant::now() + limits.timeout;
     let mut permit = memory.reserve(declared.unwrap_or(bytes_max)).await?;
     let gathering = gather(body, first, declared, bytes_max);
     let bytes = timeout_at(until, gathering).await.map_err(|_elapsed| TOO_SLOW)??;

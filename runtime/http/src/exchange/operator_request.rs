@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use hyper::header::HeaderValue;
+use hyper::header::{HeaderMap, HeaderValue};
 use hyper::{Method, Uri};
 
 use super::reply::Reply;
@@ -50,6 +50,7 @@ pub fn operator_request<E: Copy>(
         idempotency_key: None,
         is_of_proxy: false,
         upgrade: None,
+        headers: HeaderMap::new(),
         fields: Vec::new(),
     }))
 }

@@ -19,7 +19,7 @@ pub struct Reply {
     pub www_authenticate: Option<String>,
     /// Seconds after which a retry is useful.
     pub retry_after_s: Option<u32>,
-    /// Further fields. They replace those that the listener sets.
+    /// Further fields. They replace those that the listener sets. Several of one name are all sent.
     pub fields: Vec<(HeaderName, HeaderValue)>,
 }
 

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use hyper::header::HeaderValue;
+use hyper::header::{HeaderMap, HeaderValue};
 use hyper::{Method, Uri};
 
 use super::browser::Browser;
@@ -55,6 +55,8 @@ pub struct Incoming<E> {
     /// The data that a browser sends about the requesting page. `None` unless the route's class is for the server's own
     /// pages.
     pub browser: Option<Box<Browser>>,
+    /// All fields of the head, if the route's class reads them.
+    pub headers: HeaderMap,
     /// The fields that the route's class names, in the order in which they were sent.
     pub(crate) fields: Vec<(&'static str, HeaderValue)>,
 }

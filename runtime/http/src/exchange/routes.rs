@@ -7,6 +7,7 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
+use std::time::Duration;
 
 use hyper::header::HeaderValue;
 use hyper::{Method, Uri};
@@ -54,6 +55,8 @@ pub struct Class {
     pub rejects_foreign_pages: bool,
     /// The further fields that the handler reads, in lower case.
     pub fields: &'static [&'static str],
+    /// True if the handler reads all fields.
+    pub whole_head: bool,
 }
 
 /// The clients that a class of routes serves.
@@ -78,6 +81,13 @@ pub enum BodyRule {
     Json,
     /// JSON with its content type, or no body.
     JsonOrNothing,
+    /// Bytes of any content type, or no body, at most so many.
+    Bytes {
+        /// Maximum number of bytes. None: the limit of all requests.
+        bytes_max: Option<usize>,
+        /// Minimum of the time in which the body must arrive. None: the limit of all requests.
+        time_min: Option<Duration>,
+    },
 }
 
 /// The rule for caches of a response.
@@ -103,6 +113,7 @@ impl Class {
         upgrades: false,
         rejects_foreign_pages: false,
         fields: &[],
+        whole_head: false,
     };
     /// A stream of results that change, requested by a body or by the path alone.
     pub const LIVE: Class = Class { body: BodyRule::JsonOrNothing, resumes: true, ..Class::CALL };
@@ -154,13 +165,16 @@ impl Audience {
 pub struct Routes<E> {
     router: matchit::Router<usize>,
     paths: Vec<PathRoutes<E>>,
+    /// Paths below which only routes with a path of their own are found.
+    reserved: &'static [&'static str],
 }
 
 /// The routes of one path.
 struct PathRoutes<E> {
-    path: &'static str,
+    path: Cow<'static, str>,
+    /// The class of the first route. Responses without a route, as to `OPTIONS`, have it too.
     class: Class,
-    methods: Vec<(Method, Destination<E>)>,
+    methods: Vec<(Method, Class, Destination<E>)>,
     /// The destination of all other methods.
     otherwise: Option<Destination<E>>,
     allow: HeaderValue,
@@ -192,7 +206,7 @@ const ENCODED_SLASH: Rejection = Rejection {
 };
 
 /// Largest number of path parameters of a route.
-const PARAMS_MAX: usize = 2;
+const PARAMS_MAX: usize = 4;
 
 /// The values of a route's path parameters. Values without percent-encoding, as in nearly every request, are spans of
 /// the path.
@@ -248,21 +262,33 @@ impl<E: Copy> Default for Routes<E> {
 impl<E: Copy> Routes<E> {
     /// Creates a table with the routes to which the listener responds itself.
     pub fn new() -> Self {
-        let mut routes = Self { router: matchit::Router::new(), paths: Vec::new() };
-        routes.insert(Method::GET, "/healthz", Class::PROBE, Destination::Liveness);
-        routes.insert(Method::GET, "/readyz", Class::PROBE, Destination::Readiness);
+        let mut routes = Self { router: matchit::Router::new(), paths: Vec::new(), reserved: &[] };
+        routes.insert(Method::GET, "/healthz".into(), Class::PROBE, Destination::Liveness);
+        routes.insert(Method::GET, "/readyz".into(), Class::PROBE, Destination::Readiness);
         // Convex clients may use this path, which this server does not serve.
-        routes.path("/api/function", Class::NOTHING).otherwise = Some(Destination::Nowhere(NO_ANY_KIND));
+        routes.path("/api/function".into(), Class::NOTHING).otherwise = Some(Destination::Nowhere(NO_ANY_KIND));
         routes
     }
 
-    /// Adds a route. In `path`, `{name}` matches one segment, and `{*name}` at the end matches the rest. A route for
-    /// GET also serves HEAD.
+    /// Adds a route. In `path`, `{name}` matches a segment or a part of it, and `{*name}` at the end matches the rest. A
+    /// route for GET also serves HEAD.
     ///
     /// # Panics
-    /// If the path conflicts with another route, or has more than two parameters.
-    pub fn add(&mut self, method: Method, path: &'static str, class: Class, to: E) {
-        self.insert(method, path, class, Destination::Handler(to));
+    /// If the path conflicts with another route, or has more than four parameters.
+    pub fn add(&mut self, method: Method, path: impl Into<Cow<'static, str>>, class: Class, to: E) {
+        self.insert(method, path.into(), class, Destination::Handler(to));
+    }
+
+    /// Reserves these paths and the paths below them for the routes that begin like them: a route with a parameter in
+    /// that place does not match there.
+    pub fn reserve(&mut self, paths: &'static [&'static str]) {
+        self.reserved = paths;
+    }
+
+    /// Returns true if a method of exactly this pattern has a route.
+    pub fn has(&self, method: &Method, pattern: &str) -> bool {
+        let known = self.paths.iter().find(|known| known.path == pattern);
+        known.is_some_and(|known| known.methods.iter().any(|(own, ..)| own == method))
     }
 
     /// Adds a fallback for all methods without a route below `path`, which ends in `/{*name}`. The fallback can check
@@ -272,18 +298,21 @@ impl<E: Copy> Routes<E> {
     /// Like [`Routes::add`].
     pub fn add_fallback(&mut self, path: &'static str, class: Class, to: E) {
         let below = path.split("{*").next().unwrap_or(path);
-        self.path(path, class);
+        self.path(path.into(), class);
         for known in self.paths.iter_mut().filter(|known| known.path.starts_with(below)) {
             known.otherwise = Some(Destination::Handler(to));
             known.allow = HeaderValue::from_static(ANY_METHOD);
         }
     }
 
-    fn insert(&mut self, method: Method, path: &'static str, class: Class, destination: Destination<E>) {
+    fn insert(&mut self, method: Method, path: Cow<'static, str>, class: Class, destination: Destination<E>) {
         let known = self.path(path, class);
-        assert!(known.methods.iter().all(|(other, _)| *other != method), "the route {method} {path} is defined twice");
-        known.methods.push((method, destination));
-        let names = known.methods.iter().map(|(method, _)| match *method {
+        let path = &known.path;
+        assert!(known.methods.iter().all(|(other, ..)| *other != method), "the route {method} {path} is defined twice");
+        known.methods.push((method, class, destination));
+        // A page asks by `OPTIONS` whether it may use any of the methods.
+        known.class.for_pages |= class.for_pages;
+        let names = known.methods.iter().map(|(method, ..)| match *method {
             Method::GET => "GET, HEAD",
             ref other => other.as_str(),
         });
@@ -291,11 +320,11 @@ impl<E: Copy> Routes<E> {
         known.allow = HeaderValue::try_from(allow).expect("method names are valid in a field");
     }
 
-    fn path(&mut self, path: &'static str, class: Class) -> &mut PathRoutes<E> {
+    fn path(&mut self, path: Cow<'static, str>, class: Class) -> &mut PathRoutes<E> {
         assert!(path.matches('{').count() <= PARAMS_MAX, "{path} has more than {PARAMS_MAX} parameters");
         let index = self.paths.iter().position(|known| known.path == path).unwrap_or_else(|| {
             let index = self.paths.len();
-            self.router.insert(path, index).unwrap_or_else(|error| panic!("{path}: {error}"));
+            self.router.insert(path.clone(), index).unwrap_or_else(|error| panic!("{path}: {error}"));
             let allow = HeaderValue::from_static("OPTIONS");
             self.paths.push(PathRoutes { path, class, methods: Vec::new(), otherwise: None, allow });
             index
@@ -314,7 +343,9 @@ impl<E: Copy> Routes<E> {
             is_complete &= !part.is_empty();
         }
         if is_complete {
-            return Some((&self.paths[*found.value], params));
+            let known = &self.paths[*found.value];
+            let is_taken = |reserved: &&str| is_below(path, reserved) && !is_below(&known.path, reserved);
+            return (!self.reserved.iter().any(is_taken)).then_some((known, params));
         }
         let below =
             |known: &&PathRoutes<E>| known.path.split_once("{*").is_some_and(|(below, _)| path.starts_with(below));
@@ -325,7 +356,7 @@ impl<E: Copy> Routes<E> {
     /// Returns the methods for which a path has routes.
     pub fn methods(&self, path: &str) -> impl Iterator<Item = &Method> {
         let found = self.at(path).map(|(found, _)| found);
-        found.into_iter().flat_map(|found| &found.methods).map(|(method, _)| method)
+        found.into_iter().flat_map(|found| &found.methods).map(|(method, ..)| method)
     }
 
     /// Finds the route of `method` and `uri`. `local` is true for a request from this machine.
@@ -341,7 +372,7 @@ impl<E: Copy> Routes<E> {
             return Found { class: Class::NOTHING, next: Ok(Next::Options(allow)) };
         }
         let Some((known, params)) = self.at(path) else { return nothing(NOT_A_ROUTE) };
-        let class = known.class;
+        let class = known.class_of(method);
         if !class.audience.is_served(listener, local) {
             return nothing(NOT_A_ROUTE);
         }
@@ -358,9 +389,17 @@ impl<E: Copy> Routes<E> {
 }
 
 impl<E: Copy> PathRoutes<E> {
-    fn destination(&self, method: &Method) -> Option<Destination<E>> {
+    fn own(&self, method: &Method) -> Option<&(Method, Class, Destination<E>)> {
         let method = if method == Method::HEAD { &Method::GET } else { method };
-        let own = self.methods.iter().find(|(own, _)| own == method).map(|(_, destination)| *destination);
+        self.methods.iter().find(|(own, ..)| own == method)
+    }
+
+    fn class_of(&self, method: &Method) -> Class {
+        self.own(method).map_or(self.class, |(_, class, _)| *class)
+    }
+
+    fn destination(&self, method: &Method) -> Option<Destination<E>> {
+        let own = self.own(method).map(|(_, _, destination)| *destination);
         // The fallback does not serve methods that no route uses, such as TRACE.
         let fallback = || {
             let usual = [Method::GET, Method::POST, Method::PUT, Method::PATCH, Method::DELETE];
@@ -368,6 +407,10 @@ impl<E: Copy> PathRoutes<E> {
         };
         own.or_else(fallback)
     }
+}
+
+fn is_below(path: &str, reserved: &str) -> bool {
+    path.strip_prefix(reserved).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 fn has_encoded_slash(path: &str) -> bool {
@@ -445,7 +488,7 @@ mod tests {
     fn paths_below_a_fallback_without_a_route_reach_the_fallback() {
         leads("DELETE", "/api/admin/keys", "no admin route");
         leads("GET", "/api/admin/keys/ci/rotate", "no admin route ci");
-        leads("POST", "/api/admin/keys//rotate", "no admin route");
+        leads("POST", "/api/admin/keys//rotate", "no admin route keys//rotate");
         leads("GET", "/api/admin/key", "no admin route key");
         leads("TRACE", "/api/admin/keys", &format!("not {ANY_METHOD}"));
         leads("OPTIONS", "/api/admin/keys", &format!("OPTIONS {ANY_METHOD}"));
@@ -464,6 +507,53 @@ mod tests {
         }
         assert_eq!(of("GET", "*"), Err(Code::RouteNotFound));
         assert_eq!(of("POST", "/api/run/a%ff"), Err(Code::BadRequest));
+    }
+
+    #[test]
+    fn parameter_does_not_match_below_a_reserved_path() {
+        let mut routes = Routes::new();
+        routes.reserve(&["/api", "/docs", "/healthz"]);
+        routes.add(Method::GET, "/{*rest}", Class::CALL, "rest");
+        routes.add(Method::GET, "/docs", Class::DOCUMENT, "docs");
+        let found = |path: &str| {
+            let uri = path.parse::<Uri>().unwrap();
+            match routes.find(Listener::Calls, false, &Method::GET, &uri).next {
+                Ok(Next::Destination(Destination::Handler(to), _)) => to,
+                Ok(_) => "the listener",
+                Err(_) => "nothing",
+            }
+        };
+        let expected = [
+            ("/a/b", "rest"),
+            ("/apis", "rest"),
+            ("/api", "nothing"),
+            ("/api/run/a", "nothing"),
+            ("/docs", "docs"),
+            ("/docs/a", "nothing"),
+            ("/healthz", "the listener"),
+        ];
+        assert_eq!(expected.map(|(path, _)| (path, found(path))), expected);
+    }
+
+    #[test]
+    fn text_after_a_parameter_belongs_to_the_route() {
+        let mut routes = Routes::new();
+        routes.add(Method::GET, "/calendar/{p0}.ics", Class { for_pages: false, ..Class::CALL }, "calendar");
+        routes.add(Method::POST, "/calendar/{p0}.ics", Class::CALL, "import");
+        let find = |method: Method, path: &str| {
+            let uri = path.parse::<Uri>().unwrap();
+            let found = routes.find(Listener::Calls, false, &method, &uri);
+            match found.next {
+                Ok(Next::Destination(Destination::Handler(to), params)) => {
+                    Some((to, params.get(0, uri.path()).to_owned(), found.class.for_pages))
+                }
+                Ok(_) | Err(_) => None,
+            }
+        };
+        assert_eq!(find(Method::GET, "/calendar/a%20b.ics"), Some(("calendar", "a b".to_owned(), false)));
+        assert_eq!(find(Method::POST, "/calendar/a.b.ics"), Some(("import", "a.b".to_owned(), true)));
+        assert_eq!(find(Method::GET, "/calendar/.ics"), None);
+        assert_eq!(find(Method::GET, "/calendar/a.ical"), None);
     }
 
     #[test]

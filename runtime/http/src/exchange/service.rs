@@ -20,7 +20,7 @@ use hyper::header::{
 use hyper::http::request::Parts;
 use hyper::{Method, Request, Response, StatusCode, Uri, Version};
 
-use super::body;
+use super::body::{self, BodyLimits};
 use super::browser::{self, Browser};
 use super::connection::Connection;
 use super::convex_compat;
@@ -181,6 +181,7 @@ async fn exchange<H: Handler>(
         last_event: class.resumes.then(|| parts.headers.get("last-event-id").cloned()).flatten(),
         accepts_gzip: is_document && accepts_gzip(&parts.headers),
         browser: class.for_own_pages.then(|| Box::new(Browser::of(&connection.facts, parts, fields))),
+        headers: if class.whole_head { parts.headers.clone() } else { HeaderMap::new() },
         fields: further_fields(class, &parts.headers),
     });
     if class.upgrades {
@@ -204,9 +205,15 @@ async fn exchange<H: Handler>(
     }
     if class.body != BodyRule::None {
         let is_bodiless = body.as_ref().is_none_or(|body| body.is_end_stream());
-        if class.body == BodyRule::Json || !is_bodiless {
-            check_content(fields)?;
-        }
+        let limits = match class.body {
+            BodyRule::Bytes { bytes_max, time_min } => BodyLimits::of(&server.limits).widened(bytes_max, time_min),
+            BodyRule::Json | BodyRule::JsonOrNothing | BodyRule::None => {
+                if class.body == BodyRule::Json || !is_bodiless {
+                    check_content(fields)?;
+                }
+                BodyLimits::of(&server.limits)
+            }
+        };
         if let Some(unread) = body.as_mut() {
             let may_call = || {
                 let room = server.handler.room(&request);
@@ -217,7 +224,7 @@ async fn exchange<H: Handler>(
                 tokio::time::sleep(BODY_GRACE).await;
                 DRAINING
             };
-            let whole = body::read(unread, &server.body_memory, &server.limits, may_call, given_up).await?;
+            let whole = body::read(unread, &server.body_memory, limits, may_call, given_up).await?;
             request.body = whole;
             *body = None;
         }
@@ -428,8 +435,12 @@ impl ResponseHead {
         if reply.content_type.starts_with("text/html") {
             protect_page(headers);
         }
-        for (name, value) in reply.fields {
-            headers.insert(name, value);
+        for (at, (name, value)) in reply.fields.iter().enumerate() {
+            if reply.fields[..at].iter().any(|(earlier, _)| earlier == name) {
+                headers.append(name, value.clone());
+            } else {
+                headers.insert(name, value.clone());
+            }
         }
         if self.close {
             headers.insert(CONNECTION, HeaderValue::from_static("close"));

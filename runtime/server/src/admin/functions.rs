@@ -7,7 +7,7 @@ use super::{Admin, AdminRequest, success};
 use convoke_core::error::{Code, Error, Result};
 use convoke_http::Reply;
 
-/// `GET functions`: lists the path, kind, visibility, rights and first line of documentation of each function, by path.
+/// `GET functions`: lists the path, kind, visibility, rights, route and first line of documentation of each function, by path.
 ///
 /// # Errors
 /// None.
@@ -22,6 +22,7 @@ pub async fn list(admin: &Admin, _: AdminRequest) -> Result<Reply> {
                 "kind": function.kind(),
                 "visibility": function.def.visibility,
                 "rights": function.def.rights,
+                "route": function.def.route.map(ToString::to_string),
                 "doc": function.summary(),
             })
         })
@@ -49,6 +50,7 @@ pub async fn show(admin: &Admin, request: AdminRequest) -> Result<Reply> {
         "kind": function.kind(),
         "visibility": function.def.visibility,
         "rights": function.def.rights,
+        "route": function.def.route.map(ToString::to_string),
         "doc": function.def.doc.trim(),
         "arguments": takes,
         "result": returns,

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::operation::{self, Parts};
 use super::prose::Prose;
 use super::schemas::Schemas;
-use super::{common, errors, fit, server};
+use super::{common, errors, fit, route, server};
 use convoke_calls::about::About;
 use convoke_calls::function::{Kind, Visibility};
 use convoke_calls::registry::{Registered, Registry};
@@ -42,21 +42,39 @@ impl Document {
         let mut schemas = Schemas::new(&names);
         let forms: Vec<(Value, Value)> =
             functions.iter().map(|function| (schemas.arguments(function.def), schemas.result(function.def))).collect();
+        let parameters: Vec<Vec<Value>> = functions
+            .iter()
+            .map(|function| {
+                let parameters = function.def.route.map_or(&[][..], |route| route.parameters);
+                parameters.iter().map(|parameter| schemas.parameter(parameter)).collect()
+            })
+            .collect();
         let mut named = schemas.finish();
         named.components.extend(common::schemas());
         let of_kind = |kind: Kind| {
-            let of_kind = functions.iter().filter(|function| function.kind() == kind);
+            let of_kind =
+                functions.iter().filter(|function| function.is_callable_from_outside() && function.kind() == kind);
             of_kind.map(|function| with_colon(&function.path)).collect::<Vec<_>>()
         };
         let mut paths = server::paths(of_kind);
         let (mut used, mut gaps) = (BTreeSet::new(), Vec::new());
-        for (function, (args, result)) in functions.iter().zip(forms) {
+        for ((function, (args, result)), parameters) in functions.iter().zip(forms).zip(parameters) {
             let tag = about.tag_of(&function.path);
             used.insert(tag.clone().into_owned());
             let prose = Prose::of(function.def.doc, &names);
             gaps.extend(errors::unread(&prose.errors).into_iter().map(|said| {
                 format!("{}: its `# Errors` contains {said:?}, which does not begin with a code", function.path)
             }));
+            if let Some(route) = function.def.route {
+                if prose.summary().is_empty() {
+                    gaps.push(format!("{}: the function has no doc comment", function.path));
+                }
+                let (tag, named) = (&*tag, &named);
+                let parts = route::Parts { function, route, tag, prose, args, result, parameters, named };
+                let of_path = paths.entry(route::path(route)).or_insert_with(|| json!({}));
+                of_path[route.method.to_lowercase()] = route::describe(parts);
+                continue;
+            }
             let (args, result) = (named.arguments(args), named.result(result));
             let parts = Parts { function, tag: &tag, prose, args, result, components: &named.components };
             let operation = operation::describe(&parts);

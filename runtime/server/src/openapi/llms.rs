@@ -6,7 +6,6 @@ use std::fmt::Write as _;
 
 use super::prose::Prose;
 use convoke_calls::about::About;
-use convoke_calls::function::Visibility;
 use convoke_calls::registry::{Registered, Registry};
 
 const HOW_TO_CALL: &str = "\
@@ -49,7 +48,7 @@ pub fn text(registry: &Registry, about: &About) -> String {
 pub fn functions(registry: &Registry, about: &About) -> String {
     let names: BTreeSet<&'static str> = registry.all().map(|function| function.def.name).collect();
     let mut groups: BTreeMap<(usize, String), Vec<&Registered>> = BTreeMap::new();
-    for function in registry.all().filter(|function| function.def.visibility == Visibility::Public) {
+    for function in registry.all().filter(|function| function.is_public()) {
         let tag = about.tag_of(&function.path).into_owned();
         let place = about.tags.iter().position(|known| known.name == tag).unwrap_or(about.tags.len());
         groups.entry((place, tag)).or_default().push(function);

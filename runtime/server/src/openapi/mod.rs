@@ -12,6 +12,7 @@ mod examples;
 mod fit;
 mod operation;
 pub(crate) mod prose;
+mod route;
 pub(crate) mod schemas;
 mod server;
 

@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::prose::Prose;
 use convoke_calls::function::FunctionDef;
+use convoke_calls::route::Parameter;
 use convoke_core::wire::INTEGER_MAX;
 use convoke_core::wire::forms::Forms;
 
@@ -60,6 +61,14 @@ impl<'a> Schemas<'a> {
     pub(crate) fn result(&mut self, function: &FunctionDef) -> Value {
         let schema = (function.output_schema)(&mut self.outgoing);
         finished(&mut self.outgoing, schema, self.functions)
+    }
+
+    /// Returns the schema of a parameter of a route, without references.
+    pub(crate) fn parameter(&self, parameter: &Parameter) -> Value {
+        let settings = SchemaSettings::openapi3().for_deserialize().with(|settings| settings.inline_subschemas = true);
+        let mut generator = settings.into_generator();
+        let schema = (parameter.schema)(&mut generator);
+        finished(&mut generator, schema, self.functions)
     }
 
     /// Returns all collected types.

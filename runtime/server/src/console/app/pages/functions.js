@@ -86,7 +86,7 @@ function All({ query }) {
       <input type="search" aria-label="Find a function" placeholder="Find…" value=${wanted} onInput=${(event) => go(withQuery({ find: event.target.value }), { replace: true })} />
     <//>
     <${Waiting} asked=${asked}>${(functions) => {
-      const found = functions.filter((one) => `${one.path} ${one.doc}`.toLowerCase().includes(wanted.toLowerCase()));
+      const found = functions.filter((one) => `${one.path} ${one.route ?? ""} ${one.doc}`.toLowerCase().includes(wanted.toLowerCase()));
       if (found.length && order) return figures.value ? html`<${Ranked} functions=${found} figures=${by} order=${order} />` : html`<${Failed} error=${figures.error} />`;
       return found.length ? html`<${Folder} folder=${tree(found)} figures=${by} />` : html`<p class="empty">No function matches.</p>`;
     }}<//>`;
@@ -99,7 +99,7 @@ function One({ path, query }) {
   return html`<p class="crumbs"><a href=${to(["functions"])}>Functions</a> / ${parts.slice(0, -1).join(" / ")}</p>
     <${Waiting} asked=${asked}>${(one) => html`
       <${Header} title=${parts.at(-1)}>
-        <${Badge} kind=${one.kind}>${one.kind}<//><${Badge}>${one.visibility}<//>${one.rights && html`<${Badge}>rights: ${one.rights}<//>`}
+        <${Badge} kind=${one.kind}>${one.kind}<//><${Badge}>${one.visibility}<//>${one.rights && html`<${Badge}>rights: ${one.rights}<//>`}${one.route && html`<${Badge}>${one.route}<//>`}
         <${Copy} text=${path}>Copy the path<//>
         ${can("logs") && html`<a class="button" href=${to(["calls"], { function: path })}>Show its calls</a>`}
       <//>
@@ -111,7 +111,9 @@ function One({ path, query }) {
           <${Arguments} schema=${one.arguments} />
           <${Charts} path=${path} range=${query.get("range") ?? "hour"} />
         </section>
-        ${one.visibility === "internal" && !can("internal")
+        ${one.route
+          ? html`<section><h2>Run</h2><p class="empty">Requests reach a route by its method and path only: <code>${one.route}</code>.</p></section>`
+          : one.visibility === "internal" && !can("internal")
           ? html`<section><h2>Run</h2><p class="empty">Other functions and the scheduler call an internal function. To run it here, a key needs the scope <code>internal</code>.</p></section>`
           : html`<${Runner} one=${one} />`}
       </div>`}<//>`;

@@ -1,0 +1,27 @@
+//! `#[route]`: the unchanged function, and its registration under a method and a path.
+
+mod check;
+mod expand;
+mod options;
+mod parse;
+mod pattern;
+mod siblings;
+
+use proc_macro2::TokenStream;
+use quote::quote;
+
+use crate::errors::beside;
+
+/// Returns the function, followed by its registration or by every mistake.
+pub(crate) fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
+    match parse::parse(options, item.clone()) {
+        Ok(written) => {
+            let made = check::check(&written).map(|route| expand::expand(&route));
+            beside(&written.item, made)
+        }
+        Err(error) => {
+            let error = error.into_compile_error();
+            quote!(#item #error)
+        }
+    }
+}
