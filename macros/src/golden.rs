@@ -11,17 +11,18 @@ use quote::{ToTokens as _, quote};
 use syn::{Attribute, Item};
 
 use crate::function::{self, Kind};
-use crate::{attributes, cron, object, route, table, value};
+use crate::{attributes, cron, object, route, table, value, workflow};
 
 /// The expansion of an attribute: takes its options and the item below it, and returns the code.
 type Expand = fn(TokenStream, TokenStream) -> TokenStream;
 
-const ATTRIBUTES: [(&str, Expand); 8] = [
+const ATTRIBUTES: [(&str, Expand); 9] = [
     ("cron", cron::expand),
     ("query", |options, item| function::expand(Kind::Query, options, item)),
     ("mutation", |options, item| function::expand(Kind::Mutation, options, item)),
     ("action", |options, item| function::expand(Kind::Action, options, item)),
     ("route", route::expand),
+    ("workflow", workflow::expand),
     ("args", object::expand_args),
     ("value", value::expand),
     ("table", table::expand),

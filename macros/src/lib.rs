@@ -1,4 +1,4 @@
-//! The attributes of Convoke: `#[query]`, `#[mutation]`, `#[action]`, `#[cron]`, `#[args]`, `#[value]`, `#[table]`.
+//! The attributes of Convoke: `#[query]`, `#[mutation]`, `#[action]`, `#[workflow]`, `#[cron]`, `#[args]`, `#[value]`, `#[table]`.
 //!
 //! They parse and check an item, and generate the code that the runtime registers. They do not use HTTP or SQL. Each
 //! attribute has three stages in separate files: `parse` reads tokens, `check` finds all mistakes in one pass, and
@@ -18,6 +18,7 @@ mod route;
 mod table;
 mod types;
 mod value;
+mod workflow;
 
 use proc_macro::TokenStream;
 
@@ -39,6 +40,12 @@ pub fn mutation(options: TokenStream, item: TokenStream) -> TokenStream {
 #[proc_macro_attribute]
 pub fn action(options: TokenStream, item: TokenStream) -> TokenStream {
     function::expand(Kind::Action, options.into(), item.into()).into()
+}
+
+/// Registers a function that runs for days, as a journal of its steps.
+#[proc_macro_attribute]
+pub fn workflow(options: TokenStream, item: TokenStream) -> TokenStream {
+    workflow::expand(options.into(), item.into()).into()
 }
 
 /// Registers a function that answers requests of its own path.

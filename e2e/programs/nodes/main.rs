@@ -14,3 +14,4 @@ mod releases;
 mod tokens;
 mod transfer;
 mod turns;
+mod workflows;

@@ -133,6 +133,37 @@ mod ledger {
         Ok(())
     }
 
+    /// Rounds of a [`tour`].
+    const ROUNDS: u32 = 5;
+
+    /// Visits a mark several times: a stamp by a mutation, a stamp by an action, and a pause.
+    #[workflow]
+    pub(crate) async fn tour(ctx: &WorkflowCtx, args: Mark) -> Result<u32> {
+        for round in 0..ROUNDS {
+            let by = format!("round {round}");
+            ctx.run::<delivered>(Delivered { mark: args.mark.clone(), by }).await?;
+            ctx.run::<drop_in>(args.clone()).retry(5).await?;
+            ctx.sleep(Duration::from_millis(200)).await?;
+        }
+        Ok(ROUNDS)
+    }
+
+    /// Records a visit with the key of its attempts.
+    #[action(internal)]
+    pub(crate) async fn drop_in(ctx: &ActionCtx, args: Mark) -> Result<()> {
+        let by = format!("visit {}", ctx.attempt());
+        ctx.run::<delivered>(Delivered { mark: args.mark, by }).await?;
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        Ok(())
+    }
+
+    /// Starts a [`tour`].
+    #[mutation]
+    pub(crate) fn set_out(ctx: &mut MutationCtx, args: Mark) -> Result<Id<Run>> {
+        let mark = args.mark.clone();
+        Ok(ctx.start::<tour>(args)?.key(mark).id())
+    }
+
     /// Returns a value that shows if two nodes have the same key.
     #[action]
     pub(crate) async fn seal(ctx: &ActionCtx, args: Mark) -> Result<String> {

@@ -19,3 +19,6 @@ pub use crate::routing::handler::{
     ActionRoute, MutationRoute, QueryRoute, RouteFn, action_route, mutation_route, query_route, route_args_schema,
     route_output_schema,
 };
+pub use crate::workflow::WorkflowCtx;
+pub use crate::workflow::definition::{SubmittedWorkflow, Workflow};
+pub use crate::workflow_def::{DeclaredWorkflow, WorkflowDef};

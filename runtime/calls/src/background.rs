@@ -15,6 +15,8 @@ use convoke_core::error::Error;
 
 /// Interval between two writes of metrics.
 pub const STATS: Duration = Duration::from_secs(60);
+/// Interval between two counts of blocked runs.
+const BLOCKED_RUNS: Duration = Duration::from_secs(10);
 /// Interval between two removals of expired rows.
 pub const RETENTION: Duration = Duration::from_secs(60 * 60);
 
@@ -50,6 +52,11 @@ impl Runtime {
                     false => Ok(()),
                 }
             }
+        });
+        let scheduler = self.scheduler().clone();
+        background.every(BLOCKED_RUNS, move || {
+            let scheduler = scheduler.clone();
+            async move { scheduler.count_blocked_runs().await }
         });
         let runtime = self.clone();
         background.every(RETENTION, move || {

@@ -276,6 +276,7 @@ impl<R: Send, W: Fn(&mut MutationCtx) -> Result<R> + Send> WriteJob for Job<R, W
             .capture
             .within(|| catch_unwind(AssertUnwindSafe(|| work(&mut ctx))))
             .unwrap_or_else(|panic| Err(Error::panicked(&*panic)));
+        let result = ctx.without_mistake(result);
         self.function.latency.record(services.clock().monotonic().saturating_sub(start), measured.waited());
         let writer = ctx.db_mut().writer();
         let written = writer.bytes_written();

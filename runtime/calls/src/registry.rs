@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
-use heck::ToLowerCamelCase as _;
 use http::{HeaderMap, Method, Uri};
 use rustc_hash::FxHashMap;
 use schemars::{Schema, SchemaGenerator};
@@ -16,8 +15,10 @@ use crate::codec::convex_json::BytesWithin;
 use crate::codec::secret_fields::SecretFields;
 use crate::declarations;
 use crate::function::{FunctionDef, Kind, Submitted, Visibility};
+use crate::path::path_of;
 use crate::route::request::RouteRequest;
 use crate::route_table;
+use crate::workflow_def::DeclaredWorkflow;
 use convoke_store::LatencyClass;
 
 /// The registered functions.
@@ -30,6 +31,9 @@ pub struct Registry {
     paths: Vec<Arc<str>>,
     identity_hook: Option<Registered>,
 }
+
+/// Module of the queries of runs.
+const WORKFLOWS: &str = "convoke_calls::workflows";
 
 /// A longer path is not a misspelling of a function, and a comparison with all paths would be expensive.
 const MISSPELT_BYTES_MAX: usize = 200;
@@ -112,7 +116,10 @@ impl Registry {
     /// There is no function; two functions have the same path; a function is at the root of a crate; there are two
     /// identity hooks; two types have the same name in clients; a default breaks the rule of its type.
     pub fn collect() -> Result<Self, RegistryError> {
-        let registry = Self::of(inventory::iter::<Submitted>().map(|submitted| submitted.0))?;
+        // A program without workflows has no queries of their runs.
+        let has_workflows = inventory::iter::<DeclaredWorkflow>().next().is_some();
+        let own = |def: &&FunctionDef| has_workflows || def.module != WORKFLOWS;
+        let registry = Self::of(inventory::iter::<Submitted>().map(|submitted| submitted.0).filter(own))?;
         match declarations::mistakes() {
             mistakes if mistakes.is_empty() => Ok(registry),
             mistakes => Err(RegistryError::Mistakes(mistakes.join("\n"))),
@@ -160,7 +167,7 @@ impl Registry {
     }
 
     fn add(&mut self, entry: &'static FunctionDef) -> Result<(), String> {
-        let Some(path) = path_of(entry) else {
+        let Some(path) = path_of(entry.module, entry.name) else {
             return Err(format!(
                 "`{}` is at the root of its crate; move it into a module, whose name becomes part of its path",
                 entry.name
@@ -273,13 +280,6 @@ impl Registry {
             .filter(|(distance, _)| *distance <= distance_max)
             .map(|(_, path)| path)
     }
-}
-
-/// Returns the path of a function: its modules below the crate and its name, in camelCase.
-fn path_of(def: &FunctionDef) -> Option<String> {
-    let (_, modules) = def.module.split_once("::")?;
-    let names = modules.split("::").chain([def.name]);
-    Some(names.map(|name| name.trim_start_matches("r#").to_lower_camel_case()).collect::<Vec<_>>().join("/"))
 }
 
 /// Checks that a path fits into the name of a tool: 1 to 128 ASCII letters, digits and underscores, as clients of the

@@ -5,6 +5,7 @@ use std::time::Duration;
 use crate::call::idempotency::{REMEMBERED, StoredResult};
 use crate::runtime::Runtime;
 use crate::scheduler::{Job, JobState};
+use crate::workflow;
 use convoke_core::error::Result;
 use convoke_store::Doc;
 use convoke_store::database::SWEEP_ROWS;
@@ -26,6 +27,8 @@ impl Runtime {
                 Ok(jobs.iter().map(Doc::id).collect())
             })
             .await?;
+        let before = now - self.limits().workflow_kept;
+        while self.database().write("remove ended runs", move |db| workflow::runs::sweep(db, before)).await? {}
         self.database()
             .sweep("remove idempotency results", move |db| {
                 let results = db.query(StoredResult::by_time).range(..now - REMEMBERED).take(SWEEP_ROWS)?;

@@ -25,11 +25,14 @@ use crate::services::{Services, ServicesOptions, SubmittedObserver, rates_of, se
 use crate::totals::CallTotals;
 #[cfg(feature = "outbound")]
 use crate::webhooks::Deliverer;
+use crate::workflow::definition::Workflows;
+use crate::workflow::runs::Runs;
 use convoke_core::clock::{Clock, Millis, SystemClock};
 use convoke_core::error::{Error, Result};
 use convoke_core::id::IdGenerator;
 use convoke_core::identity::Caller;
 use convoke_core::limits::Limits;
+use convoke_core::queues::Queues;
 use convoke_store::{
     Disk, EngineFactory, Floor, Flow, Nodes, OnOpening, OpenError, Store, StoreOptions, Stuck, SubmittedTable,
     SystemDisk,
@@ -118,6 +121,12 @@ pub enum StartError {
     /// A cron expression is invalid.
     #[error("{0}")]
     Cron(String),
+    /// A declared queue is invalid.
+    #[error("{0}")]
+    Queue(String),
+    /// A workflow cannot be registered.
+    #[error("{0}")]
+    Workflow(String),
     /// A mistake in the application's description of its interface.
     #[error("{0}")]
     Interface(String),
@@ -160,6 +169,8 @@ impl Runtime {
         } = options;
         let registry = Registry::collect()?;
         let crons = Crons::collect(&registry).map_err(StartError::Cron)?;
+        let queues = Queues::collect().map_err(StartError::Queue)?;
+        let workflows = Workflows::collect().map_err(StartError::Workflow)?;
         if let Some(problem) = section_problems(&settings).into_iter().next() {
             return Err(StartError::Setting(problem));
         }
@@ -198,6 +209,7 @@ impl Runtime {
             clock,
             limits,
             rates,
+            queues,
             settings,
             data,
             store_key,
@@ -210,10 +222,16 @@ impl Runtime {
             services.store().close();
             return Err(StartError::Signature(problem));
         }
-        Ok(Self::of(services, crons, newest, CallLog::new(call_lines), disk))
+        Ok(Self::of(services, (crons, workflows), newest, CallLog::new(call_lines), disk))
     }
 
-    fn of(services: Services, crons: Crons, newest: Millis, call_log: CallLog, disk: Arc<dyn Disk>) -> Self {
+    fn of(
+        services: Services,
+        (crons, workflows): (Crons, Workflows),
+        newest: Millis,
+        call_log: CallLog,
+        disk: Arc<dyn Disk>,
+    ) -> Self {
         let totals = Arc::new(CallTotals::new(services.registry()));
         let recent_calls = Arc::new(RecentCalls::new(RecordOptions {
             settings: services.settings::<RecordedCalls>(),
@@ -228,7 +246,7 @@ impl Runtime {
         let submitted = inventory::iter::<SubmittedObserver>().map(|submitted| (submitted.0)(&services));
         let observers = Observers::new(own.into_iter().chain(submitted));
         let dispatcher = Arc::new(Dispatcher::new(services.clone(), observers));
-        let scheduler = Arc::new(Scheduler::new(dispatcher.clone(), crons, newest));
+        let scheduler = Arc::new(Scheduler::new(dispatcher.clone(), crons, workflows, newest));
         #[cfg(feature = "outbound")]
         let deliverer = Arc::new(Deliverer::new(services.clone()));
         let live = Hub::new(dispatcher.clone());
@@ -315,6 +333,11 @@ impl Runtime {
     /// Returns the scheduled work, as an operator sees it.
     pub fn jobs(&self) -> Jobs<'_> {
         Jobs(&self.0.services)
+    }
+
+    /// Returns the runs of workflows, as an operator sees them.
+    pub fn runs(&self) -> Runs<'_> {
+        Runs(&self.0.services)
     }
 
     /// Returns the scheduler, which runs scheduled work.

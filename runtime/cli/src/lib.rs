@@ -45,6 +45,7 @@ mod supervisor;
 pub(crate) mod table;
 pub mod token;
 mod webhooks;
+mod workflows;
 
 use std::fmt::Write as _;
 use std::process::ExitCode;
@@ -83,7 +84,7 @@ struct Cli {
 /// The commands by subject, in the order of the help.
 const GROUPS: &[(&str, &[&str])] = &[
     ("Serve", &["dev", "serve", "health", "doctor", "config"]),
-    ("Call and watch", &["functions", "run", "console", "logs", "live", "jobs", "webhooks"]),
+    ("Call and watch", &["functions", "run", "console", "logs", "live", "jobs", "workflows", "webhooks"]),
     ("Data", &["data", "files", "migrate", "export", "import", "backup", "restore"]),
     ("Access", &["token", "deploy-key", "secret"]),
     ("Agents", &["mcp", "agents"]),
@@ -159,6 +160,7 @@ enum Command {
     Secret(secret::Secret),
     Jobs(jobs::Jobs),
     Webhooks(webhooks::Webhooks),
+    Workflows(workflows::Workflows),
     Migrate(migrate::Migrate),
     Logs(logs::Logs),
     Live(live::Live),
@@ -210,6 +212,7 @@ fn run(command: Command, matches: &clap::ArgMatches, engines: &Engines) -> Resul
         Command::Secret(secret) => secret.run(engines),
         Command::Jobs(jobs) => jobs.run(engines),
         Command::Webhooks(webhooks) => webhooks.run(engines),
+        Command::Workflows(workflows) => workflows.run(engines),
         Command::Migrate(migrate) => migrate.run(engines),
         Command::Logs(logs) => logs.run(engines),
         Command::Live(live) => live.run(engines),

@@ -198,6 +198,53 @@ pub use convoke_macros::action;
 #[doc(inline)]
 pub use convoke_macros::cron;
 
+/// Registers a workflow: a function that runs for days, as a journal of its steps.
+///
+/// A run waits as rows in the database. Its code runs again at each step, and each step that the journal has returns its
+/// recorded result. Therefore [`WorkflowCtx`](crate::WorkflowCtx) has steps only: no database, clock, randomness or HTTP.
+///
+/// ```
+/// mod orders {
+///     use convoke::prelude::*;
+///
+///     #[args]
+///     pub struct Order {
+///         pub number: i64,
+///     }
+///
+///     #[mutation(internal)]
+///     pub fn reserve(_ctx: &mut MutationCtx, order: Order) -> Result<i64> {
+///         Ok(order.number)
+///     }
+///
+///     #[mutation(internal)]
+///     pub fn release(_ctx: &mut MutationCtx, _order: Order) -> Result<()> {
+///         Ok(())
+///     }
+///
+///     /// Reserves an order, and waits for its payment.
+///     #[workflow]
+///     pub async fn fulfil(ctx: &WorkflowCtx, order: Order) -> Result<bool> {
+///         ctx.run::<reserve>(order.clone()).undo::<release>(order).await?;
+///         match ctx.wait::<i64>("paid").at_most(days(3)).await? {
+///             Some(_amount) => Ok(true),
+///             None => Err(Error::failed_precondition("The order was not paid")),
+///         }
+///     }
+///
+///     #[mutation]
+///     pub fn place(ctx: &mut MutationCtx, order: Order) -> Result<Id<Run>> {
+///         let number = order.number;
+///         Ok(ctx.start::<fulfil>(order)?.key(number).id())
+///     }
+/// }
+/// # fn main() {}
+/// ```
+/// `version = 2` is the version of new runs, and `ctx.since(2)` is true in them. `#[workflow(version = 1, retired)]` above
+/// `fulfil_v1` keeps old code for the runs of version 1.
+#[doc(inline)]
+pub use convoke_macros::workflow;
+
 /// Registers a function that answers requests of its own path: webhooks, files for other programs, pages.
 ///
 /// The function does not change. The type of its context decides its kind: `&QueryCtx` reads one snapshot, `&mut

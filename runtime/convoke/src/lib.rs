@@ -11,6 +11,7 @@
 //! | [`testing`] | functions in a test's process |
 //! | [`store`] | tables, queries, and the interface of the engines |
 //! | [`scheduler`] | jobs, crons, leases and turns |
+//! | [`workflows`] | runs of workflows and their steps |
 //! | [`outbound`] | external services of actions, and secrets |
 //! | [`webhooks`] | events for the endpoints of other programs |
 //! | [`route`](mod@crate::route) | requests and responses of HTTP routes |
@@ -41,8 +42,24 @@ pub mod store {
 /// Work over time: jobs and crons, claims that expire unless renewed (leases), and work on one thing at a time (turns).
 pub mod scheduler {
     pub use convoke_calls::leases::{Lease, LeaseLimits, LeaseOwner, LeaseRejection, LeaseValue, Leases};
-    pub use convoke_calls::scheduler::{Cron, Job, JobKind, JobState, Jobs, Scheduler, Stats, When};
+    pub use convoke_calls::scheduler::{
+        Cron, Ended, Finished, Job, JobError, JobKind, JobState, Jobs, Retry, Scheduled, Scheduler, Scheduling, Stats,
+        When,
+    };
     pub use convoke_calls::turns::{Turn, Turns};
+    pub use convoke_core::queues::Queue;
+}
+
+/// Workflows: runs, the entries of their journal, and their steps.
+pub mod workflows {
+    pub use convoke_calls::rows::run::{Run, RunState, Step, StepKind, StepState, UndoState};
+    pub use convoke_calls::workflow::definition::{Workflow, Workflows};
+    pub use convoke_calls::workflow::runs::Runs;
+    pub use convoke_calls::workflow::start::Started;
+    pub use convoke_calls::workflow::steps::{
+        Branch, CallStep, Callback, Either, Join, JoinAll, Select, Sleep, StartStep, Wait, WaitAtMost,
+    };
+    pub use convoke_calls::workflow_def::WorkflowDef;
 }
 
 /// External services of actions: the HTTP client, and secrets.
@@ -76,30 +93,34 @@ pub mod settings {
 }
 
 #[doc(inline)]
-pub use attributes::{action, args, cron, mutation, query, route, table, value};
+pub use attributes::{action, args, cron, mutation, query, route, table, value, workflow};
 #[doc(inline)]
 pub use convoke_calls::{gauge, interface};
 #[doc(inline)]
-pub use convoke_core::{rate_class, section};
+pub use convoke_core::{queue, rate_class, section};
 
 /// JSON values of tests and of external services.
 pub use serde_json;
 
 pub use convoke_calls::context::FileInfo;
 pub use convoke_calls::files::{Link, StorageId, Upload};
+pub use convoke_calls::scheduler::{Ended, Finished, Retry};
 pub use convoke_calls::transfers::FileReader;
-pub use convoke_calls::{ActionCtx, Batch, Context, Job, Migrated, MutationCtx, NoArgs, QueryCtx, Read, When};
+pub use convoke_calls::{
+    ActionCtx, Batch, Context, Job, Migrated, MutationCtx, NoArgs, QueryCtx, Read, Run, When, WorkflowCtx,
+};
+pub use convoke_core::durations::{days, hours, mins, secs};
 pub use convoke_core::{Caller, Code, Error, Id, Identity, Invalid, Millis, Result};
 pub use convoke_store::{Cursor, Doc, Encoded, File, JsonObject, Order, Page, PaginationOpts, PaginationResult};
 
 /// The names of a file with functions: `use convoke::prelude::*;`.
 pub mod prelude {
     pub use crate::route::{Bytes, Form, Headers, Json, Path, Query, Request, Response, Unverified};
-    pub use crate::{ActionCtx, Context as _, MutationCtx, QueryCtx, Read, Read as _};
+    pub use crate::{ActionCtx, Context as _, MutationCtx, QueryCtx, Read, Read as _, WorkflowCtx};
     pub use crate::{
-        Batch, Code, Cursor, Doc, Encoded, Error, Id, Invalid, JsonObject, Migrated, Millis, NoArgs, Order, Page,
-        PaginationOpts, PaginationResult, Result, When,
+        Batch, Code, Cursor, Doc, Encoded, Ended, Error, Finished, Id, Invalid, JsonObject, Migrated, Millis, NoArgs,
+        Order, Page, PaginationOpts, PaginationResult, Result, Retry, Run, When, days, hours, mins, secs,
     };
-    pub use crate::{action, args, cron, mutation, query, route, table, value};
+    pub use crate::{action, args, cron, mutation, query, route, table, value, workflow};
     pub use tracing::{debug, error, info, warn};
 }

@@ -10,6 +10,7 @@ pub mod error;
 pub mod excerpt;
 pub mod wire;
 pub mod clock;
+pub mod durations;
 pub mod priority;
 pub mod core_wait;
 pub mod id;
@@ -17,6 +18,7 @@ pub mod identity;
 pub mod limits;
 pub mod sections;
 pub mod rate_classes;
+pub mod queues;
 pub mod answer;
 
 pub use clock::{Clock, Millis};

@@ -174,6 +174,14 @@ limits! {
     live_retry_timeout: Duration = Duration::from_secs(10);
     /// Rows and index ranges that are tracked per run of a live query. Above it, the query depends on whole tables.
     live_reads_noted_max: usize = 1_000;
+    /// Steps per run of a workflow. Each advance reads all of them.
+    workflow_steps_max: u32 = 10_000;
+    /// Bytes of the values in the journal of a run of a workflow.
+    workflow_journal_bytes_max: usize = 16 * 1024 * 1024;
+    /// Bytes of the arguments, of a signal or of a step's value of a workflow.
+    workflow_value_bytes_max: usize = 1024 * 1024;
+    /// Time for which an ended run of a workflow is stored.
+    workflow_kept: Duration = Duration::from_secs(30 * 24 * 60 * 60);
     /// Timeout for running calls at shutdown; then they are dropped.
     drain_timeout: Duration = Duration::from_secs(10);
     /// Stored log lines per call.

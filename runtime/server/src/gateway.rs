@@ -236,6 +236,22 @@ impl Gateway {
         upgrade.accept(move |socket| sync::serve(peer, socket))
     }
 
+    /// Sends the signal of a one-time URL. An external service reads the HTTP status, so an error has its own.
+    async fn callback(&self, incoming: &Incoming<Endpoint>) -> Reply {
+        let called = match std::str::from_utf8(&incoming.body) {
+            Ok(body) => self.runtime.call_back(incoming.param(0), body).await,
+            Err(_) => Err(Error::new(Code::InvalidJson, "The body is not UTF-8")),
+        };
+        let Err(error) = called else { return Reply::json(200, &b"{}"[..]) };
+        let status = match error.code() {
+            Code::NotFound => 404,
+            Code::Conflict | Code::FailedPrecondition => 409,
+            code => code.status(),
+        };
+        self.rejected(incoming, Stage::Envelope, &Caller::Nobody, &error);
+        Reply { status, ..failed(&error) }
+    }
+
     async fn function(&self, incoming: &Incoming<Endpoint>, request: Request<'_>) -> Reply {
         let (caller, key) = match self.function_caller(incoming).await {
             Ok(found) => found,
@@ -454,6 +470,7 @@ impl Handler for Gateway {
             Endpoint::QueryBatch => Box::pin(self.query_batch(&incoming)).await,
             // Rare requests are boxed: the future of each call is as large as its largest branch.
             Endpoint::Live => Box::pin(self.live(&incoming)).await,
+            Endpoint::Callback => Box::pin(self.callback(&incoming)).await,
             Endpoint::Mcp => Box::pin(self.mcp(&incoming)).await,
             Endpoint::Sync => self.sync(incoming),
             Endpoint::Forget => Reply::json(200, &b"{}"[..]),
@@ -486,6 +503,12 @@ impl Handler for Gateway {
         }
     }
 
+    fn ready_detail(&self) -> Option<String> {
+        let blocked = self.runtime.scheduler().blocked_runs();
+        (blocked > 0)
+            .then(|| format!("{blocked} runs of workflows are blocked; see `convoke workflows list --state blocked`"))
+    }
+
     fn rejections(&self) -> &dyn RejectionObserver {
         self
     }
@@ -500,6 +523,7 @@ impl Handler for Gateway {
             Endpoint::Sync
             | Endpoint::QueryTs
             | Endpoint::Forget
+            | Endpoint::Callback
             | Endpoint::Admin(_)
             | Endpoint::NoAdminRoute
             | Endpoint::Metrics
@@ -562,6 +586,8 @@ fn asked(incoming: &Incoming<Endpoint>) -> Cow<'_, str> {
         Endpoint::Live => "live".into(),
         Endpoint::Sync => "sync".into(),
         Endpoint::Admin(_) | Endpoint::NoAdminRoute => admin_path(incoming),
+        // The path contains a token, which sends a signal once.
+        Endpoint::Callback => "api/callback".into(),
         // The path contains a ticket, which grants the download until it is used.
         Endpoint::Console(ConsoleRoute::Download) => "console/api/downloads".into(),
         // These paths contain tokens.

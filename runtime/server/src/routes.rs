@@ -8,7 +8,7 @@ use hyper::Method;
 
 use crate::admin::{
     Admin, AdminRequest, audit, backup, doctor, export, files as admin_files, functions, jobs, keys, live, logs,
-    overview, performance, rows, schema, secrets, settings, tables, webhooks,
+    overview, performance, rows, schema, secrets, settings, tables, webhooks, workflows,
 };
 use crate::auth::Environment;
 use crate::auth::deploy_key::Scope;
@@ -51,6 +51,8 @@ pub enum Endpoint {
     Kind(Kind),
     /// The query that the body names, at the timestamp that the body names.
     QueryAtTs,
+    /// A one-time URL of a workflow.
+    Callback,
     /// A message of the Model Context Protocol.
     Mcp,
     /// The timestamp of the latest commit.
@@ -159,6 +161,7 @@ pub(crate) fn table(
     routes.add(Method::GET, "/api/sync", Class::SYNC, Endpoint::Sync);
     routes.add(Method::GET, "/api/{version}/sync", Class::SYNC, Endpoint::Sync);
     routes.add(Method::POST, "/api/debug_event", Class::CALL, Endpoint::Forget);
+    routes.add(Method::POST, "/api/callback/{token}", Class::CALL, Endpoint::Callback);
     routes.add(Method::POST, "/mcp", MCP, Endpoint::Mcp);
     for method in [Method::POST, Method::PATCH, Method::GET] {
         routes.add(method, "/files/uploads/{token}", UPLOAD, Endpoint::Upload);
@@ -236,6 +239,11 @@ fn admin_routes(routes: &mut Routes<Endpoint>, console: Audience) {
         GET    "/api/admin/jobs/{id}"          Jobs      jobs::show;
         POST   "/api/admin/jobs/{id}/retry"    Jobs      jobs::retry;
         POST   "/api/admin/jobs/{id}/cancel"   Jobs      jobs::cancel;
+        GET    "/api/admin/workflows"          Jobs      workflows::list;
+        GET    "/api/admin/workflows/{id}"     Jobs      workflows::show;
+        POST   "/api/admin/workflows/{id}/cancel" Jobs   workflows::cancel;
+        POST   "/api/admin/workflows/{id}/retry" Jobs    workflows::retry;
+        POST   "/api/admin/workflows/{id}/resume" Jobs   workflows::resume;
         GET    "/api/admin/schema"             Functions schema::show;
         POST   "/api/admin/schema/apply"       Functions schema::apply;
         GET    "/api/admin/logs"               Logs      logs::show;

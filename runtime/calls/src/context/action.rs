@@ -88,6 +88,12 @@ impl ActionCtx {
         }
     }
 
+    /// Returns a key that is the same in each attempt of one job or of one step of a workflow: for the idempotency key
+    /// of an external service. A call that no job started has a key of its own.
+    pub fn attempt(&self) -> &str {
+        self.call.attempt.get_or_init(|| self.call.services.request_id())
+    }
+
     /// Returns the HTTP client, for external services.
     ///
     /// # Errors

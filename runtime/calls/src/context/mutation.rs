@@ -21,6 +21,8 @@ pub struct MutationCtx {
     db: DbMut,
     after_commit: Vec<AfterCommit>,
     ahead: Prepared,
+    /// A mistake of a method that returns no result.
+    mistake: Option<Error>,
 }
 
 /// Work after the commit of a mutation.
@@ -28,7 +30,7 @@ pub(crate) type AfterCommit = Box<dyn FnOnce() + Send>;
 
 impl MutationCtx {
     pub(crate) fn new(call: Arc<Call>, db: DbMut, ahead: Prepared) -> Self {
-        Self { call, db, after_commit: Vec::new(), ahead }
+        Self { call, db, after_commit: Vec::new(), ahead, mistake: None }
     }
 
     /// Returns the database for writes. For reads, [`Read::db`] is enough.
@@ -54,6 +56,7 @@ impl MutationCtx {
         self.db.writer().savepoint()?;
         let promised = self.after_commit.len();
         let result = work(self);
+        let result = self.without_mistake(result);
         match &result {
             Ok(_) => self.db.writer().release()?,
             Err(_) => {
@@ -64,6 +67,19 @@ impl MutationCtx {
         result
     }
 
+    /// Fails the mutation, or the innermost [`MutationCtx::attempt`], when its work returns.
+    pub(crate) fn fail_later(&mut self, mistake: Error) {
+        self.mistake.get_or_insert(mistake);
+    }
+
+    /// Returns the result of finished work: the mistake, if there was one.
+    pub(crate) fn without_mistake<R>(&mut self, result: Result<R>) -> Result<R> {
+        match self.mistake.take() {
+            Some(mistake) => result.and(Err(mistake)),
+            None => result,
+        }
+    }
+
     /// Runs `work` to see its result, and rolls back its writes.
     ///
     /// # Errors
@@ -72,6 +88,7 @@ impl MutationCtx {
         self.db.writer().savepoint()?;
         let promised = self.after_commit.len();
         let result = work(self);
+        let result = self.without_mistake(result);
         self.after_commit.truncate(promised);
         self.db.writer().rollback()?;
         Ok(result)

@@ -1,7 +1,7 @@
 //! The data that every context shares with its call, and the trait of contexts that can read.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -30,6 +30,8 @@ pub struct Call {
     /// The flow whose share of the readers and of the writer the call uses.
     pub(crate) flow: Flow,
     pub(crate) request_id: Arc<str>,
+    /// A key that is the same in each attempt of a job.
+    pub(crate) attempt: OnceLock<Arc<str>>,
     /// Start time of the query or mutation: the only time that it sees, the same in every attempt.
     pub(crate) now: Millis,
     /// Start of the call, in monotonic time.
@@ -63,6 +65,7 @@ impl Call {
             def,
             caller,
             flow,
+            attempt: OnceLock::new(),
             request_id,
             now,
             began,
@@ -80,9 +83,10 @@ impl Call {
         Self { charges: Arc::new(Charges { is_free: true, ..Charges::default() }), ..self }
     }
 
-    /// Makes it the call of a job: its writes count against its user's rate, but do not stop it.
-    pub(crate) fn of_job(self) -> Self {
-        Self { payment: Payment::Later, ..self }
+    /// Makes it the call of a job: its writes count against its user's rate, but do not stop it. `attempt` is the same
+    /// in each attempt.
+    pub(crate) fn of_job(self, attempt: Arc<str>) -> Self {
+        Self { payment: Payment::Later, attempt: OnceLock::from(attempt), ..self }
     }
 
     /// Makes it the call of an action that another process may take over.
@@ -98,6 +102,7 @@ impl Call {
             caller: self.caller.clone(),
             flow: self.flow,
             request_id: self.request_id.clone(),
+            attempt: self.attempt.clone(),
             now: self.services.clock().now(),
             began: self.began,
             charges: Arc::new(self.charges.of_transaction()),

@@ -9,14 +9,16 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::task::{self, JoinSet};
 
-use super::Scheduler;
 use super::cron::Crons;
-use super::due;
-use super::job::{Cron, Job, JobKind};
 use super::run::AttemptEnd;
+use super::state::Scheduler;
+use super::{due, queue};
+use crate::rows::job::{Cron, Job, JobKind};
+use crate::workflow::runs::Runs;
 use convoke_core::clock::Millis;
 use convoke_core::error::Result;
 use convoke_core::id::Id;
+use convoke_core::queues::{Queue, Queues};
 use convoke_store::{Db, Doc};
 
 /// Concurrent jobs per kind. Mutations that wait together are committed together.
@@ -50,6 +52,7 @@ impl Running {
                 Ok(AttemptEnd::NoRoom) => tokio::time::sleep(PAUSE).await,
                 Err(error) => {
                     tracing::error!(target: "convoke::job", job = %id, function = &*job.path, "{}", error.chain());
+                    scheduler.release(&job).await;
                     tokio::time::sleep(PAUSE).await;
                 }
             }
@@ -76,13 +79,32 @@ impl Running {
 struct Due {
     crons: Vec<(Id<Cron>, Millis)>,
     jobs: Vec<Doc<Job>>,
+    /// Queues with jobs that may start.
+    queues: Vec<Queue>,
     next: Option<Millis>,
 }
 
-fn look(db: &Db, crons: &Crons, now: Millis, free: [(JobKind, usize, usize); 2]) -> Result<Due> {
-    let mut due = Due { crons: Vec::new(), jobs: Vec::new(), next: None };
+/// The slots of a kind: free ones, and those of running jobs.
+type Slots = [(JobKind, usize, usize); 2];
+
+fn look(db: &Db, crons: &Crons, queues: &Queues, now: Millis, slots: Slots, has_other_nodes: bool) -> Result<Due> {
+    let mut due = Due { crons: Vec::new(), jobs: Vec::new(), queues: Vec::new(), next: None };
     let mut sooner = |time: Option<Millis>| due.next = [due.next, time].into_iter().flatten().min();
-    for (kind, free, running) in free {
+    for queue in queues.all() {
+        let room = room(slots);
+        if room == 0 {
+            continue;
+        }
+        let pick = queue::pick(db, queue, now, room)?;
+        if !pick.jobs.is_empty() {
+            due.queues.push(*queue);
+        } else if pick.is_held && has_other_nodes {
+            // The end of a job on another node does not wake the loop.
+            sooner(Some(now + PAUSE));
+        }
+        sooner([pick.next_token, queue::next(db, queue.name, now)?].into_iter().flatten().min());
+    }
+    for (kind, free, running) in slots {
         // Without a free slot, the end of a job wakes the loop.
         if free > 0 {
             due.jobs.extend(due::jobs(db, kind, now, free + running)?);
@@ -95,6 +117,11 @@ fn look(db: &Db, crons: &Crons, now: Millis, free: [(JobKind, usize, usize); 2])
         sooner(due::next_cron(db, crons)?.map(|cron| cron.next_at));
     }
     Ok(due)
+}
+
+/// Returns the number of jobs of any kind that may start.
+fn room(slots: Slots) -> usize {
+    slots.iter().map(|(_, free, _)| *free).min().unwrap_or(0)
 }
 
 /// Interval between two searches for actions whose node has ended.
@@ -113,6 +140,9 @@ pub(crate) async fn run(scheduler: Arc<Scheduler>, mut stop: watch::Receiver<boo
             recover_at = now + RECOVERY;
             if let Err(error) = scheduler.recover().await {
                 tracing::warn!(target: "convoke::job", "cannot recover the actions of ended nodes: {}", error.chain());
+            }
+            if let Err(error) = Runs(scheduler.services()).wake_blocked().await {
+                tracing::warn!(target: "convoke::workflow", "cannot check blocked runs: {}", error.chain());
             }
         }
         let until = match start_due(&scheduler, &mut running).await {
@@ -159,12 +189,14 @@ async fn sleep(scheduler: &Scheduler, until: Millis) {
 async fn start_due(scheduler: &Arc<Scheduler>, running: &mut Running) -> Result<Millis> {
     scheduler.prepare().await?;
     let now = scheduler.follow_clock().await?;
-    let free = [JobKind::Mutation, JobKind::Action].map(|kind| {
+    let slots = [JobKind::Mutation, JobKind::Action].map(|kind| {
         let busy = running.of(kind);
         (kind, SLOTS - busy, busy)
     });
-    let crons = scheduler.crons.clone();
-    let due = scheduler.services().database().read(move |db| look(db, &crons, now, free)).await?;
+    let (crons, queues) = (scheduler.crons.clone(), scheduler.services().queues().clone());
+    let has_other_nodes = scheduler.has_other_nodes();
+    let read = move |db: &Db| look(db, &crons, &queues, now, slots, has_other_nodes);
+    let due = scheduler.services().database().read(read).await?;
     for (id, due_at) in &due.crons {
         scheduler.fire(*id, *due_at).await?;
     }
@@ -173,7 +205,15 @@ async fn start_due(scheduler: &Arc<Scheduler>, running: &mut Running) -> Result<
             running.start(scheduler, job);
         }
     }
-    if !due.crons.is_empty() {
+    for queue in &due.queues {
+        let room = SLOTS - running.of(JobKind::Mutation).max(running.of(JobKind::Action));
+        if room > 0 {
+            for job in scheduler.claim_from(*queue, room).await? {
+                running.start(scheduler, job);
+            }
+        }
+    }
+    if !due.crons.is_empty() || !due.queues.is_empty() {
         return Ok(now);
     }
     Ok(due.next.unwrap_or(Millis(i64::MAX)))

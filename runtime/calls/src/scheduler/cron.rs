@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 
-use super::job::{Cron, Job, JobKind, JobState};
 use crate::function::Kind;
 use crate::registry::Registry;
+use crate::rows::job::{Cron, Job, JobKind, JobState};
 use convoke_core::clock::Millis;
 use convoke_core::error::Result;
 use convoke_core::id::Id;
@@ -132,22 +132,8 @@ impl Crons {
 
 impl Declared {
     fn job(&self, run_at: Millis) -> Job {
-        Job {
-            path: self.path.to_string(),
-            kind: self.kind,
-            args: "{}".to_owned(),
-            issuer: None,
-            subject: None,
-            run_at,
-            asked_at: Some(run_at),
-            state: JobState::Pending,
-            key: None,
-            attempts: 0,
-            last_error: None,
-            boot: None,
-            started_at: None,
-            finished_at: None,
-        }
+        let job = Job::new(self.path.to_string(), self.kind, "{}".to_owned(), run_at);
+        Job { asked_at: Some(run_at), ..job }
     }
 }
 

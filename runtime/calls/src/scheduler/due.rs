@@ -2,27 +2,49 @@
 
 use std::ops::Bound;
 
-use super::Scheduler;
 use super::cron::Crons;
-use super::job::{Cron, Job, JobKind};
+use super::queue;
 use super::run::AttemptEnd;
+use super::state::Scheduler;
+use crate::rows::job::{Cron, Job, JobKind};
+use crate::workflow::runs::Runs;
 use convoke_core::clock::Millis;
 use convoke_core::error::{Error, Result};
 use convoke_core::id::Id;
-use convoke_store::{Db, Doc};
+use convoke_core::queues::{Queue, Queues};
+use convoke_store::{Db, DbMut, Doc};
 
 /// Maximum number of jobs of one [`Scheduler::run_due`]: more jobs would schedule each other without end.
 const RUNS_MAX: usize = 100_000;
 
-/// Returns the jobs of a kind that are due at `now`, by time and id.
+/// Jobs outside of queues, as a key of an index.
+const NO_QUEUE: Option<String> = None;
+
+/// Returns the jobs of a kind outside of queues that are due at `now`, by time and id.
 pub fn jobs(db: &Db, kind: JobKind, now: Millis, rows_max: usize) -> Result<Vec<Doc<Job>>> {
-    Ok(db.query(Job::by_due).eq(kind).range(..=now).take(rows_max)?)
+    Ok(db.query(Job::by_due).eq(NO_QUEUE).eq(kind).range(..=now).take(rows_max)?)
 }
 
-/// Returns the time of the first job of a kind that is not due at `now`.
+/// Returns the time of the first pending job, in any queue of the program or outside of them.
+///
+/// # Errors
+/// A failure of the store.
+pub fn first_time(db: &Db, queues: &Queues) -> Result<Option<Millis>> {
+    let mut first = None;
+    for kind in [JobKind::Mutation, JobKind::Action] {
+        let job = jobs(db, kind, Millis(i64::MAX), 1)?.pop();
+        first = [first, job.map(|job| job.run_at)].into_iter().flatten().min();
+    }
+    for queue in queues.all() {
+        first = [first, queue::first(db, queue.name)?].into_iter().flatten().min();
+    }
+    Ok(first)
+}
+
+/// Returns the time of the first job of a kind outside of queues that is not due at `now`.
 pub(crate) fn next(db: &Db, kind: JobKind, now: Millis) -> Result<Option<Millis>> {
     let later = (Bound::Excluded(now), Bound::Unbounded);
-    Ok(db.query(Job::by_due).eq(kind).range(later).first()?.map(|job| job.run_at))
+    Ok(db.query(Job::by_due).eq(NO_QUEUE).eq(kind).range(later).first()?.map(|job| job.run_at))
 }
 
 /// Returns the program's cron with the earliest next time.
@@ -31,10 +53,12 @@ pub(crate) fn next_cron(db: &Db, crons: &Crons) -> Result<Option<Doc<Cron>>> {
     Ok(all.into_iter().find(|cron| crons.has(cron)))
 }
 
-/// The first work by time. At equal times, crons come before jobs, and jobs are ordered by id.
+/// The first work by time. At equal times, crons come before jobs, jobs outside of queues before those in queues, and
+/// jobs are ordered by id.
 enum First {
     Cron(Id<Cron>, Millis),
     Job(Box<Doc<Job>>),
+    Queue(Queue, Millis),
 }
 
 impl First {
@@ -42,22 +66,41 @@ impl First {
         match self {
             First::Cron(_, due_at) => *due_at,
             First::Job(job) => job.run_at,
+            First::Queue(_, time) => *time,
         }
     }
 }
 
-fn first(db: &Db, crons: &Crons) -> Result<Option<First>> {
+fn first(db: &Db, crons: &Crons, queues: &Queues, now: Millis) -> Result<Option<First>> {
+    let queued = first_queue(db, queues, now)?;
     let end = Millis(i64::MAX);
     let mut first: Option<Doc<Job>> = None;
     for kind in [JobKind::Mutation, JobKind::Action] {
         let job = jobs(db, kind, end, 1)?.pop();
         first = [first, job].into_iter().flatten().min_by_key(|job| (job.run_at, job.id()));
     }
-    let cron = next_cron(db, crons)?.filter(|cron| first.as_ref().is_none_or(|job| cron.next_at <= job.run_at));
-    Ok(match cron {
-        Some(cron) => Some(First::Cron(cron.id(), cron.next_at)),
-        None => first.map(|job| First::Job(Box::new(job))),
-    })
+    let job = first.map(|job| First::Job(Box::new(job)));
+    let cron = next_cron(db, crons)?.map(|cron| First::Cron(cron.id(), cron.next_at));
+    // Of several with the same time, the first one.
+    Ok([cron, job, queued].into_iter().flatten().min_by_key(First::time))
+}
+
+/// Returns the queue with the first job that its limits allow to start.
+fn first_queue(db: &Db, queues: &Queues, now: Millis) -> Result<Option<First>> {
+    let mut first: Option<First> = None;
+    for queue in queues.all() {
+        let pick = queue::pick(db, queue, now, 1)?;
+        let time = match pick.jobs.first() {
+            Some(job) => Some(job.run_at),
+            None => [pick.next_token, queue::next(db, queue.name, now)?].into_iter().flatten().min(),
+        };
+        if let Some(time) = time
+            && first.as_ref().is_none_or(|first| time < first.time())
+        {
+            first = Some(First::Queue(*queue, time));
+        }
+    }
+    Ok(first)
 }
 
 impl Scheduler {
@@ -79,6 +122,12 @@ impl Scheduler {
                     }
                     ran += 1;
                 }
+                First::Queue(queue, _) => {
+                    for job in self.claim_from(queue, 1).await? {
+                        self.run(&job).await?;
+                        ran += 1;
+                    }
+                }
             }
             if ran > RUNS_MAX {
                 return Err(Error::internal("jobs schedule each other without end"));
@@ -88,8 +137,9 @@ impl Scheduler {
     }
 
     async fn first(&self) -> Result<Option<First>> {
-        let crons = self.crons.clone();
-        self.services().database().read(move |db| first(db, &crons)).await
+        let (crons, queues) = (self.crons.clone(), self.services().queues().clone());
+        let now = self.services().clock().now();
+        self.services().database().read(move |db| first(db, &crons, &queues, now)).await
     }
 
     /// Returns the time at which the next scheduled work is due, crons included.
@@ -113,9 +163,32 @@ impl Scheduler {
     pub(crate) async fn prepare(&self) -> Result<()> {
         let prepare = async {
             self.recover().await?;
+            self.leave_undeclared_queues().await?;
+            Runs(self.services()).wake_blocked().await?;
             self.enter_crons().await
         };
         self.prepared.get_or_try_init(|| prepare).await?;
+        Ok(())
+    }
+
+    /// Takes the pending jobs of queues that the program no longer declares out of them. If other nodes serve the
+    /// database, they may declare the queues.
+    async fn leave_undeclared_queues(&self) -> Result<()> {
+        if self.has_other_nodes() {
+            return Ok(());
+        }
+        let queues = self.services().queues().clone();
+        let undeclared = self.services().database().read(move |db| queue::undeclared(db, &queues)).await?;
+        for queue in undeclared {
+            tracing::warn!(target: "convoke::job", queue, "the program does not declare this queue; its jobs run without it");
+            loop {
+                let name = queue.clone();
+                let leave = move |db: &mut DbMut| queue::leave(db, &name);
+                if self.services().database().write("leave a queue", leave).await? == 0 {
+                    break;
+                }
+            }
+        }
         Ok(())
     }
 

@@ -1,7 +1,7 @@
 //! The operator's view of scheduled work, and its commands.
 
-use super::job::{Cron, Job, JobState};
 use super::schedule;
+use crate::rows::job::{Cron, Job, JobState};
 use crate::services::Services;
 use convoke_core::error::{Error, Result};
 use convoke_core::id::Id;
@@ -47,7 +47,10 @@ impl Jobs<'_> {
     /// # Errors
     /// A failure of the store.
     pub async fn cancel(&self, job: Id<Job>) -> Result<bool> {
-        self.0.database().write("cancel", move |db| schedule::cancel(db, job)).await
+        let now = self.0.clock().now();
+        let cancelled = self.0.database().write("cancel", move |db| schedule::cancel(db, job, now)).await?;
+        self.0.alarm().wake(now);
+        Ok(cancelled)
     }
 
     /// Makes a job due now: a failed job with all its attempts, a pending job with its remaining attempts.

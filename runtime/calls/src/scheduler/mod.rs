@@ -2,21 +2,27 @@
 //!
 //! A scheduled mutation has its effect exactly once: its row is deleted in the transaction of its effect. A scheduled
 //! action starts at most once, unless its attribute sets `tries`. Failed attempts back off, and after the last attempt
-//! the job stays visible. The modules in reading order: the rows, the requests of functions, the expressions of crons,
-//! the scheduler's state, the clock, the run of one job, the due work, and the loop of a server.
+//! the job stays visible. The modules in reading order: the receiver of an outcome, queues, the requests of functions,
+//! the expressions of crons, the scheduler's state, the clock, the run of one job, the due work, and the loop of a server.
 
-pub mod job;
+pub mod finished;
+pub(crate) mod queue;
 pub mod schedule;
 pub mod cron;
 mod state;
 mod clock;
 mod set_back;
+mod step;
 pub(crate) mod run;
 pub mod due;
 pub(crate) mod background;
 pub mod jobs;
 
-pub use job::{Cron, Job, JobKind, JobState};
+pub use crate::rows::job::{Cron, Job, JobKind, JobState};
+pub use crate::rows::outcome::{Ended, JobError};
+pub use crate::rows::retry::Retry;
+pub use finished::Finished;
 pub use jobs::Jobs;
-pub use schedule::When;
+pub use queue::QueueState;
+pub use schedule::{Scheduled, Scheduling, When};
 pub use state::{Scheduler, Stats};

@@ -7,24 +7,37 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-use super::Scheduler;
-use super::job::{self, AfterFailure, Failure, Job, JobState};
+use super::state::Scheduler;
+use super::{queue, step};
 use crate::call::dispatch;
 use crate::codec::Format;
 use crate::codec::decode::Body;
-use crate::context::MutationCtx;
-use crate::context::handler::Prepared;
+use crate::context::handler::{Prepared, PreparedAction};
 use crate::context::shared::{Call, LeaseCheck};
+use crate::context::{Context as _, MutationCtx, QueryCtx, Read as _};
 use crate::execute;
 use crate::logs::Capture;
 use crate::observe::{By, await_all};
 use crate::registry::Registered;
+use crate::rows::job::{self, AfterFailure, Failure, Job, JobKind, JobState};
+use crate::rows::outcome;
+use crate::rows::run::{OfRun, RunPart};
+use crate::workflow::advance::Advancer;
+use convoke_core::answer::pieces::Pieces;
 use convoke_core::answer::writer::Writer;
+use convoke_core::clock::Millis;
 use convoke_core::error::{Error, Result};
-use convoke_store::{Doc, Flow, Nodes, StoreError};
+use convoke_core::queues::Queue;
+use convoke_store::{DbMut, Doc, Flow, Nodes, StoreError};
+use serde_json::value::RawValue;
 
 /// First and longest pause before the end of an action is written again.
 const RECORD_PAUSES: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(30));
+
+/// Time until a step whose function does not fit is due again.
+const BLOCKED: Duration = Duration::from_secs(60);
+/// Time until a job without room is due again in its queue.
+const RETURN: Duration = Duration::from_millis(500);
 
 /// The end of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,74 +49,122 @@ pub(crate) enum AttemptEnd {
 }
 
 impl Scheduler {
-    /// Runs a due job.
+    /// Runs a due job, or a job that was claimed from a queue.
     ///
     /// # Errors
     /// A failure of the store on writing the end of the attempt.
     pub(crate) async fn run(&self, job: &Doc<Job>) -> Result<AttemptEnd> {
+        if let Some(of) = job.step.as_ref().filter(|of| matches!(of.part, RunPart::Advance | RunPart::Timer)) {
+            return self.run_part(job, of.clone()).await;
+        }
         let Some(function) = self.services().registry().get(&job.path).cloned() else {
             if self.has_other_nodes() {
                 // A node of another release has the function.
-                return Ok(self.no_room());
+                return self.no_room(job).await;
+            }
+            if job.step.is_some() {
+                return self.block_step(job, format!("no function {}", job.path)).await;
             }
             let error = Error::internal(format!("no function {}", job.path));
             return self.failed(job, 1, Failure { for_good: true, ..Failure::of(&error, job.run_at) }).await;
         };
-        let tries = job::tries(function.def);
+        let tries = job.tries(function.def);
         let prepared = match self.dispatcher.handlers().prepare(&function, Body::Args(&job.args, Format::Json)) {
             Ok(prepared) => prepared,
             // Another version of the function wrote the arguments. They will not fit at the next attempt either.
+            Err(error) if job.step.is_some() => {
+                return self
+                    .block_step(job, format!("the arguments of {} do not fit: {}", job.path, error.chain()))
+                    .await;
+            }
             Err(error) => {
                 let failure = Failure { for_good: true, ..Failure::of(&error, job.run_at) };
                 return self.failed(job, tries, failure).await;
             }
         };
-        let request_id: Arc<str> = job.id().to_string().into();
-        let capture = Capture::new(self.services().limits(), request_id.clone(), function.path.clone());
-        let call = Call::new(self.services().clone(), function.def, job.caller(), Flow::SYSTEM, request_id).of_job();
+        let id: Arc<str> = job.id().to_string().into();
+        let attempt = job.step.as_ref().map_or_else(|| id.clone(), |of| of.key().into());
+        let capture = Capture::new(self.services().limits(), id.clone(), function.path.clone());
+        let call = Call::new(self.services().clone(), function.def, job.caller(), Flow::SYSTEM, id).of_job(attempt);
+        let ready = ReadyJob { job, function: &function, capture, tries };
         match prepared {
-            Prepared::Mutation(prepared) => {
-                let call = Arc::new(call);
-                let (id, run_at) = (job.id(), job.run_at);
-                let work = move |ctx: &mut MutationCtx| {
-                    if !job::consume(ctx.db_mut(), id, run_at)? {
-                        return Ok(false);
-                    }
-                    prepared.run(ctx, &mut Writer::unread())?;
-                    Ok(true)
-                };
-                let result = execute::mutation(call.clone(), capture.clone(), &function, work).await;
-                match result {
-                    Ok(false) => Ok(AttemptEnd::Ran),
-                    Ok(true) => {
-                        self.completed(job, &call, &function, &capture, None).await;
-                        Ok(AttemptEnd::Ran)
-                    }
-                    Err(error) if is_of_the_store(&error) => Ok(self.no_room()),
-                    Err(error) => {
-                        self.completed(job, &call, &function, &capture, Some(&error)).await;
-                        self.failed(job, tries, Failure::of(&error, run_at)).await
-                    }
-                }
+            Prepared::Mutation(mutation) => {
+                self.run_mutation(ready, call, move |ctx, out| mutation.run(ctx, out)).await
             }
-            Prepared::Action(prepared) => {
-                let Ok(permit) = self.services().action_permit() else { return Ok(self.no_room()) };
-                if !self.claim(job).await? {
-                    return Ok(AttemptEnd::Ran);
-                }
-                let call = Arc::new(if self.has_other_nodes() { call.under(self.lease(job)) } else { call });
-                let result = execute::action(call.clone(), capture.clone(), permit, move |ctx| {
-                    prepared.run(ctx, Writer::unread())
-                })
-                .await;
-                self.completed(job, &call, &function, &capture, result.as_ref().err()).await;
-                self.record_end(job, &function, result.map(|_| ())).await
+            Prepared::Action(action) => self.run_action(ready, call, action).await,
+            Prepared::Query(query) if job.step.is_some() => {
+                let read = move |ctx: &mut MutationCtx, out: &mut Writer| {
+                    query.run(&QueryCtx::new(ctx.call().clone(), ctx.db().clone()), out)
+                };
+                self.run_mutation(ready, call, read).await
             }
             Prepared::Query(_) => {
                 let error = Error::internal(format!("{} is a query now", function.path));
                 self.failed(job, 1, Failure { for_good: true, ..Failure::of(&error, job.run_at) }).await
             }
         }
+    }
+
+    async fn run_mutation(
+        &self,
+        ready: ReadyJob<'_>,
+        call: Call,
+        mutation: impl Fn(&mut MutationCtx, &mut Writer) -> Result<()> + Send + 'static,
+    ) -> Result<AttemptEnd> {
+        let ReadyJob { job, function, capture, tries } = ready;
+        let (call, read, runs) = (Arc::new(call), job.clone(), self.runs.clone());
+        let work = move |ctx: &mut MutationCtx| {
+            if !job::consume(ctx.db_mut(), &read)? {
+                return Ok(false);
+            }
+            if read.then.is_none() && read.step.is_none() {
+                mutation(ctx, &mut Writer::unread())?;
+                return Ok(true);
+            }
+            let mut out = ctx.call().services.writer();
+            mutation(ctx, &mut out)?;
+            let value = raw(&out.finish()?)?;
+            let now = ctx.now();
+            succeeded(&runs, ctx.db_mut(), &read, Some(&value), now)?;
+            Ok(true)
+        };
+        let result = execute::mutation(call.clone(), capture.clone(), function, work).await;
+        match result {
+            Ok(false) => Ok(AttemptEnd::Ran),
+            Ok(true) => {
+                self.services().alarm().wake(job.run_at);
+                self.completed(job, &call, function, &capture, None).await;
+                Ok(AttemptEnd::Ran)
+            }
+            Err(error) if is_of_the_store(&error) => self.no_room(job).await,
+            Err(error) => {
+                self.completed(job, &call, function, &capture, Some(&error)).await;
+                let (boot, for_good) = (job.boot, !job.is_retried_after(&error));
+                self.failed(job, tries, Failure { boot, for_good, ..Failure::of(&error, job.run_at) }).await
+            }
+        }
+    }
+
+    async fn run_action(&self, ready: ReadyJob<'_>, call: Call, action: Box<dyn PreparedAction>) -> Result<AttemptEnd> {
+        let ReadyJob { job, function, capture, .. } = ready;
+        let Ok(permit) = self.services().action_permit() else { return self.no_room(job).await };
+        let attempt = match job.state {
+            JobState::Running => job.attempts,
+            JobState::Pending | JobState::Failed => {
+                if !self.claim(job).await? {
+                    return Ok(AttemptEnd::Ran);
+                }
+                job.attempts + 1
+            }
+        };
+        let call = Arc::new(if self.has_other_nodes() { call.under(self.lease(job, attempt)) } else { call });
+        let has_reader = job.then.is_some() || job.step.is_some();
+        let out = if has_reader { self.services().writer() } else { Writer::unread() };
+        let work = move |ctx| action.run(ctx, out);
+        let result = execute::action(call.clone(), capture.clone(), permit, work).await;
+        self.completed(job, &call, function, &capture, result.as_ref().err()).await;
+        let result = result.and_then(|value| has_reader.then(|| raw(&value)).transpose());
+        self.record_end(job, function, result).await
     }
 
     /// Reports a completed attempt to the observers.
@@ -128,38 +189,101 @@ impl Scheduler {
         await_all(self.dispatcher.completed(call, ended, capture)).await;
     }
 
-    fn no_room(&self) -> AttemptEnd {
+    /// Advances a run of a workflow, by a job without a function.
+    async fn run_part(&self, job: &Doc<Job>, of: OfRun) -> Result<AttemptEnd> {
+        let (read, runs, now) = (job.clone(), self.runs.clone(), self.services().clock().now());
+        let advance = move |db: &mut DbMut| match job::consume(db, &read)? {
+            true => step::advance(&runs, db, &of, now),
+            false => Ok(()),
+        };
+        match self.services().database().write("advance a run", advance).await {
+            Ok(()) => {
+                self.services().alarm().wake(now);
+                Ok(AttemptEnd::Ran)
+            }
+            Err(error) if is_of_the_store(&error) => self.no_room(job).await,
+            Err(error) => self.failed(job, job::MUTATION_TRIES, Failure::of(&error, job.run_at)).await,
+        }
+    }
+
+    /// Blocks the run of a step whose function does not fit, and looks at the step again later.
+    async fn block_step(&self, job: &Doc<Job>, reason: String) -> Result<AttemptEnd> {
+        let (read, boot, now) = (job.clone(), self.services().boot(), self.services().clock().now());
+        let block = move |db: &mut DbMut| step::block(db, &read, &reason, boot, now + BLOCKED);
+        self.services().database().write("block a run", block).await?;
+        Ok(AttemptEnd::Ran)
+    }
+
+    /// Leaves a job to a later attempt. A claimed job returns to its queue.
+    async fn no_room(&self, job: &Doc<Job>) -> Result<AttemptEnd> {
         self.stats.postponed.fetch_add(1, Relaxed);
-        AttemptEnd::NoRoom
+        self.release(job).await;
+        Ok(AttemptEnd::NoRoom)
+    }
+
+    /// Returns a claimed job to its queue, and retries until it is written: no other process takes it over while this
+    /// one lives.
+    pub(super) async fn release(&self, job: &Doc<Job>) {
+        if job.state != JobState::Running {
+            return;
+        }
+        let mut pause = RECORD_PAUSES.0;
+        loop {
+            let (id, boot, now) = (job.id(), job.boot, self.services().clock().now());
+            let release = move |db: &mut DbMut| job::release(db, id, boot, now + RETURN, now);
+            let Err(error) = self.services().database().write("release a job", release).await else { return };
+            let path = &*job.path;
+            tracing::warn!(target: "convoke::job", job = %id, function = path, "cannot return the job to its queue yet; retrying: {}", error.chain());
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(RECORD_PAUSES.1);
+        }
+    }
+
+    /// Claims the jobs of a queue that may start now, at most `room`.
+    pub(super) async fn claim_from(&self, queue: Queue, room: usize) -> Result<Vec<Doc<Job>>> {
+        let (boot, now) = (self.services().boot(), self.services().clock().now());
+        let claim = move |db: &mut DbMut| queue::claim(db, &queue, boot, now, room);
+        self.services().database().write("claim jobs of a queue", claim).await
     }
 
     async fn claim(&self, job: &Doc<Job>) -> Result<bool> {
-        let (id, run_at, boot, now) = (job.id(), job.run_at, self.services().boot(), self.services().clock().now());
-        self.services().database().write("claim a job", move |db| job::claim(db, id, run_at, boot, now)).await
+        let (job, boot, now) = (job.clone(), self.services().boot(), self.services().clock().now());
+        self.services().database().write("claim a job", move |db| job::claim(db, &job, boot, now)).await
     }
 
     /// Returns the lease of a claimed action: another process may start it if this process is unreachable for long.
-    fn lease(&self, job: &Doc<Job>) -> LeaseCheck {
-        let (id, attempt, boot) = (job.id(), job.attempts + 1, self.services().boot());
+    fn lease(&self, job: &Doc<Job>, attempt: u32) -> LeaseCheck {
+        let (id, boot) = (job.id(), self.services().boot());
         Arc::new(move |db| job::require_held(db, id, attempt, boot))
     }
 
     /// Writes the end of an action, and retries until it is written. A row that stays running counts as interrupted
     /// after a restart, and blocks its cron until then.
-    async fn record_end(&self, job: &Doc<Job>, function: &Registered, result: Result<()>) -> Result<AttemptEnd> {
+    async fn record_end(
+        &self,
+        job: &Doc<Job>,
+        function: &Registered,
+        result: Result<Option<Box<RawValue>>>,
+    ) -> Result<AttemptEnd> {
         let (id, boot) = (job.id(), self.services().boot());
-        let tries = job::tries(function.def);
+        let tries = job.tries(function.def);
         let mut pause = RECORD_PAUSES.0;
         loop {
             let written = match &result {
-                Ok(()) => self
-                    .services()
-                    .database()
-                    .write("end a job", move |db| job::end(db, id, boot))
-                    .await
-                    .map(|()| AttemptEnd::Ran),
+                Ok(value) => {
+                    let (value, now) = (value.clone(), self.services().clock().now());
+                    let runs = self.runs.clone();
+                    let end = move |db: &mut DbMut| match job::end(db, id, boot)? {
+                        Some(job) => succeeded(&runs, db, &job, value.as_deref(), now),
+                        None => Ok(()),
+                    };
+                    let written = self.services().database().write("end a job", end).await;
+                    self.services().alarm().wake(now);
+                    written.map(|()| AttemptEnd::Ran)
+                }
                 Err(error) => {
-                    let failure = Failure { boot: Some(boot), ..Failure::of(error, job.run_at) };
+                    let for_good = !job.is_retried_after(error);
+                    let failure = Failure { boot: Some(boot), for_good, ..Failure::of(error, job.run_at) };
                     self.failed(job, tries, failure).await
                 }
             };
@@ -179,11 +303,18 @@ impl Scheduler {
     async fn failed(&self, job: &Doc<Job>, tries: u32, failure: Failure) -> Result<AttemptEnd> {
         let (id, now) = (job.id(), self.services().clock().now());
         let text = failure.text.clone();
-        let outcome = self
-            .services()
-            .database()
-            .write("record a failed job", move |db| job::fail(db, id, &failure, tries, now))
-            .await?;
+        let (has_order, of, runs) = (self.has_order(job), job.step.clone(), self.runs.clone());
+        let record = move |db: &mut DbMut| {
+            let outcome = job::fail(db, id, &failure, tries, has_order, now)?;
+            if let Some(of) = &of {
+                step::failed(&runs, db, of, &failure, outcome, now)?;
+            }
+            Ok(outcome)
+        };
+        let outcome = self.services().database().write("record a failed job", record).await?;
+        if job.then.is_some() || job.step.is_some() {
+            self.services().alarm().wake(now);
+        }
         let path = &*job.path;
         let stats = &self.stats;
         match outcome {
@@ -201,6 +332,12 @@ impl Scheduler {
             }
         }
         Ok(AttemptEnd::Ran)
+    }
+
+    /// Returns true if the jobs of its key run in order.
+    fn has_order(&self, job: &Job) -> bool {
+        let queue = job.queue.as_deref().and_then(|queue| self.services().queues().get(queue));
+        queue.is_some_and(|queue| queue.per_key == 1) && job.lane.as_deref().is_some_and(|lane| !lane.is_empty())
     }
 
     /// Returns true if other processes may serve the database too.
@@ -225,17 +362,53 @@ impl Scheduler {
             })
             .await?;
         for job in left {
+            if job.kind == JobKind::Mutation {
+                // It was claimed and not committed, so it has not run.
+                let (id, boot, now) = (job.id(), job.boot, self.services().clock().now());
+                let release = move |db: &mut DbMut| job::release(db, id, boot, now, now);
+                self.services().database().write("release a job", release).await?;
+                self.services().alarm().wake(now);
+                continue;
+            }
             let function = self.services().registry().get(&job.path);
             if function.is_none() && self.has_other_nodes() {
                 // Only nodes with the function know its number of attempts.
                 continue;
             }
-            let tries = function.map_or(1, |function| job::tries(function.def));
+            // A step runs at least once.
+            let tries = match &job.step {
+                Some(_) => u32::MAX,
+                None => function.map_or(1, |function| job.tries(function.def)),
+            };
+            let interrupted = Error::internal("interrupted by a restart");
             let text = "INTERNAL: interrupted by a restart".to_owned();
-            self.failed(&job, tries, Failure { run_at: job.run_at, text, boot: job.boot, for_good: false }).await?;
+            let failure = Failure { text, boot: job.boot, ..Failure::of(&interrupted, job.run_at) };
+            self.failed(&job, tries, failure).await?;
         }
         Ok(())
     }
+}
+
+/// A job with its function.
+struct ReadyJob<'a> {
+    job: &'a Doc<Job>,
+    function: &'a Registered,
+    capture: Capture,
+    tries: u32,
+}
+
+/// Hands the value of a job to its reader, in the transaction of its end.
+fn succeeded(runs: &Advancer, db: &mut DbMut, job: &Doc<Job>, value: Option<&RawValue>, now: Millis) -> Result<()> {
+    match &job.step {
+        Some(of) => step::succeeded(runs, db, (job, of), value, now),
+        None => job::report(db, job, &outcome::value(value), now),
+    }
+}
+
+/// Returns a result as JSON.
+fn raw(value: &Pieces) -> Result<Box<RawValue>> {
+    let text = String::from_utf8(value.joined().to_vec()).map_err(Error::internal)?;
+    RawValue::from_string(text).map_err(Error::internal)
 }
 
 /// Returns true if the error comes from the store or its queue. The function may use the same codes.

@@ -5,11 +5,9 @@
 //! the clock. A jump between two processes shows in the rows: a job that was requested in the future. A clock that was
 //! set forward needs no handling: due work runs.
 
-use std::ops::Bound;
-
-use super::Scheduler;
 use super::clock::SetBack;
-use super::job::{Job, JobKind, JobState};
+use super::state::Scheduler;
+use crate::rows::job::{Job, JobState};
 use convoke_core::clock::Millis;
 use convoke_core::error::Result;
 use convoke_core::id::Id;
@@ -37,9 +35,9 @@ impl Scheduler {
     }
 
     async fn bring_forward(&self, now: Millis, set_back: SetBack) -> Result<usize> {
-        let later = self.services().database().read(move |db| later(db, now)).await?;
+        let pending = self.services().database().read(pending).await?;
         let mut moved = 0;
-        for jobs in later.chunks(ROWS) {
+        for jobs in pending.chunks(ROWS) {
             let jobs = jobs.to_vec();
             let work = move |db: &mut DbMut| {
                 let moved = jobs.iter().map(|job| bring_forward(db, *job, now, set_back));
@@ -51,15 +49,10 @@ impl Scheduler {
     }
 }
 
-/// Returns the pending jobs that are not due yet.
-fn later(db: &Db, now: Millis) -> Result<Vec<Id<Job>>> {
-    let mut found = Vec::new();
-    for kind in [JobKind::Mutation, JobKind::Action] {
-        let later = (Bound::Excluded(now), Bound::Unbounded);
-        let keys = db.query(Job::by_due).eq(kind).range(later).keys(usize::MAX)?;
-        found.extend(keys.into_iter().map(|(id, _)| id));
-    }
-    Ok(found)
+/// Returns the pending jobs.
+fn pending(db: &Db) -> Result<Vec<Id<Job>>> {
+    let keys = db.query(Job::by_state).eq(JobState::Pending).keys(usize::MAX)?;
+    Ok(keys.into_iter().map(|(id, _)| id).collect())
 }
 
 /// Returns the number of moved jobs: one or zero.
@@ -72,6 +65,7 @@ fn bring_forward(db: &mut DbMut, id: Id<Job>, now: Millis, set_back: SetBack) ->
     }
     db.patch_doc(job, |job| {
         job.run_at = job.run_at - sooner;
+        job.due_at = job.due_at.map(|due_at| due_at - sooner);
         job.asked_at = Some(asked_at - sooner);
     })?;
     Ok(1)

@@ -2,20 +2,30 @@
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
 
 use parking_lot::Mutex;
 
 use super::clock::ClockReading;
 use super::cron::Crons;
 use crate::call::Dispatcher;
+use crate::rows::run::RunState;
 use crate::services::Services;
+use crate::workflow::advance::Advancer;
+use crate::workflow::definition::Workflows;
+use crate::workflow::runs::Runs;
 use convoke_core::clock::Millis;
+use convoke_core::error::Result;
 
 /// Runs scheduled work.
 pub struct Scheduler {
     pub(super) dispatcher: Arc<Dispatcher>,
     /// The crons of the program, parsed.
     pub(super) crons: Crons,
+    /// The workflows of the program.
+    pub(super) runs: Advancer,
+    /// Number of blocked runs, as counted last.
+    blocked_runs: AtomicU64,
     /// Set when the first run was prepared.
     pub(super) prepared: tokio::sync::OnceCell<()>,
     /// The last reading of the clock.
@@ -37,9 +47,40 @@ pub struct Stats {
 
 impl Scheduler {
     /// Creates the scheduler. `newest` is the time of the newest row of an earlier process.
-    pub(crate) fn new(dispatcher: Arc<Dispatcher>, crons: Crons, newest: Millis) -> Self {
+    pub(crate) fn new(dispatcher: Arc<Dispatcher>, crons: Crons, workflows: Workflows, newest: Millis) -> Self {
+        let runs = Advancer { services: dispatcher.services().clone(), workflows: Arc::new(workflows) };
         let looked = Mutex::new(ClockReading::first(&**dispatcher.services().clock(), newest));
-        Self { dispatcher, crons, prepared: tokio::sync::OnceCell::new(), looked, stats: Stats::default() }
+        Self {
+            dispatcher,
+            crons,
+            runs,
+            blocked_runs: AtomicU64::new(0),
+            prepared: tokio::sync::OnceCell::new(),
+            looked,
+            stats: Stats::default(),
+        }
+    }
+
+    /// Counts the blocked runs, for [`Scheduler::blocked_runs`].
+    ///
+    /// # Errors
+    /// A failure of the store.
+    pub(crate) async fn count_blocked_runs(&self) -> Result<()> {
+        if !self.workflows().is_empty() {
+            let blocked = Runs(self.services()).count(RunState::Blocked).await?;
+            self.blocked_runs.store(blocked, Relaxed);
+        }
+        Ok(())
+    }
+
+    /// Returns the number of blocked runs, at most some seconds old.
+    pub fn blocked_runs(&self) -> u64 {
+        self.blocked_runs.load(Relaxed)
+    }
+
+    /// Returns the workflows of the program.
+    pub fn workflows(&self) -> &Workflows {
+        &self.runs.workflows
     }
 
     pub(super) fn services(&self) -> &Services {

@@ -36,6 +36,7 @@ use convoke_core::error::{Error, Result};
 use convoke_core::id::IdGenerator;
 use convoke_core::identity::Caller;
 use convoke_core::limits::Limits;
+use convoke_core::queues::Queues;
 use convoke_core::sections::{Section, SubmittedSection};
 use convoke_store::{Database, Db, Disk, Floor, Nodes, ReadLimits, Store, file_fields};
 
@@ -49,6 +50,7 @@ struct Inner {
     clock: Arc<dyn Clock>,
     limits: Limits,
     rates: Rates,
+    queues: Queues,
     actions: Arc<Semaphore>,
     answers: Arc<Budget>,
     settings: toml::Table,
@@ -83,6 +85,7 @@ pub(crate) struct ServicesOptions {
     pub clock: Arc<dyn Clock>,
     pub limits: Limits,
     pub rates: Rates,
+    pub queues: Queues,
     pub settings: toml::Table,
     pub data: PathBuf,
     pub store_key: Option<StoreKey>,
@@ -104,6 +107,7 @@ impl Services {
             clock,
             limits,
             rates,
+            queues,
             settings,
             data,
             store_key,
@@ -134,6 +138,7 @@ impl Services {
             database,
             clock,
             rates,
+            queues,
             actions: Arc::new(Semaphore::new(limits.actions_max)),
             answers: Budget::new(limits.response_bytes_total_max),
             limits,
@@ -229,6 +234,11 @@ impl Services {
     /// Returns the rates: limits of calls and of written bytes per identity.
     pub fn rates(&self) -> &Rates {
         &self.0.rates
+    }
+
+    /// Returns the queues of scheduled work.
+    pub fn queues(&self) -> &Queues {
+        &self.0.queues
     }
 
     /// Returns the turns, which serialize work.

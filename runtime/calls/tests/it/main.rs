@@ -8,3 +8,4 @@ mod outbound;
 mod performance;
 mod scheduler;
 mod webhooks;
+mod workflow;

@@ -5,6 +5,7 @@ use std::future::Future;
 use std::ops::Deref;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -24,6 +25,7 @@ use convoke_calls::runtime::{Runtime, RuntimeOptions};
 use convoke_calls::scheduler::{Job, JobState};
 #[cfg(feature = "outbound")]
 use convoke_calls::webhooks::{Delivery, DeliveryState};
+use convoke_calls::workflow::{self, RunState, Step};
 use convoke_core::clock::{HeldClock, Millis};
 use convoke_core::error::{Code, Error, Result};
 use convoke_core::id::Id;
@@ -54,6 +56,8 @@ pub struct TestApp {
     /// Deliveries of webhooks that the test has read.
     #[cfg(feature = "outbound")]
     seen_deliveries: Mutex<HashSet<Id<Delivery>>>,
+    /// True if runs of workflows may be left at the end.
+    leaves_runs: AtomicBool,
     _data: tempfile::TempDir,
     _database: Lent,
 }
@@ -113,7 +117,7 @@ impl TestApp {
         options.limits.mutation_timeout = PATIENCE;
         change(&mut options);
         let executor = Arc::new(executor);
-        let seen = Mutex::default();
+        let (seen, leaves_runs) = (Mutex::default(), AtomicBool::new(false));
         let mut app = Self {
             runtime: None,
             clock,
@@ -121,6 +125,7 @@ impl TestApp {
             executor,
             options,
             seen,
+            leaves_runs,
             #[cfg(feature = "outbound")]
             seen_deliveries: Mutex::default(),
             _data: data,
@@ -358,6 +363,22 @@ impl TestApp {
         );
     }
 
+    /// Returns a run of a workflow with its steps.
+    ///
+    /// # Panics
+    /// If there is no such run.
+    pub fn workflow(&self, run: Id<workflow::Run>) -> WorkflowRun {
+        let (run, steps) = self
+            .block_on(self.runtime().runs().show(run))
+            .unwrap_or_else(|error| panic!("the run cannot be read: {error:?}"));
+        WorkflowRun { run, steps }
+    }
+
+    /// Allows runs of workflows that have not ended when the app is dropped. Otherwise they fail the test.
+    pub fn leave_workflows_running(&self) {
+        self.leaves_runs.store(true, Ordering::Relaxed);
+    }
+
     /// Records a call of a function that ended now and took `latency`, for tests of performance metrics.
     ///
     /// # Panics
@@ -387,6 +408,44 @@ impl TestApp {
         let mut failed = self.failed_jobs();
         failed.retain(|job| !seen.contains(&job.id()));
         assert!(failed.is_empty(), "jobs failed, and the test did not read `app.failed_jobs()`: {failed:#?}");
+        if !self.leaves_runs.load(Ordering::Relaxed) {
+            let left = self.read(|db| Ok(db.query(workflow::Run::by_state).any(RunState::UNENDED).take(usize::MAX)?));
+            assert!(
+                left.is_empty(),
+                "runs of workflows have not ended; call `app.advance(…)` or `app.leave_workflows_running()`: {left:#?}"
+            );
+        }
+    }
+}
+
+/// A run of a workflow in a test. It dereferences to its row.
+#[derive(Debug)]
+pub struct WorkflowRun {
+    run: Doc<workflow::Run>,
+    steps: Vec<Doc<Step>>,
+}
+
+impl WorkflowRun {
+    /// Returns the steps, by position.
+    pub fn steps(&self) -> &[Doc<Step>] {
+        &self.steps
+    }
+
+    /// Returns the result of a completed run.
+    ///
+    /// # Panics
+    /// If the run is not completed, or the result has another shape. The message has the run.
+    #[track_caller]
+    pub fn value<T: DeserializeOwned>(&self) -> T {
+        let value = self.run.value.as_deref().and_then(|value| serde_json::from_str(value).ok());
+        value.unwrap_or_else(|| panic!("the run has no such value: {self:#?}"))
+    }
+}
+
+impl Deref for WorkflowRun {
+    type Target = Doc<workflow::Run>;
+    fn deref(&self) -> &Doc<workflow::Run> {
+        &self.run
     }
 }
 

@@ -27,7 +27,7 @@ pub mod route;
 #[cfg(feature = "server")]
 pub mod server;
 
-pub use app::{ISSUER, Reply, START, TestApp, TestCaller};
+pub use app::{ISSUER, Reply, START, TestApp, TestCaller, WorkflowRun};
 pub use former::FormerTable;
 pub use live::Watch;
 pub use route::{RouteReply, TestRequest};

@@ -42,6 +42,11 @@ pub trait Handler: Send + Sync + 'static {
     /// The reason, as one sentence for the operator.
     fn ready(&self) -> Result<(), String>;
 
+    /// Returns a condition that needs the operator although calls are served, for `/readyz`.
+    fn ready_detail(&self) -> Option<String> {
+        None
+    }
+
     /// The observer of requests that the listener rejects before there is a call.
     fn rejections(&self) -> &dyn RejectionObserver {
         &()
@@ -106,6 +111,10 @@ impl<H: Handler> Handler for Arc<H> {
 
     fn ready(&self) -> Result<(), String> {
         H::ready(self)
+    }
+
+    fn ready_detail(&self) -> Option<String> {
+        H::ready_detail(self)
     }
 
     fn rejections(&self) -> &dyn RejectionObserver {

@@ -365,7 +365,10 @@ fn readiness<H: Handler>(connection: &Connection<H>) -> Reply {
         Phase::Draining | Phase::Cut => Err(DRAINING.message.to_owned()),
     };
     match ready {
-        Ok(()) => Reply::json(200, &br#"{"status":"ready"}"#[..]),
+        Ok(()) => match connection.server.handler.ready_detail() {
+            None => Reply::json(200, &br#"{"status":"ready"}"#[..]),
+            Some(detail) => Reply::json(200, serde_json::json!({ "status": "ready", "detail": detail }).to_string()),
+        },
         Err(reason) => {
             let body = serde_json::json!({ "status": "not ready", "reason": reason }).to_string();
             Reply { retry_after_s: Some(1), ..Reply::json(503, body) }

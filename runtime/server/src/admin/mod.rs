@@ -30,6 +30,7 @@ pub mod secrets;
 pub mod settings;
 pub mod tables;
 pub mod webhooks;
+pub mod workflows;
 
 pub use installation::Admin;
 pub use reply::{success, success_once};

@@ -8,9 +8,14 @@ use crate::page::{self, Content, File, Page};
 use convoke_http::{Incoming, Reply};
 
 /// The files, each compressed at the first request.
-#[derive(Default)]
 pub struct Assets {
     pages: [OnceLock<Page>; FILES.len()],
+}
+
+impl Default for Assets {
+    fn default() -> Self {
+        Self { pages: [const { OnceLock::new() }; FILES.len()] }
+    }
 }
 
 const HTML: &str = "text/html; charset=utf-8";
@@ -28,7 +33,7 @@ macro_rules! files {
 }
 
 /// The page is first: it is served for every path that is not a file.
-static FILES: [File; 33] = files! {
+static FILES: [File; 34] = files! {
     "index.html" HTML Plain include_str;
     "app.css" CSS Plain include_str;
     "main.js" JS Plain include_str;
@@ -51,6 +56,7 @@ static FILES: [File; 33] = files! {
     "pages/files.js" JS Plain include_str;
     "pages/jobs.js" JS Plain include_str;
     "pages/webhooks.js" JS Plain include_str;
+    "pages/workflows.js" JS Plain include_str;
     "pages/live.js" JS Plain include_str;
     "pages/schema.js" JS Plain include_str;
     "pages/keys.js" JS Plain include_str;

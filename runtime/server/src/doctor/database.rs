@@ -3,9 +3,10 @@
 use super::finding::Finding;
 use crate::archive::space::human;
 use convoke_calls::scheduler::{Job, JobState};
+use convoke_calls::workflow::{Run, RunState};
 use convoke_core::clock::Millis;
 use convoke_store::{
-    NamedStat, OfflineDatabase, OfflineError, OpenError, Plan, StoreError, Table as _, TableDef, Thoroughness,
+    NamedStat, OfflineDatabase, OfflineError, OpenError, Plan, StoreError, Table as _, TableDef, Thoroughness, Value,
 };
 
 /// Free space in the database above which a warning is possible.
@@ -29,6 +30,7 @@ pub fn look(
     found.extend(pages(file).unwrap_or_else(|error| Some(failed("pages", &error))));
     found.push(clock(file, now).unwrap_or_else(|error| failed("clock", &error)));
     found.push(jobs(file));
+    found.extend(workflows(file));
     found
 }
 
@@ -134,12 +136,31 @@ fn clock(file: &dyn OfflineDatabase, now: Millis) -> Result<Finding, OfflineErro
     })
 }
 
+/// Returns the number of rows of a table in a state.
+fn count(file: &dyn OfflineDatabase, table: &'static TableDef, state: Value) -> Result<u64, StoreError> {
+    let index = table.indexes.iter().find(|index| index.name == "by_state");
+    let mut plan = Plan::new(table, index);
+    plan.eq = index.map_or_else(Vec::new, |_| vec![state]);
+    file.reader().count(&plan)
+}
+
+/// Reports blocked runs. A database without the table has none.
+fn workflows(file: &dyn OfflineDatabase) -> Option<Finding> {
+    use convoke_store::Column as _;
+    match count(file, Run::DEF, RunState::Blocked.to_value()) {
+        Ok(0) | Err(_) => None,
+        Ok(blocked) => Some(Finding::warning(
+            "workflows",
+            format!("{blocked} runs are blocked: the code of their workflow does not fit their journal"),
+            "see the reasons: `convoke workflows list --state blocked`; then start a release whose code fits, or cancel \
+             the runs",
+        )),
+    }
+}
+
 fn jobs(file: &dyn OfflineDatabase) -> Finding {
     use convoke_store::Column as _;
-    let index = Job::DEF.indexes.iter().find(|index| index.name == "by_state");
-    let mut plan = Plan::new(Job::DEF, index);
-    plan.eq = index.map_or_else(Vec::new, |_| vec![JobState::Failed.to_value()]);
-    match file.reader().count(&plan) {
+    match count(file, Job::DEF, JobState::Failed.to_value()) {
         Ok(0) => Finding::ok("jobs", "none has failed permanently"),
         Ok(failed) => Finding::warning(
             "jobs",

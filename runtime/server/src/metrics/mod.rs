@@ -22,6 +22,7 @@ mod live;
 mod process;
 mod store;
 mod webhooks;
+mod workflows;
 
 pub use page::{CONTENT_TYPE, Page};
 pub use process::watch_log;

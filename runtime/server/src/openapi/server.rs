@@ -254,13 +254,16 @@ fn ready() -> Value {
     schema["properties"]["reason"] = json!({ "type": "string", "description": "The reason, in one sentence." });
     schema["required"] = json!(["status", "reason"]);
     not["content"]["application/json"]["example"]["reason"] = "The server is shutting down.".into();
+    let mut accepts = state("The server accepts calls.", "ready");
+    accepts["content"]["application/json"]["schema"]["properties"]["detail"] =
+        json!({ "type": "string", "description": "A condition that needs the operator." });
     not["headers"]["Retry-After"] = common::header("RetryAfter");
     json!({
         "tags": [TAG],
         "operationId": "server_readyz",
         "summary": "Returns 200 if the server accepts calls",
         "security": [],
-        "responses": { "200": state("The server accepts calls.", "ready"), "503": not },
+        "responses": { "200": accepts, "503": not },
     })
 }
 

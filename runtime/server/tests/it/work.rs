@@ -140,7 +140,7 @@ pub(super) fn break_down(_ctx: &mut MutationCtx, args: Numbered) -> Result<()> {
 /// Schedules [`break_down`].
 #[mutation]
 pub(super) fn plan_break_down(ctx: &mut MutationCtx, args: Numbered) -> Result<Id<Job>> {
-    ctx.schedule::<break_down>(When::now(), args)
+    Ok(ctx.schedule::<break_down>(When::now(), args)?.id())
 }
 
 /// Fails on its only attempt.
@@ -152,7 +152,7 @@ pub(super) fn fail(_ctx: &mut MutationCtx, args: Numbered) -> Result<()> {
 /// Schedules [`fail`].
 #[mutation]
 pub(super) fn plan_fail(ctx: &mut MutationCtx, args: Numbered) -> Result<Id<Job>> {
-    ctx.schedule::<fail>(When::now(), args)
+    Ok(ctx.schedule::<fail>(When::now(), args)?.id())
 }
 
 #[args]
@@ -171,5 +171,5 @@ pub(super) fn ignore(_ctx: &mut MutationCtx, _args: Numbered) -> Result<()> {
 #[mutation]
 pub(super) fn plan(ctx: &mut MutationCtx, args: Plan) -> Result<Id<Job>> {
     let after = std::time::Duration::from_millis(args.after_ms.unsigned_abs());
-    ctx.schedule::<ignore>(after, Numbered { n: args.n })
+    Ok(ctx.schedule::<ignore>(after, Numbered { n: args.n })?.id())
 }

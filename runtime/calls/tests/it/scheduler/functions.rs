@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use convoke::prelude::*;
-use convoke::scheduler::{Job, JobKind, JobState};
+use convoke::scheduler::{Job, JobState};
 
 /// The effect of a job. It has no unique key, so that a repeated effect is visible.
 #[table(name = "effects", prefix = "effect")]
@@ -68,8 +68,8 @@ pub(super) fn leave(ctx: &mut MutationCtx, args: Numbered) -> Result<()> {
 pub(super) fn plan(ctx: &mut MutationCtx, args: Plan) -> Result<Id<Job>> {
     let leave_args = Numbered { n: args.n };
     match &args.key {
-        None => ctx.schedule::<leave>(args.after(), leave_args),
-        Some(key) => ctx.schedule_once::<leave>(key, args.after(), leave_args),
+        None => Ok(ctx.schedule::<leave>(args.after(), leave_args)?.id()),
+        Some(key) => Ok(ctx.schedule_once::<leave>(key, args.after(), leave_args)?.id()),
     }
 }
 
@@ -77,20 +77,22 @@ pub(super) fn plan(ctx: &mut MutationCtx, args: Plan) -> Result<Id<Job>> {
 #[mutation]
 pub(super) fn plan_for(ctx: &mut MutationCtx, args: Plan) -> Result<Id<Job>> {
     let time = ctx.now() + args.after();
-    ctx.schedule::<leave>(time, Numbered { n: args.n })
+    Ok(ctx.schedule::<leave>(time, Numbered { n: args.n })?.id())
 }
 
 /// Schedules [`leave`], and moves it if it is pending.
 #[mutation]
 pub(super) fn plan_quietly(ctx: &mut MutationCtx, args: Plan) -> Result<Id<Job>> {
-    ctx.schedule_debounced::<leave>(args.key.as_deref().unwrap_or_default(), args.after(), Numbered { n: args.n })
+    Ok(ctx
+        .schedule_debounced::<leave>(args.key.as_deref().unwrap_or_default(), args.after(), Numbered { n: args.n })?
+        .id())
 }
 
 /// Schedules [`leave`] as the caller.
 #[mutation]
 pub(super) fn plan_as_caller(ctx: &mut MutationCtx, args: Plan) -> Result<Id<Job>> {
     let identity = ctx.identity().cloned().ok_or_else(|| Error::unauthenticated("Authentication required"))?;
-    ctx.schedule::<leave>(When::from(args.after()).acting_as(&identity), Numbered { n: args.n })
+    Ok(ctx.schedule::<leave>(When::from(args.after()).acting_as(&identity), Numbered { n: args.n })?.id())
 }
 
 /// Schedules [`leave`], and then refuses.
@@ -152,7 +154,7 @@ pub(super) fn stumble(ctx: &mut MutationCtx, args: Stumble) -> Result<()> {
 
 #[mutation]
 pub(super) fn plan_stumble(ctx: &mut MutationCtx, args: Stumble) -> Result<Id<Job>> {
-    ctx.schedule::<stumble>(When::now(), args)
+    Ok(ctx.schedule::<stumble>(When::now(), args)?.id())
 }
 
 /// Panics whenever it runs.
@@ -164,7 +166,7 @@ pub(super) fn break_down(ctx: &mut MutationCtx, args: Numbered) -> Result<()> {
 
 #[mutation]
 pub(super) fn plan_break_down(ctx: &mut MutationCtx, args: Numbered) -> Result<Id<Job>> {
-    ctx.schedule::<break_down>(When::now(), args)
+    Ok(ctx.schedule::<break_down>(When::now(), args)?.id())
 }
 
 /// Leaves an effect and schedules itself under the key it runs under, until 0.
@@ -179,7 +181,7 @@ pub(super) fn count_down(ctx: &mut MutationCtx, args: Numbered) -> Result<()> {
 
 #[mutation]
 pub(super) fn plan_count_down(ctx: &mut MutationCtx, args: Numbered) -> Result<Id<Job>> {
-    ctx.schedule_once::<count_down>("down", When::now(), args)
+    Ok(ctx.schedule_once::<count_down>("down", When::now(), args)?.id())
 }
 
 /// Leaves an effect by a mutation.
@@ -190,7 +192,7 @@ pub(super) async fn reach_out(ctx: &ActionCtx, args: Numbered) -> Result<()> {
 
 #[mutation]
 pub(super) fn plan_reach_out(ctx: &mut MutationCtx, args: Plan) -> Result<Id<Job>> {
-    ctx.schedule::<reach_out>(args.after(), Numbered { n: args.n })
+    Ok(ctx.schedule::<reach_out>(args.after(), Numbered { n: args.n })?.id())
 }
 
 /// Fails whenever it is started.
@@ -211,12 +213,12 @@ pub(super) async fn reach_persistently(ctx: &ActionCtx, args: Numbered) -> Resul
 
 #[mutation]
 pub(super) fn plan_in_vain(ctx: &mut MutationCtx, args: Numbered) -> Result<Id<Job>> {
-    ctx.schedule::<reach_in_vain>(When::now(), args)
+    Ok(ctx.schedule::<reach_in_vain>(When::now(), args)?.id())
 }
 
 #[mutation]
 pub(super) fn plan_persistently(ctx: &mut MutationCtx, args: Numbered) -> Result<Id<Job>> {
-    ctx.schedule_once::<reach_persistently>("p", When::now(), args)
+    Ok(ctx.schedule_once::<reach_persistently>("p", When::now(), args)?.id())
 }
 
 /// Schedules from an action, and takes one of two back.
@@ -231,29 +233,21 @@ pub(super) async fn plan_from_action(ctx: &ActionCtx, args: Plan) -> Result<bool
 #[mutation]
 pub(super) fn pretend_running(ctx: &mut MutationCtx, args: OfKey) -> Result<Id<Job>> {
     let now = ctx.now();
-    let job = Job {
-        path: format!("scheduler/functions/{}", args.key),
-        kind: JobKind::Action,
-        args: r#"{"n":1}"#.to_owned(),
-        issuer: None,
-        subject: None,
-        run_at: now,
-        asked_at: Some(now),
-        state: JobState::Running,
-        key: None,
-        attempts: 1,
-        last_error: None,
-        boot: Some(1),
-        started_at: Some(now),
-        finished_at: None,
-    };
-    Ok(ctx.db_mut().insert(job)?)
+    let job = ctx.schedule::<reach_out>(now, Numbered { n: 1 })?.id();
+    ctx.db_mut().patch(job, |job| {
+        job.path = format!("scheduler/functions/{}", args.key);
+        job.state = JobState::Running;
+        job.attempts = 1;
+        job.boot = Some(1);
+        job.started_at = Some(now);
+    })?;
+    Ok(job)
 }
 
 /// Makes a row that another version of the program left.
 #[mutation]
 pub(super) fn pretend_planned(ctx: &mut MutationCtx, args: OfKey) -> Result<Id<Job>> {
-    let id = ctx.schedule::<leave>(When::now(), Numbered { n: 1 })?;
+    let id = ctx.schedule::<leave>(When::now(), Numbered { n: 1 })?.id();
     ctx.db_mut().patch(id, |job| match args.key.as_str() {
         "args" => job.args = r#"{"m":1}"#.to_owned(),
         path => job.path = path.to_owned(),

@@ -10,4 +10,5 @@ mod keys;
 mod killed;
 mod mutations;
 mod operator;
+mod queues;
 mod server;

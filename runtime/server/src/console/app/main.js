@@ -15,6 +15,7 @@ import { Data } from "./pages/data.js";
 import { Files } from "./pages/files.js";
 import { Jobs } from "./pages/jobs.js";
 import { Webhooks } from "./pages/webhooks.js";
+import { Workflows } from "./pages/workflows.js";
 import { Live } from "./pages/live.js";
 import { Schema } from "./pages/schema.js";
 import { Keys } from "./pages/keys.js";
@@ -31,6 +32,7 @@ const PAGES = [
   ["files", "Files", Files, "data"],
   ["jobs", "Jobs", Jobs, "jobs"],
   ["webhooks", "Webhooks", Webhooks, "webhooks"],
+  ["workflows", "Workflows", Workflows, "jobs"],
   ["live", "Live", Live, "live"],
   ["schema", "Schema", Schema, "functions"],
   ["keys", "Keys", Keys, "keys"],

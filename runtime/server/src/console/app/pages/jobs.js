@@ -71,6 +71,7 @@ function One({ id }) {
             <dt>Runs as</dt><dd>${visible(job.runsAs ?? "the system")}</dd>
             <dt>Tries</dt><dd>${job.attempts}</dd>
             <dt>Key</dt><dd>${visible(job.key ?? "–")}</dd>
+            ${job.queue && html`<dt>Queue</dt><dd>${visible(job.queue)}${job.queueKey ? `, key ${visible(job.queueKey)}` : ""}</dd>`}
             <dt>Created</dt><dd><${Time} at=${job.createdAt} /></dd>
             <dt>Started</dt><dd><${Time} at=${job.startedAt} /></dd>
             <dt>Finished</dt><dd><${Time} at=${job.finishedAt} /></dd>

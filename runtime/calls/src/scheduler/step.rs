@@ -1,0 +1,84 @@
+//! The results of jobs that belong to a run of a workflow, and the jobs that only advance one.
+
+use serde_json::value::RawValue;
+
+use crate::rows::job::{AfterFailure, Failure, Job, JobKind, JobState};
+use crate::rows::run::{OfRun, RunPart, RunState};
+use crate::workflow::advance::Advancer;
+use crate::workflow::journal;
+use convoke_core::clock::Millis;
+use convoke_core::error::Result;
+use convoke_store::{DbMut, Doc};
+
+/// Records the value of a step or of a compensation, and advances its run.
+pub(super) fn succeeded(
+    runs: &Advancer,
+    db: &mut DbMut,
+    (job, of): (&Doc<Job>, &OfRun),
+    value: Option<&RawValue>,
+    now: Millis,
+) -> Result<()> {
+    match of.part {
+        RunPart::Step => {
+            let value = value.map(|value| value.get().to_owned());
+            if let (JobKind::Mutation, Some(run)) = (job.kind, db.get(of.run)?) {
+                // Rolls back the effect too. An action has had its effect, so its journal gets the error.
+                journal::require_room(&run, value.as_ref().map_or(0, String::len), runs.services.limits())?;
+            }
+            journal::complete(db, of.run, of.position, Ok(value), runs.services.limits(), now)?;
+        }
+        RunPart::Undo => journal::undone(db, of, None)?,
+        RunPart::Advance | RunPart::Timer => {}
+    }
+    runs.advance(db, of.run, now)
+}
+
+/// Advances a run, after the end of a pause or of the time for a wait.
+pub(super) fn advance(runs: &Advancer, db: &mut DbMut, of: &OfRun, now: Millis) -> Result<()> {
+    if of.part == RunPart::Timer {
+        journal::complete(db, of.run, of.position, Ok(None), runs.services.limits(), now)?;
+    }
+    runs.advance(db, of.run, now)
+}
+
+/// Blocks the run of a job whose function does not fit. The job is due again at `run_at`.
+pub(super) fn block(db: &mut DbMut, read: &Doc<Job>, reason: &str, boot: u32, run_at: Millis) -> Result<()> {
+    let (Some(of), Some(job)) = (&read.step, db.get(read.id())?) else { return Ok(()) };
+    if job.state != read.state || job.run_at != read.run_at {
+        return Ok(());
+    }
+    db.patch_doc(job, |job| (job.state, job.boot, job.run_at) = (JobState::Pending, None, run_at))?;
+    match db.get(of.run)? {
+        Some(run) if !run.state.is_end() => journal::block(db, run, reason.to_owned(), boot),
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// Records a failed attempt of a step or of a compensation. After the last attempt, advances its run.
+pub(super) fn failed(
+    runs: &Advancer,
+    db: &mut DbMut,
+    of: &OfRun,
+    failure: &Failure,
+    outcome: AfterFailure,
+    now: Millis,
+) -> Result<()> {
+    match (outcome, of.part) {
+        (AfterFailure::Gone, _) | (_, RunPart::Advance | RunPart::Timer) => return Ok(()),
+        (AfterFailure::Retry(_), _) => {
+            journal::note_failure(db, of, &failure.text)?;
+            // A run that was cancelled meanwhile gives the step up.
+            return match db.get(of.run)?.is_some_and(|run| run.state == RunState::Undoing) {
+                true => runs.advance(db, of.run, now),
+                false => Ok(()),
+            };
+        }
+        (AfterFailure::Final, RunPart::Step) => {
+            journal::note_failure(db, of, &failure.text)?;
+            let error = Err(failure.error.clone());
+            journal::complete(db, of.run, of.position, error, runs.services.limits(), now)?;
+        }
+        (AfterFailure::Final, RunPart::Undo) => journal::undone(db, of, Some(&failure.error))?,
+    }
+    runs.advance(db, of.run, now)
+}

@@ -1,0 +1,36 @@
+//! The context of a workflow. It has steps only, so that a replay of the code always takes the same path.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use super::replay::Replay;
+use crate::rows::run::Run;
+use convoke_core::id::Id;
+
+/// The context of a workflow: steps, which are recorded in its journal.
+///
+/// It has no database, clock, randomness, HTTP client or settings, because the code of a workflow runs again at each
+/// step and must take the same path. A step is a call of a function that has them: `ctx.run::<f>(args).await?`.
+#[derive(Clone)]
+pub struct WorkflowCtx(pub(super) Rc<RefCell<Replay>>);
+
+impl WorkflowCtx {
+    pub(crate) fn new(replay: Replay) -> Self {
+        Self(Rc::new(RefCell::new(replay)))
+    }
+
+    /// Returns true if the run was started by this version of the workflow or a newer one: `if ctx.since(2) { … }` in
+    /// `#[workflow(version = 2)]`.
+    pub fn since(&self, version: u32) -> bool {
+        self.0.borrow().version >= version
+    }
+
+    /// Returns the id of the run.
+    pub fn id(&self) -> Id<Run> {
+        self.0.borrow().run
+    }
+
+    pub(super) fn next_position(&self) -> u32 {
+        self.0.borrow_mut().next_position()
+    }
+}
