@@ -16,7 +16,7 @@ use parking_lot::{Mutex, RwLock};
 use serde_json::{Value, json};
 
 use crate::faults::{End, counted, post};
-use crate::node::{Cluster, call, until};
+use crate::node::{Cluster, call, said, until};
 
 const CLIENTS: usize = 6;
 const NODES: usize = 3;
@@ -89,6 +89,8 @@ fn acknowledged_writes_survive_each_failure_of_the_primary() {
         cluster.node(),
         cluster.node_with(|command| command.env("CONVOKE_STORE", proxy)).unwrap_or_else(|said| panic!("{said}")),
     ];
+    let doctor = said(cluster.command(&running[0].folder).args(["doctor", "--env", "development", "--json"]));
+    assert!(doctor.contains("synchronous standbys: "), "{doctor}");
     let nodes = RwLock::new(running.iter().map(|node| node.url.clone()).collect::<Vec<_>>());
     let (acknowledged, ended) = (AtomicUsize::new(0), AtomicBool::new(false));
     let seen = running.each_ref().map(|node| {

@@ -8,6 +8,7 @@ use tokio::runtime::Builder;
 use tokio::sync::Notify;
 use tokio::time::timeout;
 use tokio_postgres::AsyncMessage;
+use tracing::warn;
 
 use super::failure::Failure;
 use super::own;
@@ -27,6 +28,9 @@ const POOLER: &str = "the connection does not keep its session: the address lead
 /// Message for a read-only server.
 const READ_ONLY: &str = "the server allows reads only: default_transaction_read_only is on. Set it to off";
 
+/// What is lost without a synchronous standby.
+pub(crate) const UNCOPIED: &str = "no synchronous standby: a failover loses the last acknowledged writes";
+
 /// Checks the server.
 ///
 /// # Errors
@@ -34,10 +38,14 @@ const READ_ONLY: &str = "the server allows reads only: default_transaction_read_
 pub(crate) fn require(session: &mut Session, server: &Arc<Server>) -> Result<(), OpenError> {
     require_own_session(session, server)?;
     let rows = session.rows(
-        "SELECT current_setting('server_encoding'), current_setting('default_transaction_read_only')",
+        "SELECT current_setting('server_encoding'), current_setting('default_transaction_read_only'), \
+         current_setting('synchronous_standby_names')",
         Vec::new(),
     )?;
     let text = |column| rows.first().and_then(|row| row.try_get::<_, String>(column).ok()).unwrap_or_default();
+    if server.has_several() && text(2).is_empty() {
+        warn!("{UNCOPIED}");
+    }
     match (&*text(0), &*text(1)) {
         ("UTF8", "off") => Ok(()),
         ("UTF8", _) => Err(OpenError::Engine(READ_ONLY.to_owned())),

@@ -175,6 +175,11 @@ impl Server {
         Err(failed.unwrap_or_else(|| Failure::Other("the address names no server".to_owned())))
     }
 
+    /// Returns true if the address names several servers.
+    pub(crate) fn has_several(&self) -> bool {
+        self.servers.len() > 1
+    }
+
     /// Cancels a statement on the server.
     pub(crate) async fn cancel(&self, token: CancelToken) -> Result<(), tokio_postgres::Error> {
         match &self.tls {

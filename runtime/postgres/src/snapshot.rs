@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::checks::UNCOPIED;
 use super::own::LIFETIME_S;
 use super::schema;
 use super::server::Server;
@@ -60,15 +61,19 @@ impl OfflineDatabase for Snapshot {
 
     fn description(&self) -> Result<String, OfflineError> {
         let nodes = format!(
-            "SELECT current_setting('server_version'), current_database(), coalesce(string_agg(name, ', ' ORDER BY name), '') \
-             FROM _nodes WHERE NOT alone AND seen_at > clock_timestamp() - interval '{LIFETIME_S} seconds'"
+            "SELECT current_setting('server_version'), current_database(), coalesce(string_agg(name, ', ' ORDER BY name), ''), \
+             current_setting('synchronous_standby_names') FROM _nodes WHERE NOT alone AND seen_at > clock_timestamp() - interval '{LIFETIME_S} seconds'"
         );
         let rows = self.transaction.own_rows(&nodes, Vec::new())?;
         let text = |column| rows.first().and_then(|row| row.try_get::<_, String>(column).ok()).unwrap_or_default();
-        let (version, database, nodes) = (text(0), text(1), text(2));
+        let (version, database, nodes, standbys) = (text(0), text(1), text(2), text(3));
         let served = if nodes.is_empty() { "no node serves it".to_owned() } else { format!("nodes: {nodes}") };
+        let confirmed = match &*standbys {
+            "" => UNCOPIED.to_owned(),
+            names => format!("synchronous standbys: {names}"),
+        };
         let (hosts, schema) = (self.server.hosts(), &self.server.schema);
-        Ok(format!("PostgreSQL {version} at {hosts}, database {database}, schema {schema}; {served}"))
+        Ok(format!("PostgreSQL {version} at {hosts}, database {database}, schema {schema}; {served}; {confirmed}"))
     }
 
     fn checked_by(&self) -> Option<&'static str> {

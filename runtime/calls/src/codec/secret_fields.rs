@@ -1,7 +1,8 @@
 //! The secret arguments of a function, by their schema and by their names.
 
-use std::collections::HashSet;
+use std::borrow::Cow;
 
+use rustc_hash::FxHashMap;
 use serde_json::Value;
 
 /// Maximum depth of the search in a schema: types may contain themselves.
@@ -24,12 +25,13 @@ const NAMES: [&str; 13] = [
     "onetimecode",
 ];
 
-/// The members that a schema marks as secret, by their paths: `user.pin`, `keys[].value`.
+/// The members of a schema by their paths (`user.pin`, `keys[].value`): true for a secret, by the schema or by its name.
 #[derive(Debug, Default)]
-pub(crate) struct SecretFields(HashSet<String>);
+pub(crate) struct SecretFields(FxHashMap<String, bool>);
 
 impl SecretFields {
-    /// Collects the members with `"writeOnly": true` or `"format": "password"`. The schema must not contain references.
+    /// Collects the members of a schema. Those with `"writeOnly": true` or `"format": "password"` are secret, whatever
+    /// their name. The schema must not contain references.
     pub(crate) fn of(schema: &Value) -> Self {
         let mut found = Self::default();
         found.collect("", schema, DEPTH_MAX);
@@ -40,12 +42,15 @@ impl SecretFields {
         let is_marked = schema.get("writeOnly") == Some(&Value::Bool(true))
             || schema.get("format").and_then(Value::as_str) == Some("password");
         if is_marked {
-            self.0.insert(path.to_owned());
+            self.0.insert(path.to_owned(), true);
             return;
         }
         let Some(depth) = depth.checked_sub(1) else { return };
         for (name, member) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
-            self.collect(&member_of(path, name), member, depth);
+            let path = member_of(path, name);
+            // A choice between objects may mark the member in one of them.
+            self.0.entry(path.clone().into_owned()).or_insert_with(|| is_secret_name(name));
+            self.collect(&path, member, depth);
         }
         if let Some(items) = schema.get("items") {
             self.collect(&item_of(path), items, depth);
@@ -57,16 +62,20 @@ impl SecretFields {
         }
     }
 
-    /// Returns true if the member `name` at `path` is secret.
+    /// Returns true if the member `name` at `path` is secret. One that is in no schema is judged by its name.
     pub(crate) fn has(&self, path: &str, name: &str) -> bool {
-        let plain: String = name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();
-        NAMES.iter().any(|part| plain.contains(part)) || self.0.contains(path)
+        self.0.get(path).copied().unwrap_or_else(|| is_secret_name(name))
     }
 }
 
+fn is_secret_name(name: &str) -> bool {
+    let plain: String = name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();
+    NAMES.iter().any(|part| plain.contains(part))
+}
+
 /// Returns the path of a member.
-pub(crate) fn member_of(path: &str, name: &str) -> String {
-    if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
+pub(crate) fn member_of<'a>(path: &str, name: &'a str) -> Cow<'a, str> {
+    if path.is_empty() { name.into() } else { format!("{path}.{name}").into() }
 }
 
 /// Returns the path of an array's items.
@@ -87,11 +96,17 @@ mod tests {
                 "pin": { "type": "string", "format": "password" },
                 "keys": { "type": "array", "items": { "properties": { "value": { "writeOnly": true } } } },
                 "other": { "anyOf": [{ "properties": { "seed": { "writeOnly": true } } }, { "type": "null" }] },
+                "cookieBanner": { "type": "boolean" },
             }
         }));
-        for (path, name) in
-            [("pin", "pin"), ("keys[].value", "value"), ("other.seed", "seed"), ("x", "newPassword"), ("y", "api_key")]
-        {
+        for (path, name) in [
+            ("pin", "pin"),
+            ("cookieBanner", "cookieBanner"),
+            ("keys[].value", "value"),
+            ("other.seed", "seed"),
+            ("x", "newPassword"),
+            ("y", "api_key"),
+        ] {
             assert!(fields.has(path, name), "{path}");
         }
         for (path, name) in [("keys", "keys"), ("value", "value"), ("title", "title"), ("keyword", "keyword")] {

@@ -4,9 +4,10 @@
 
 use std::borrow::Cow;
 
+use serde::ser::{SerializeMap as _, SerializeSeq as _};
 use serde::{Deserialize, Serialize, Serializer};
+use serde_json::Value;
 use serde_json::value::RawValue;
-use serde_json::{Map, Value};
 
 use crate::codec::decode::{Body, Envelope};
 use crate::codec::secret_fields::{SecretFields, item_of, member_of};
@@ -16,6 +17,8 @@ use crate::registry::Registered;
 const SENT_BYTES_MAX: usize = 16 * 1024;
 /// Maximum bytes of arguments that are shown.
 const SHOWN_BYTES_MAX: usize = 8 * 1024;
+/// Maximum bytes of arguments that certainly fit: no value is shown in eight times its bytes.
+const SMALL_BYTES_MAX: usize = SHOWN_BYTES_MAX / 8;
 /// Maximum characters of one string that are shown.
 const TEXT_CHARS_MAX: usize = 200;
 /// Maximum items of one array that are shown.
@@ -76,8 +79,17 @@ impl Arguments {
 
 impl Serialize for Arguments {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let json = RawValue::from_string(self.shown().into_owned()).map_err(serde::ser::Error::custom)?;
-        json.serialize(serializer)
+        match &self.0 {
+            Source::Sent { text, is_envelope, function } if text.len() <= SMALL_BYTES_MAX => {
+                Shown { value: &value(args(text, *is_envelope)), path: "", secrets: function.secret_fields() }
+                    .serialize(serializer)
+            }
+            Source::Shown(json) => json.serialize(serializer),
+            Source::Sent { .. } | Source::Large(_) => {
+                let json = RawValue::from_string(self.shown().into_owned()).map_err(serde::ser::Error::custom)?;
+                json.serialize(serializer)
+            }
+        }
     }
 }
 
@@ -88,51 +100,67 @@ impl<'de> Deserialize<'de> for Arguments {
 }
 
 fn shown(text: &str, is_envelope: bool, secrets: &SecretFields) -> String {
-    let args = match is_envelope {
-        true => Envelope::read(text).and_then(|envelope| envelope.args_or_array()).unwrap_or("null"),
-        false => text,
-    };
-    // The text was validated when the call came in.
-    let value = serde_json::from_str(args).unwrap_or(Value::Null);
-    let json = cut("", value, secrets).to_string();
+    let args = args(text, is_envelope);
+    let json = serde_json::to_string(&Shown { value: &value(args), path: "", secrets }).unwrap_or_default();
     if json.len() <= SHOWN_BYTES_MAX { json } else { format!("\"({} bytes)\"", args.len()) }
 }
 
-fn cut(path: &str, value: Value, secrets: &SecretFields) -> Value {
-    match value {
-        Value::Null | Value::Bool(_) | Value::Number(_) => value,
-        Value::String(text) if is_token(&text) => SECRET.into(),
-        Value::String(text) => match text.char_indices().nth(TEXT_CHARS_MAX) {
-            None => text.into(),
-            Some((end, _)) => format!("{}… ({} characters)", &text[..end], text.chars().count()).into(),
-        },
-        Value::Array(mut items) => {
-            let left_out = items.len().saturating_sub(ITEMS_MAX);
-            items.truncate(ITEMS_MAX);
-            let path = item_of(path);
-            let mut items: Vec<Value> = items.into_iter().map(|item| cut(&path, item, secrets)).collect();
-            items.extend((left_out > 0).then(|| format!("… ({left_out} more)").into()));
-            items.into()
-        }
-        Value::Object(members) => {
-            let left_out = members.len().saturating_sub(MEMBERS_MAX);
-            let mut shown: Map<String, Value> = members
-                .into_iter()
-                .take(MEMBERS_MAX)
-                .map(|(name, value)| {
-                    let path = member_of(path, &name);
-                    let value = match value {
-                        Value::Null | Value::Bool(_) => value,
-                        _ if secrets.has(&path, &name) => SECRET.into(),
-                        value => cut(&path, value, secrets),
-                    };
-                    (name, value)
-                })
-                .collect();
-            if left_out > 0 {
-                shown.insert("…".to_owned(), format!("({left_out} more)").into());
+fn args(text: &str, is_envelope: bool) -> &str {
+    match is_envelope {
+        true => Envelope::read(text).and_then(|envelope| envelope.args_or_array()).unwrap_or("null"),
+        false => text,
+    }
+}
+
+/// Parses a text that was validated when the call came in.
+fn value(args: &str) -> Value {
+    serde_json::from_str(args).unwrap_or(Value::Null)
+}
+
+/// A value as operators see it.
+struct Shown<'a> {
+    value: &'a Value,
+    path: &'a str,
+    secrets: &'a SecretFields,
+}
+
+impl Serialize for Shown<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Shown { value, path, secrets } = *self;
+        match value {
+            Value::Null | Value::Bool(_) | Value::Number(_) => value.serialize(serializer),
+            Value::String(text) if is_token(text) => serializer.serialize_str(SECRET),
+            Value::String(text) => match text.char_indices().nth(TEXT_CHARS_MAX) {
+                None => serializer.serialize_str(text),
+                Some((end, _)) => {
+                    serializer.collect_str(&format_args!("{}… ({} characters)", &text[..end], text.chars().count()))
+                }
+            },
+            Value::Array(items) => {
+                let (path, mut list) = (item_of(path), serializer.serialize_seq(None)?);
+                for value in items.iter().take(ITEMS_MAX) {
+                    list.serialize_element(&Shown { value, path: &path, secrets })?;
+                }
+                if items.len() > ITEMS_MAX {
+                    list.serialize_element(&format!("… ({} more)", items.len() - ITEMS_MAX))?;
+                }
+                list.end()
             }
-            shown.into()
+            Value::Object(members) => {
+                let mut object = serializer.serialize_map(None)?;
+                for (name, value) in members.iter().take(MEMBERS_MAX) {
+                    let path = member_of(path, name);
+                    match value {
+                        Value::Null | Value::Bool(_) => object.serialize_entry(name, value)?,
+                        _ if secrets.has(&path, name) => object.serialize_entry(name, SECRET)?,
+                        value => object.serialize_entry(name, &Shown { value, path: &path, secrets })?,
+                    }
+                }
+                if members.len() > MEMBERS_MAX {
+                    object.serialize_entry("…", &format!("({} more)", members.len() - MEMBERS_MAX))?;
+                }
+                object.end()
+            }
         }
     }
 }
@@ -206,7 +234,8 @@ mod tests {
         assert_eq!(args["text"], format!("{}… (201 characters)", "ü".repeat(200)));
         assert_eq!(args["fits"], "ü".repeat(200));
         assert_eq!((args["items"].as_array().unwrap().len(), &args["items"][20]), (21, &json!("… (10 more)")));
-        let members: Map<String, Value> = (0..60).map(|place| (format!("m{place:02}"), place.into())).collect();
+        let members: serde_json::Map<String, Value> =
+            (0..60).map(|place| (format!("m{place:02}"), place.into())).collect();
         assert_eq!(shown_of(&members.into())["…"], "(10 more)");
         let texts: Vec<String> = (0..20).map(|_| "x y ".repeat(200)).collect();
         let wide = json!({ "a": texts, "b": texts, "c": texts });

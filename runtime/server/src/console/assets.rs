@@ -28,7 +28,7 @@ macro_rules! files {
 }
 
 /// The page is first: it is served for every path that is not a file.
-static FILES: [File; 31] = files! {
+static FILES: [File; 32] = files! {
     "index.html" HTML Plain include_str;
     "app.css" CSS Plain include_str;
     "main.js" JS Plain include_str;
@@ -49,6 +49,7 @@ static FILES: [File; 31] = files! {
     "pages/data.js" JS Plain include_str;
     "pages/conditions.js" JS Plain include_str;
     "pages/jobs.js" JS Plain include_str;
+    "pages/webhooks.js" JS Plain include_str;
     "pages/live.js" JS Plain include_str;
     "pages/schema.js" JS Plain include_str;
     "pages/keys.js" JS Plain include_str;

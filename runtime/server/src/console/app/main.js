@@ -13,6 +13,7 @@ import { Functions } from "./pages/functions.js";
 import { Calls } from "./pages/calls.js";
 import { Data } from "./pages/data.js";
 import { Jobs } from "./pages/jobs.js";
+import { Webhooks } from "./pages/webhooks.js";
 import { Live } from "./pages/live.js";
 import { Schema } from "./pages/schema.js";
 import { Keys } from "./pages/keys.js";
@@ -27,6 +28,7 @@ const PAGES = [
   ["calls", "Calls", Calls, "logs"],
   ["data", "Data", Data, "data"],
   ["jobs", "Jobs", Jobs, "jobs"],
+  ["webhooks", "Webhooks", Webhooks, "webhooks"],
   ["live", "Live", Live, "live"],
   ["schema", "Schema", Schema, "functions"],
   ["keys", "Keys", Keys, "keys"],
