@@ -163,7 +163,7 @@ test("calendar programs read the calendar", async () => {
   const plans = events.find((one) => one.summary === "Plans; breaks, and äöü");
   assert.equal(plans.startDate.toJSDate().getTime(), scheduledAt);
   assert.equal(plans.endDate.toJSDate().getTime(), scheduledAt + 1_800_000);
-  assert.equal(plans.description, "One\nTwo ".repeat(20).trim());
+  assert.equal(plans.description, "One\nTwo ".repeat(20));
   const other = Object.values(ical.sync.parseICS(text)).find((one) => one.uid === plans.uid);
   assert.equal(other.summary, plans.summary);
   assert.equal(other.start.getTime(), scheduledAt);
