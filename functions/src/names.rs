@@ -1,6 +1,7 @@
 //! The public part of a user: a name and a picture, never an e-mail address.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use convoke::prelude::*;
 use convoke::value;
@@ -24,8 +25,11 @@ pub struct Person {
 
 impl Person {
     /// Creates the person of these rows.
-    pub fn new(user: &Doc<User>, profile: Option<&Profile>) -> Self {
-        Self { id: user.id(), display_name: display_name(user, profile), avatar_url: avatar_url(user) }
+    ///
+    /// # Errors
+    /// As [`avatar_url`].
+    pub fn new(ctx: &impl Read, user: &Doc<User>, profile: Option<&Profile>) -> Result<Self> {
+        Ok(Self { id: user.id(), display_name: display_name(user, profile), avatar_url: avatar_url(ctx, user)? })
     }
 
     /// Creates the person of a deleted user.
@@ -51,9 +55,18 @@ pub fn claimed_name(user: &User) -> Option<DisplayName> {
     user.display_name.clone().or_else(local_part)
 }
 
-/// Returns the URL of a user's picture, or `""`.
-pub fn avatar_url(user: &User) -> String {
-    user.avatar_url.as_ref().map(|url| url.as_str().to_owned()).unwrap_or_default()
+/// Life of a link to a picture.
+const AVATAR_LINK: Duration = Duration::from_hours(1);
+
+/// Returns the URL of a user's picture, or `""`: a link to the uploaded picture, or the URL in the claims.
+///
+/// # Errors
+/// `INTERNAL`: the key of links cannot be read.
+pub fn avatar_url(ctx: &impl Read, user: &User) -> Result<String> {
+    match &user.avatar {
+        Some(avatar) => Read::files(ctx).link(avatar, AVATAR_LINK).url(),
+        None => Ok(user.avatar_url.as_ref().map(|url| url.as_str().to_owned()).unwrap_or_default()),
+    }
 }
 
 /// Returns the persons with these ids. Runs two statements, whatever their number.
@@ -68,8 +81,8 @@ pub fn people(ctx: &impl Read, ids: &[Id<User>]) -> Result<HashMap<Id<User>, Per
     let profiles = ctx.db().query(Profile::by_user).any(ids).take(ids.len())?;
     let profiles: HashMap<Id<User>, Doc<Profile>> = profiles.into_iter().map(|row| (row.user_id, row)).collect();
     let person = |(id, user): (&Id<User>, Option<Doc<User>>)| match user {
-        Some(user) => (*id, Person::new(&user, profiles.get(id).map(|row| &**row))),
-        None => (*id, Person::unknown(*id)),
+        Some(user) => Ok((*id, Person::new(ctx, &user, profiles.get(id).map(|row| &**row))?)),
+        None => Ok((*id, Person::unknown(*id))),
     };
-    Ok(ids.iter().zip(users).map(person).collect())
+    ids.iter().zip(users).map(person).collect()
 }

@@ -68,7 +68,7 @@ impl PublicProfile {
         Ok(Self {
             user_id: user.id(),
             display_name,
-            avatar_url: names::avatar_url(user),
+            avatar_url: names::avatar_url(ctx, user)?,
             bio: said.as_ref().and_then(|row| row.bio.clone()),
             goals: said.as_ref().and_then(|row| row.goals.clone()),
             languages: said.as_ref().map(|row| row.languages.clone()).unwrap_or_default(),

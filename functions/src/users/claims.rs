@@ -52,6 +52,7 @@ fn first_seen(identity: &Identity, now: Millis) -> User {
         email_verified: false,
         display_name: None,
         avatar_url: None,
+        avatar: None,
         org_id: None,
         roles: Vec::new(),
         is_active: true,

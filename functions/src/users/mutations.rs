@@ -1,7 +1,7 @@
 //! Mutations of a user's own account and profile, and of admins on users.
 
 use convoke::prelude::*;
-use convoke::{args, mutation, value};
+use convoke::{StorageId, Upload, args, mutation, value};
 use schema::{
     Age, Bio, Details, DisplayName, Experience, Gender, Goals, IdempotencyKey, InterestRef, LanguageName, List,
     OnboardingBio, Profile, ShortText, UrlOrEmpty, User, UserRef, distinct_languages,
@@ -258,4 +258,41 @@ pub fn create_calendar_link(ctx: &mut MutationCtx, user: Doc<User>) -> Result<Ca
 pub fn revoke_calendar_link(ctx: &mut MutationCtx, user: Doc<User>) -> Result<()> {
     audit::by_key(ctx, &user)?;
     calendar::revoke(ctx, &user)
+}
+
+/// Returns an address for the upload of the caller's picture: PNG, JPEG or WebP, at most 5 MiB. `setAvatar` shows it.
+///
+/// # Errors
+/// `UNAUTHENTICATED`: there is no caller.
+#[mutation(rights = access::user)]
+pub fn begin_avatar_upload(ctx: &mut MutationCtx, _: Doc<User>) -> Result<Upload> {
+    ctx.files().upload::<User>()
+}
+
+/// Arguments of [`set_avatar`].
+///
+/// ```json
+/// {"upload": null}
+/// ```
+#[args]
+pub struct SetAvatar {
+    /// The `storageId` of an upload of the caller. Absent or null: no picture.
+    pub upload: Option<StorageId>,
+}
+
+/// Sets or removes the caller's picture. `avatarUrl` in every list is then a link to it, valid for an hour.
+///
+/// # Errors
+/// - `NOT_FOUND`: the caller has no such upload, or has used it.
+/// - `FAILED_PRECONDITION`: the bytes of the upload have not arrived.
+/// - `INVALID_ARGUMENT`: the content is not a PNG, JPEG or WebP of at most 5 MiB.
+#[mutation(rights = access::user)]
+pub fn set_avatar(ctx: &mut MutationCtx, user: Doc<User>, args: SetAvatar) -> Result<()> {
+    let avatar = args.upload.map(|upload| ctx.files().take(upload)).transpose()?;
+    let now = ctx.now();
+    ctx.db_mut().patch_doc(user, |row| {
+        row.avatar = avatar;
+        row.updated_at = now;
+    })?;
+    Ok(())
 }

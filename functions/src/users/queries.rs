@@ -49,7 +49,7 @@ pub fn get_current_user(ctx: &QueryCtx, user: Doc<User>) -> Result<OwnAccount> {
         id: user.id(),
         creation_time: user.creation_time(),
         display_name: names::display_name(&user, profile.as_deref()),
-        avatar_url: names::avatar_url(&user),
+        avatar_url: names::avatar_url(ctx, &user)?,
         email: user.email.clone(),
         email_verified: user.email_verified,
         org_id: user.org_id.clone(),

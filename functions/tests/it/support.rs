@@ -6,6 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use convoke::embed::RuntimeOptions;
 use convoke::testing::{ISSUER, TestApp, TestCaller};
 use convoke::{Caller, Identity};
+use convoke_calls::transfers::Receiving;
 use schema::{Interest, Meeting, MeetingState, Participant, Role, UserInterest};
 use serde_json::{Value, json};
 
@@ -53,6 +54,18 @@ pub(crate) fn member<'a>(app: &'a TestApp, subject: &str, organization: &str) ->
 pub(crate) fn admin<'a>(app: &'a TestApp, subject: &str, organization: &str) -> TestCaller<'a> {
     let roles = vec!["admin".to_owned()];
     app.identity(Identity { org_id: Some(organization.to_owned()), roles, ..claims(subject) })
+}
+
+/// Sends the bytes of a file to the address that a mutation of this path returns. Returns the `storageId`.
+pub(crate) fn upload(app: &TestApp, caller: &TestCaller<'_>, begin: &str, args: Value, bytes: &[u8]) -> String {
+    let address = caller.call(begin, args).value()["url"].as_str().expect("an address").to_owned();
+    let token = address.rsplit('/').next().expect("it ends in a token").to_owned();
+    let bytes = bytes::Bytes::copy_from_slice(bytes);
+    app.block_on(async move {
+        let mut receiving = Receiving::begin(app.runtime(), &token, None, None).await.expect("a new address");
+        receiving.write(bytes).await.expect("bytes within the limit");
+        receiving.finish().await.expect("an accepted content").to_string()
+    })
 }
 
 /// The runtime itself, as the caller of jobs.

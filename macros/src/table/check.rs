@@ -3,6 +3,7 @@
 use proc_macro2::TokenStream;
 use syn::{Attribute, Ident, ItemStruct, LitStr, Visibility};
 
+use super::file::{self, FileField};
 use super::index::{self, Index};
 use crate::attributes;
 use crate::errors::Errors;
@@ -26,6 +27,8 @@ pub(super) struct Table {
     pub object: Object,
     /// Its indexes.
     pub indexes: Vec<Index>,
+    /// The rules of its fields with `#[file(…)]`.
+    pub files: Vec<FileField>,
 }
 
 impl Table {
@@ -40,6 +43,7 @@ pub(super) fn check(options: TokenStream, written: &mut ItemStruct, errors: &mut
     let (name, prefix) = names(options, errors);
     let indexes = attributes::take(&mut written.attrs, "index");
     let indexes: Vec<Index> = indexes.iter().filter_map(|attribute| index::parse(attribute, errors)).collect();
+    let files = file::take(written, errors);
     let object = crate::object::check("table", written, errors)?;
     fields(&object, &written.ident, errors);
     let table = Table {
@@ -50,6 +54,7 @@ pub(super) fn check(options: TokenStream, written: &mut ItemStruct, errors: &mut
         prefix: prefix.unwrap_or_else(|| LitStr::new("", written.ident.span())),
         object,
         indexes,
+        files,
     };
     check_indexes(&table, errors);
     Some(table)

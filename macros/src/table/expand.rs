@@ -39,7 +39,7 @@ pub(super) fn expand(table: &Table) -> TokenStream {
 
 fn definition(table: &Table) -> TokenStream {
     let Table { ident, name, prefix, .. } = table;
-    let fields = table.object.members.iter().map(field);
+    let fields = table.object.members.iter().map(|member| field(table, member));
     let indexes = table.indexes.iter().map(|index| index_definition(table, index));
     let encoded = table.object.members.iter().map(encode);
     let changed = table.object.members.iter().enumerate().filter_map(|(place, member)| change(place, member));
@@ -81,7 +81,7 @@ fn definition(table: &Table) -> TokenStream {
     }
 }
 
-fn field(member: &Member) -> TokenStream {
+fn field(table: &Table, member: &Member) -> TokenStream {
     let Member { name, ty, .. } = member;
     let column = quote_spanned!(ty.span()=> <#ty as ::convoke::__private::Column>);
     let default = match &member.presence {
@@ -92,6 +92,13 @@ fn field(member: &Member) -> TokenStream {
         Presence::Required | Presence::Optional | Presence::Retired => quote!(::core::option::Option::None),
     };
     let retired = matches!(member.presence, Presence::Retired);
+    let meaning = match table.files.iter().find(|file| file.field == member.field) {
+        None => quote!(#column::MEANING),
+        Some(file) => {
+            let rule = file.expand();
+            quote_spanned!(file.span=> #column::MEANING.with_file_rule(#rule))
+        }
+    };
     let inner = types::option(ty).unwrap_or(ty);
     let schema = quote_spanned!(ty.span()=> ::convoke::__private::field_schema::<#inner>);
     quote! {
@@ -101,7 +108,7 @@ fn field(member: &Member) -> TokenStream {
             nullable: #column::NULLABLE,
             default: #default,
             references: #column::REFERENCES,
-            meaning: #column::MEANING,
+            meaning: #meaning,
             retired: #retired,
             schema: #schema,
             write_json: #column::write_json,

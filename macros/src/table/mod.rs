@@ -2,6 +2,7 @@
 
 mod check;
 mod expand;
+mod file;
 mod index;
 mod literal;
 

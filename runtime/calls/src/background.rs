@@ -8,6 +8,7 @@ use tokio::task::JoinSet;
 use crate::recent_calls;
 use crate::runtime::Runtime;
 use crate::scheduler;
+use crate::transfers;
 #[cfg(feature = "outbound")]
 use crate::webhooks;
 use convoke_core::error::Error;
@@ -53,7 +54,10 @@ impl Runtime {
         let runtime = self.clone();
         background.every(RETENTION, move || {
             let runtime = runtime.clone();
-            async move { runtime.remove_expired().await }
+            async move {
+                runtime.remove_expired().await?;
+                transfers::sweep(&runtime).await.map(drop)
+            }
         });
         #[cfg(feature = "outbound")]
         {

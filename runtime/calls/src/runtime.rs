@@ -203,8 +203,9 @@ impl Runtime {
             store_key,
             boot,
             is_development,
+            disk: disk.clone(),
         };
-        let services = Services::new(services);
+        let services = Services::new(services).map_err(StartError::Setting)?;
         if let Some(problem) = signature_problems(&services) {
             services.store().close();
             return Err(StartError::Signature(problem));

@@ -13,8 +13,7 @@ use super::connect::{ConnectArgs, Connection};
 use super::failure::Failure;
 use super::progress::Progress;
 use convoke_server::archive::space::human;
-use convoke_server::backup::secrets;
-use convoke_server::backup::{self, with_ending};
+use convoke_server::backup::{self, contents, secrets, with_ending};
 use convoke_server::config::Config;
 use convoke_store::{Engines, private_file, sync_folder};
 
@@ -182,6 +181,7 @@ async fn take(connection: &Connection, made: &BackupResponse, to: &Path, is_here
     if is_here {
         backup::write_checksum(to, &made.sha256)?;
         if fs::rename(&from, to).is_ok() {
+            contents::take_along(&from, to)?;
             sync_folder(to)?;
             let _ = fs::remove_file(backup::checksum_of(&from));
             return Ok(());
@@ -195,6 +195,9 @@ async fn take(connection: &Connection, made: &BackupResponse, to: &Path, is_here
         let _ = fs::remove_file(backup::checksum_of(to));
     }
     fetched?;
+    if is_here {
+        contents::take_along(&from, to)?;
+    }
     connection.admin::<serde_json::Value>(Method::DELETE, &format!("backup/{}", made.name), None).await?;
     Ok(())
 }

@@ -12,11 +12,12 @@ use super::executor::executor;
 use super::failure::Failure;
 use super::local::{LocalArgs, clock, development_without_a_provider, require_folder, tables};
 use super::progress::Progress;
+use convoke_calls::files::FilesSettings;
 use convoke_http::CONTROL;
 use convoke_server::auth::Environment;
 use convoke_server::config::Config;
 use convoke_server::doctor::finding::{Finding, State};
-use convoke_server::doctor::{database, machine};
+use convoke_server::doctor::{database, files, machine};
 use convoke_store::{Engines, OpenError, Thoroughness};
 
 /// Check everything that an installation needs, and say how to repair each problem
@@ -173,7 +174,12 @@ impl Doctor {
         let thoroughness = if self.full { Thoroughness::Full } else { Thoroughness::Quick };
         let mut findings = vec![server, machine::open_files(&config.limits)];
         match installation.database() {
-            Ok(Some(file)) => findings.extend(database::look(&*file, &tables()?, thoroughness, clock().now())),
+            Ok(Some(file)) => {
+                let tables = tables()?;
+                findings.extend(database::look(&*file, &tables, thoroughness, clock().now()));
+                let folder = FilesSettings::of(&config.sections).local(&config.data);
+                findings.extend(files::look(file.reader(), &tables, folder.as_ref(), self.full));
+            }
             Ok(None) => findings.push(Finding::ok("database", "it does not exist yet; the first start creates it")),
             Err(error) => {
                 findings.push(Finding::problem("integrity", error.to_string(), database::advice_on(&error)));

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use super::failure::Failure;
 use super::local::{LocalArgs, require_folder, tables};
 use super::progress::Progress;
+use convoke_calls::files::FilesSettings;
 use convoke_server::archive::{is_system, leaves, reader, space};
 use convoke_store::offline::{count, everything};
 use convoke_store::{DatabaseBuilder, Engines, Installation, OfflineDatabase, TableDef, Value};
@@ -53,7 +54,9 @@ impl Import {
             carry_over(&**former, &*builder, &tables)?;
         }
         let progress = Progress::counted("importing", "rows");
-        let rows = reader::read(file, &tables, &*builder, &mut |at| {
+        // Contents never change, so those of the former database stay valid.
+        let files = FilesSettings::of(&config.sections).local(&config.data);
+        let rows = reader::read(file, &tables, &*builder, files.as_ref(), &mut |at| {
             progress.now(format!("importing {}", at.table));
             progress.of(at.done, at.total);
         })?;

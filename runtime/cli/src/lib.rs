@@ -22,6 +22,7 @@ pub mod doctor;
 mod executor;
 pub mod export;
 mod failure;
+mod files;
 pub mod functions;
 pub mod jobs;
 pub mod migrate;
@@ -83,7 +84,7 @@ struct Cli {
 const GROUPS: &[(&str, &[&str])] = &[
     ("Serve", &["dev", "serve", "health", "doctor", "config"]),
     ("Call and watch", &["functions", "run", "console", "logs", "live", "jobs", "webhooks"]),
-    ("Data", &["data", "migrate", "export", "import", "backup", "restore"]),
+    ("Data", &["data", "files", "migrate", "export", "import", "backup", "restore"]),
     ("Access", &["token", "deploy-key", "secret"]),
     ("Agents", &["mcp", "agents"]),
     ("Generate", &["codegen", "openapi", "completions", "man"]),
@@ -144,6 +145,7 @@ enum Command {
     Codegen(codegen::Codegen),
     Run(run::Run),
     Data(data::Data),
+    Files(files::Files),
     Export(export::Export),
     Import(import::Import),
     Backup(backup::Backup),
@@ -194,6 +196,7 @@ fn run(command: Command, matches: &clap::ArgMatches, engines: &Engines) -> Resul
         Command::Codegen(codegen) => codegen.run(),
         Command::Run(run) => run.run(engines),
         Command::Data(data) => data.run(engines),
+        Command::Files(files) => files.run(engines),
         Command::Export(export) => export.run(engines),
         Command::Import(import) => import.run(engines),
         Command::Backup(backup) => backup.run(engines),

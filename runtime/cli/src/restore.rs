@@ -7,9 +7,11 @@ use super::backup::require_own;
 use super::failure::Failure;
 use super::local::{LocalArgs, clock, require_folder, tables};
 use super::progress::Progress;
+use convoke_calls::files::{FilesSettings, Folder};
 use convoke_core::clock::stamp;
 use convoke_server::archive::space;
 use convoke_server::backup;
+use convoke_server::backup::contents;
 use convoke_server::backup::secrets::{self, Unpacked};
 use convoke_store::{Engines, OfflineError, Thoroughness};
 
@@ -65,6 +67,13 @@ impl Restore {
         restored.require_whole(Thoroughness::Full).map_err(|error| self.named(error))?;
         let schema = restored.schema(&tables).map_err(|error| self.named(error))?;
         drop((checking, restored));
+        let saved = backup::files_of(&self.file);
+        if saved.is_dir()
+            && let Some(files) = FilesSettings::of(&config.sections).local(&config.data)
+        {
+            contents::add_all(&Folder::at(saved), &files)
+                .map_err(|error| Failure(format!("the files of the backup cannot be restored: {error}")))?;
+        }
         let kept = installation.replace()?;
         let mut out = std::io::stdout().lock();
         let _ = writeln!(out, "{}: restored from {}", config.data.display(), self.file.display());

@@ -85,9 +85,12 @@ pub use convoke_core::{rate_class, section};
 /// JSON values of tests and of external services.
 pub use serde_json;
 
+pub use convoke_calls::context::FileInfo;
+pub use convoke_calls::files::{Link, StorageId, Upload};
+pub use convoke_calls::transfers::FileReader;
 pub use convoke_calls::{ActionCtx, Batch, Context, Job, Migrated, MutationCtx, NoArgs, QueryCtx, Read, When};
 pub use convoke_core::{Caller, Code, Error, Id, Identity, Invalid, Millis, Result};
-pub use convoke_store::{Cursor, Doc, Encoded, JsonObject, Order, Page, PaginationOpts, PaginationResult};
+pub use convoke_store::{Cursor, Doc, Encoded, File, JsonObject, Order, Page, PaginationOpts, PaginationResult};
 
 /// The names of a file with functions: `use convoke::prelude::*;`.
 pub mod prelude {

@@ -114,9 +114,12 @@ limits! {
     header_timeout: Duration = Duration::from_secs(10);
     /// Timeout for a request's complete body.
     body_timeout: Duration = Duration::from_secs(30);
+    /// Bytes per second that the client of an upload must send, on average over `body_timeout`. Below it, the upload
+    /// fails. An upload has no other timeout, because a large file takes long. 0 = one byte per `body_timeout`.
+    upload_bytes_per_second_min: u64 = 512;
     /// Bytes that one user may write to the database per hour, on average; above it, `RATE_LIMITED`. Each insert,
-    /// update and delete of a row counts, with its index entries; of a changed text, only the difference counts. Deploy
-    /// keys of the operator and the runtime's own work do not count. An hour of fast typing with one call per keystroke
+    /// update and delete of a row counts, with its index entries; of a changed text, only the difference counts. Uploaded
+    /// files count. Deploy keys of the operator and the runtime's own work do not count. An hour of fast typing with one call per keystroke
     /// is 12 MiB. 0 = off.
     user_bytes_written_per_hour: u64 = 64 * 1024 * 1024;
     /// Burst of `user_bytes_written_per_hour`: the largest import of a client after a time offline. 0 = off.

@@ -16,6 +16,7 @@ mod listener;
 mod wire;
 
 pub use exchange::accept_encoding::{Coding, preferred};
+pub use exchange::body_stream::{BodyStream, Cut};
 pub use exchange::browser::Browser;
 pub use exchange::client_addr::counted_as;
 pub use exchange::compression::is_compressible;

@@ -14,6 +14,7 @@ use crate::admin::key_uses::KeyUse;
 use crate::admin::{Admin, AdminRequest, operator};
 use crate::auth::deploy_key::Scope;
 use crate::auth::{AuthError, Authenticator, acting_as};
+use crate::files;
 use crate::live::{self, Watcher};
 use crate::mcp::tools::Tools;
 use crate::metrics;
@@ -469,6 +470,8 @@ impl Handler for Gateway {
                 let page = metrics::Page { runtime: &self.runtime, authenticator, traffic };
                 Reply { content_type: metrics::CONTENT_TYPE, ..Reply::json(200, page.text().await) }
             }
+            Endpoint::Upload => Box::pin(files::upload::answer(&self.runtime, incoming)).await,
+            Endpoint::File => Box::pin(files::read::answer(&self.runtime, &incoming)).await,
             Endpoint::Admin(route) => Box::pin(self.admin(&incoming, Some(route))).await,
             Endpoint::NoAdminRoute => Box::pin(self.admin(&incoming, None)).await,
             Endpoint::Console(route) => Box::pin(self.console(&incoming, route)).await,
@@ -505,6 +508,8 @@ impl Handler for Gateway {
             | Endpoint::Docs
             | Endpoint::Home
             | Endpoint::Site
+            | Endpoint::Upload
+            | Endpoint::File
             | Endpoint::Console(_) => None,
         };
         // A request that calls no function is rejected after its body is read.
@@ -559,6 +564,9 @@ fn asked(incoming: &Incoming<Endpoint>) -> Cow<'_, str> {
         Endpoint::Admin(_) | Endpoint::NoAdminRoute => admin_path(incoming),
         // The path contains a ticket, which grants the download until it is used.
         Endpoint::Console(ConsoleRoute::Download) => "console/api/downloads".into(),
+        // These paths contain tokens.
+        Endpoint::Upload => "files/uploads".into(),
+        Endpoint::File => "files".into(),
         Endpoint::QueryTs
         | Endpoint::Route(_)
         | Endpoint::Mcp

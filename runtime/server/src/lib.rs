@@ -14,6 +14,7 @@ pub mod auth;
 pub mod admin;
 mod live;
 mod page;
+mod files;
 pub mod console;
 mod sync;
 pub mod site;

@@ -7,11 +7,12 @@ use futures_util::future::BoxFuture;
 use hyper::Method;
 
 use crate::admin::{
-    Admin, AdminRequest, audit, backup, doctor, export, functions, jobs, keys, live, logs, overview, performance, rows,
-    schema, secrets, settings, tables, webhooks,
+    Admin, AdminRequest, audit, backup, doctor, export, files as admin_files, functions, jobs, keys, live, logs,
+    overview, performance, rows, schema, secrets, settings, tables, webhooks,
 };
 use crate::auth::Environment;
 use crate::auth::deploy_key::Scope;
+use crate::files;
 use crate::site::Site;
 use convoke_calls::function::Kind;
 use convoke_calls::registry::Registered;
@@ -31,6 +32,13 @@ pub(crate) const ACCEPT: &str = "accept";
 /// A message of the Model Context Protocol. The protocol requires that a page of a foreign origin is rejected.
 const MCP: Class =
     Class { rejects_foreign_pages: true, fields: &[MCP_VERSION, MCP_METHOD, MCP_NAME, ACCEPT], ..Class::CALL };
+
+/// An upload. Its size and its time have limits of their own.
+const UPLOAD: Class =
+    Class { body: BodyRule::Stream, fields: files::upload::FIELDS, options: files::upload::OPTIONS, ..Class::CALL };
+
+/// The file of a link.
+const FILE: Class = Class { body: BodyRule::None, fields: files::read::FIELDS, ..Class::CALL };
 
 /// The target of a route.
 #[derive(Clone, Copy)]
@@ -69,6 +77,10 @@ pub enum Endpoint {
     Docs,
     /// A redirect from `/` to that page, in development.
     Home,
+    /// An upload of a file.
+    Upload,
+    /// The file of a link.
+    File,
     /// A route of the console.
     Console(ConsoleRoute),
     /// A file of the site.
@@ -148,6 +160,10 @@ pub(crate) fn table(
     routes.add(Method::GET, "/api/{version}/sync", Class::SYNC, Endpoint::Sync);
     routes.add(Method::POST, "/api/debug_event", Class::CALL, Endpoint::Forget);
     routes.add(Method::POST, "/mcp", MCP, Endpoint::Mcp);
+    for method in [Method::POST, Method::PATCH, Method::GET] {
+        routes.add(method, "/files/uploads/{token}", UPLOAD, Endpoint::Upload);
+    }
+    routes.add(Method::GET, "/files/{token}", FILE, Endpoint::File);
     routes.add(Method::GET, "/openapi.json", Class::DOCUMENT, Endpoint::OpenApi);
     routes.add(Method::GET, "/docs", Class::DOCUMENT, Endpoint::Docs);
     routes.add(Method::GET, "/docs/", Class::DOCUMENT, Endpoint::Docs);
@@ -233,6 +249,10 @@ fn admin_routes(routes: &mut Routes<Endpoint>, console: Audience) {
         GET    "/api/admin/tables/{name}/count" Data     tables::count_part;
         POST   "/api/admin/tables/{name}/delete" DataWrite rows::delete_many;
         GET    "/api/admin/export"             Data      export::export;
+        GET    "/api/admin/files"              Data      admin_files::list;
+        GET    "/api/admin/files/{id}"         Data      admin_files::show;
+        GET    "/api/admin/files/{id}/content" Data      admin_files::content;
+        POST   "/api/admin/files/sweep"        DataWrite admin_files::sweep;
         GET    "/api/admin/settings"           Data      settings::list;
         GET    "/api/admin/secrets"            Secrets   secrets::list;
         POST   "/api/admin/secrets/{name}"     Secrets   secrets::set;

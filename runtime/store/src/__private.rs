@@ -8,4 +8,4 @@ pub use crate::schema::table::{
     Column, Condition, Field, FieldDef, Index, IndexDef, KeyDef, Literal, Meaning, Table, TableDef, TextColumn, Unique,
     choice_from_value, field_schema, json_from_value, json_to_value, text_to_value,
 };
-pub use crate::{ColumnType, Row, StoreError, SubmittedTable, Value, ValueRef};
+pub use crate::{ColumnType, FileRule, Row, StoreError, SubmittedTable, Value, ValueRef};

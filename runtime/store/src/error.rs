@@ -67,6 +67,24 @@ pub enum StoreError {
         /// The rule, in words for clients.
         reason: &'static str,
     },
+    /// The content of a file does not exist, or was removed.
+    #[error("{table}.{field} refers to a file that does not exist")]
+    NoFile {
+        /// Table of the write.
+        table: &'static str,
+        /// The field.
+        field: &'static str,
+    },
+    /// The rule of the field does not accept the content of a file.
+    #[error("{table}.{field}: {reason}")]
+    UnfitFile {
+        /// Table of the write.
+        table: &'static str,
+        /// The field.
+        field: &'static str,
+        /// The violated rule, in words for clients.
+        reason: String,
+    },
     /// The mutation's code panicked.
     #[error("panicked: {0}")]
     Panicked(String),

@@ -42,6 +42,12 @@ impl IntoError for StoreError {
             StoreError::Unstorable { field, reason, .. } => {
                 Error::invalid_argument(*field, format!("{field}: {reason}"))
             }
+            StoreError::NoFile { field, .. } => {
+                Error::failed_precondition(format!("{field}: the file does not exist any more; upload it again"))
+            }
+            StoreError::UnfitFile { field, reason, .. } => {
+                Error::invalid_argument(*field, format!("{field}: {reason}"))
+            }
             StoreError::BackedUpBy(_) => Error::failed_precondition(error.to_string()),
             StoreError::CommitUnknown(_) => {
                 Error::new(Code::CommitUnknown, "It is unknown whether the change was stored").caused_by(error)

@@ -1,7 +1,7 @@
 //! The store: typed tables over a transactional engine.
 //!
 //! This crate contains no engine, and the crates above it do not depend on a particular one. In reading order: column
-//! values, tables in code and the schema of a database (`schema/`), queries (`query/`), the reads of a transaction,
+//! values, tables in code and the schema of a database (`schema/`), fields with files (`file_fields/`), queries (`query/`), the reads of a transaction,
 //! commits (`commits/`), the writes of mutations (`overlay/`), the engine interface, fair queues (`fairness/`), the
 //! handle that the runtime holds, and the same handle with ids and a clock.
 
@@ -22,6 +22,7 @@ pub mod error;
 mod error_codes;
 mod fairness;
 mod fields;
+pub mod file_fields;
 pub mod files;
 pub mod gate;
 mod json_object;
@@ -54,6 +55,7 @@ pub use engines::{Engines, Make, NoEngine};
 pub use error::{OpenError, StoreError};
 pub use fairness::{Flow, fair_queue, latency_class};
 pub use fields::Fields;
+pub use file_fields::{ContentState, File, FileRule, Place, StoredFile};
 pub use files::{private_file, sync_folder};
 pub use gate::Access;
 pub use json_object::JsonObject;

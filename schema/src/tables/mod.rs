@@ -3,6 +3,7 @@
 //! Every row also has `_id` and `_creationTime`, and every index ends with `_id`. Changes follow "expand, migrate,
 //! contract": new fields are optional or have a default, and removed fields are retired first.
 
+mod attachments;
 mod audit;
 mod insights;
 mod interests;
@@ -14,6 +15,7 @@ mod offline;
 mod transcripts;
 mod users;
 
+pub use attachments::*;
 pub use audit::*;
 pub use insights::*;
 pub use interests::*;

@@ -1,6 +1,6 @@
 //! Users: the claims of their identity provider, and their own profiles.
 
-use convoke::{Id, Millis, table};
+use convoke::{File, Id, Millis, table};
 
 use crate::values::{Age, Bio, DisplayName, EmailAddress, Experience, Gender, Goals, HttpUrl, LanguageName, ShortText};
 
@@ -22,6 +22,9 @@ pub struct User {
     pub display_name: Option<DisplayName>,
     /// The URL of a picture.
     pub avatar_url: Option<HttpUrl>,
+    /// A picture that the user has uploaded. Other users see it instead of `avatar_url`.
+    #[file(max = "5MiB", types("image/png", "image/jpeg", "image/webp"))]
+    pub avatar: Option<File>,
     /// The organization, unique within the issuer; absent if there is none.
     pub org_id: Option<String>,
     /// The roles according to the issuer, such as `admin`.

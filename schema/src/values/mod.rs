@@ -1,6 +1,7 @@
 //! Value types. Each has one rule with its message, its JSON schema and its stored form.
 
 mod email;
+mod files;
 mod insights;
 mod interests;
 mod json;
@@ -21,6 +22,7 @@ mod transcripts;
 mod url;
 
 pub use email::{EmailAddress, ParticipantEmail};
+pub use files::FileName;
 pub use insights::{ActionItemDetail, InsightLink, IsoDate, LinkSource, Recommendation, RecommendationKind};
 pub use interests::{IconName, InterestCategory, InterestId, InterestKey, InterestName, InterestRef};
 pub use json::Details;

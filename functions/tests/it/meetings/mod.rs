@@ -1,5 +1,6 @@
 //! Meetings: lifecycle, participants and lists.
 
+mod attachments;
 mod creation;
 mod idle;
 mod lifecycle;

@@ -2,6 +2,7 @@
 
 mod access;
 mod accounts;
+mod avatars;
 mod calendar;
 mod identity;
 mod interests;

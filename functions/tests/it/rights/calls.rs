@@ -98,6 +98,7 @@ pub(super) fn name_things(example: &mut Value, call: &Value, ids: &Ids) {
                 ("user_", &ids.participant),
                 ("insight_", &ids.insight),
                 ("prompt_", &ids.prompt),
+                ("attachment_", &ids.attachment),
                 ("match_", &ids.matched),
                 ("signal_", &ids.signal),
             ];

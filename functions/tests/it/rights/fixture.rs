@@ -10,7 +10,7 @@ use schema::{
 };
 use serde_json::{Value, json};
 
-use crate::support::{admin, claims, create, emails, id_of, member, system, with};
+use crate::support::{admin, claims, create, emails, id_of, member, system, upload, with};
 
 /// The callers. Their relation is the same to both meetings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,6 +75,8 @@ pub(crate) struct Ids {
     pub prompt: String,
     /// The match of participant and host.
     pub matched: String,
+    /// A file of the meeting.
+    pub attachment: String,
 }
 
 /// An app with all of them.
@@ -91,6 +93,7 @@ impl Fixture {
         fixture.connect();
         fixture.write();
         fixture.put();
+        fixture.attach();
         fixture
     }
 
@@ -182,6 +185,15 @@ impl Fixture {
             "operations": [offline(&self.ids.client, "offline-1", &self.ids.participant)],
         });
         self.call(Who::Participant, "notes/offline/queueOfflineOperations", queued);
+    }
+
+    fn attach(&mut self) {
+        let (participant, meeting) = (self.caller(Who::Participant), &self.ids.meeting);
+        let begin = "meetings/attachments/beginUpload";
+        let id = upload(&self.app, &participant, begin, json!({"meetingId": meeting}), b"Agenda");
+        let args = json!({"meetingId": meeting, "upload": id, "name": "agenda.txt"});
+        let added = participant.call("meetings/attachments/add", args).value().clone();
+        self.ids.attachment = added.as_str().unwrap().to_owned();
     }
 
     fn put(&mut self) {

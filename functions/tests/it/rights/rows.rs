@@ -84,6 +84,11 @@ const ACQUAINTED: Cells = [Login, NoRight, Yes, Yes, NoRight, Yes, Yes, NoRight,
 const SPEAKER: Cells = [Login, NoPlace, Yes, NoHost, NoPlace, Yes, NoPlace, NoPlace, Yes];
 /// For closing a session of the participant.
 const SESSION_OR_HOST: Cells = [Login, NoPlace, Yes, NoHost, NoPlace, Yes, NoPlace, NoPlace, ActAs];
+/// For adding an upload that the caller does not have.
+const CONTRIBUTOR: Cells = {
+    let lost = Absent("There is no such upload of yours, or its file was taken already; upload the file again");
+    [Login, NoPlace, lost, lost, NoPlace, lost, NoPlace, NoPlace, ActAs]
+};
 const SESSION: Cells = own_in_meeting(Absent("Media session not found"));
 const INSIGHT: Cells = own(Absent("Insight not found"));
 const PROMPT: Cells = own(Absent("Prompt not found"));
@@ -121,6 +126,8 @@ pub(super) const RIGHTS: [(&str, Cells); 21] = [
     ("acquaintance", ACQUAINTED),
     ("recorder", SPEAKER),
     ("batch_recorder", SPEAKER),
+    ("contributor", CONTRIBUTOR),
+    ("keeper", SESSION_OR_HOST),
     ("own_session", SESSION),
     ("reported_session", SESSION_OR_HOST),
     ("own_insight", INSIGHT),

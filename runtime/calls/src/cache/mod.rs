@@ -23,7 +23,8 @@ use rustc_hash::FxHashMap;
 use tokio::sync::watch;
 
 use crate::codec::decode::Body;
-use crate::context::shared::{Call, Inputs};
+use crate::context::inputs::Inputs;
+use crate::context::shared::Call;
 use crate::function::Kind;
 use crate::logs::LogLines;
 use crate::registry::{PerFunction, Registered, Registry};

@@ -1,11 +1,13 @@
 //! The data that every context shares with its call, and the trait of contexts that can read.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
 
+use super::files::Files;
+use super::inputs::{Inputs, UsedInputs};
 use crate::buckets::Payment;
 use crate::function::FunctionDef;
 use crate::leases::{LeaseLimits, LeaseOwner, LeaseValue, Leases};
@@ -126,49 +128,6 @@ impl Work {
 
     pub(crate) fn waited(&self) -> Duration {
         Duration::from_nanos(self.waited_ns.load(Ordering::Relaxed))
-    }
-}
-
-/// Inputs of a function beside its arguments and the database.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Inputs(u8);
-
-impl Inputs {
-    /// The caller.
-    pub(crate) const CALLER: Inputs = Inputs(1);
-    /// Inputs whose changes no commit announces: the time, metrics, the request id.
-    pub(crate) const UNANNOUNCED: Inputs = Inputs(2);
-    /// State in memory.
-    pub(crate) const MEMORY: Inputs = Inputs(4);
-
-    /// Returns true if there is no such input.
-    pub(crate) fn is_none(self) -> bool {
-        self.0 == 0
-    }
-
-    /// Returns true if `input` is among them.
-    pub(crate) fn has(self, input: Inputs) -> bool {
-        self.0 & input.0 != 0
-    }
-}
-
-/// The inputs that were used so far.
-#[derive(Debug, Default)]
-pub(crate) struct UsedInputs(AtomicU8);
-
-impl UsedInputs {
-    /// Records the use of an input.
-    pub(crate) fn record(&self, input: Inputs) {
-        // Only one thread runs a function. An exclusive write would be too expensive for each call.
-        let recorded = self.0.load(Ordering::Relaxed);
-        if recorded | input.0 != recorded {
-            self.0.store(recorded | input.0, Ordering::Relaxed);
-        }
-    }
-
-    /// Returns all inputs that were used.
-    pub(crate) fn used(&self) -> Inputs {
-        Inputs(self.0.load(Ordering::Relaxed))
     }
 }
 
@@ -336,6 +295,12 @@ pub trait Context {
 pub trait Read: Context {
     /// Returns the database.
     fn db(&self) -> &Db;
+
+    /// Returns the files, to make links and describe files of rows.
+    fn files(&self) -> Files<'_> {
+        let call = self.call();
+        Files::new(&call.services, &call.inputs, call.now, self.db())
+    }
 
     /// Returns the call metrics up to this moment: frequency, duration and failures of each function.
     fn performance(&self) -> Performance<'_> {

@@ -18,7 +18,7 @@ use tokio::time::Instant;
 use super::dependents::Dependents;
 use super::query::{QueryKey, Run};
 use crate::call::dispatch::Dispatcher;
-use crate::context::shared::Inputs;
+use crate::context::inputs::Inputs;
 use crate::registry::Registered;
 use convoke_core::error::{Error, Result};
 use convoke_core::identity::Caller;

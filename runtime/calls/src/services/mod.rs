@@ -17,6 +17,7 @@ use parking_lot::RwLock;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::buckets::Payment;
+use crate::files::{Depot, DepotOptions, FilesSettings};
 use crate::function::{Function, FunctionDef};
 use crate::leases::{LeaseLimits, LeaseOwner, LeaseValue, Leases};
 use crate::observe::CallObserver;
@@ -36,7 +37,7 @@ use convoke_core::id::IdGenerator;
 use convoke_core::identity::Caller;
 use convoke_core::limits::Limits;
 use convoke_core::sections::{Section, SubmittedSection};
-use convoke_store::{Database, Db, ReadLimits, Store};
+use convoke_store::{Database, Db, Disk, Floor, Nodes, ReadLimits, Store, file_fields};
 
 /// The services of a runtime. Clones share them.
 #[derive(Clone)]
@@ -57,6 +58,7 @@ struct Inner {
     boot: u32,
     history: Arc<History>,
     turns: Turns,
+    files: Arc<Depot>,
     alarm: Alarm,
     #[cfg(feature = "outbound")]
     deliveries_alarm: Alarm,
@@ -86,10 +88,15 @@ pub(crate) struct ServicesOptions {
     pub store_key: Option<StoreKey>,
     pub boot: u32,
     pub is_development: bool,
+    pub disk: Arc<dyn Disk>,
 }
 
 impl Services {
-    pub(crate) fn new(options: ServicesOptions) -> Self {
+    /// Builds the services.
+    ///
+    /// # Errors
+    /// What is wrong in the settings, for the operator.
+    pub(crate) fn new(options: ServicesOptions) -> Result<Self, String> {
         let ServicesOptions {
             registry,
             store,
@@ -101,12 +108,27 @@ impl Services {
             data,
             store_key,
             boot,
+            disk,
             is_development,
         } = options;
         let (registry, rates) = (Arc::new(registry), rates.with_nodes_of(&store));
         let turns = Turns::of(&store);
+        let is_alone = matches!(store.nodes(), Nodes::Alone);
+        let has_files = store.tables().iter().any(|table| file_fields::has_files(table));
         let database = Database::new(store, ids, clock.clone(), ReadLimits::from(&limits));
-        Self(Arc::new(Inner {
+        let files = Depot::new(DepotOptions {
+            data: data.clone(),
+            store_key: store_key.clone(),
+            settings: FilesSettings::of(&settings),
+            disk,
+            floor: Floor::of(&limits),
+        })?;
+        if is_alone {
+            files.remove_cut();
+        } else if has_files && let Some(problem) = files.unshared() {
+            tracing::warn!(target: "convoke::files", "{problem}");
+        }
+        Ok(Self(Arc::new(Inner {
             history: Arc::new(History::new(registry.clone(), database.clone(), clock.clone(), boot)),
             registry,
             database,
@@ -119,6 +141,7 @@ impl Services {
             typed: RwLock::default(),
             boot,
             turns,
+            files: Arc::new(files),
             alarm: Alarm::default(),
             #[cfg(feature = "outbound")]
             deliveries_alarm: Alarm::default(),
@@ -128,7 +151,7 @@ impl Services {
             store_key,
             #[cfg(feature = "outbound")]
             http: OnceLock::new(),
-        }))
+        })))
     }
 
     /// Returns the functions.
@@ -211,6 +234,11 @@ impl Services {
     /// Returns the turns, which serialize work.
     pub fn turns(&self) -> &Turns {
         &self.0.turns
+    }
+
+    /// Returns the files: their storage, addresses and counters.
+    pub fn files(&self) -> &Arc<Depot> {
+        &self.0.files
     }
 
     /// Returns the number of calls whose response was the stored result of an idempotency key.

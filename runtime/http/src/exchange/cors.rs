@@ -92,19 +92,24 @@ pub(crate) fn admit(origin: Option<HeaderValue>, response: &mut HeaderMap) {
         response.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
         response.insert(
             ACCESS_CONTROL_EXPOSE_HEADERS,
-            HeaderValue::from_static("x-request-id, retry-after, www-authenticate, idempotency-replayed"),
+            HeaderValue::from_static(
+                "x-request-id, retry-after, www-authenticate, idempotency-replayed, accept-ranges, content-disposition, \
+                 content-length, content-range, etag, location, tus-resumable, tus-version, tus-extension, tus-max-size, \
+                 upload-offset, upload-length, upload-defer-length, x-convoke-storage-id",
+            ),
         );
     }
 }
 
 /// Adds the allowed methods and fields to the response to a preflight of an allowed origin.
 pub(crate) fn answer_preflight(response: &mut HeaderMap) {
-    response.insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, HEAD, POST"));
+    response.insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, HEAD, POST, PATCH"));
     response.insert(
         ACCESS_CONTROL_ALLOW_HEADERS,
         HeaderValue::from_static(
             "authorization, content-type, x-request-id, traceparent, tracestate, convex-client, last-event-id, \
-             idempotency-key, mcp-protocol-version, mcp-method, mcp-name",
+             idempotency-key, mcp-protocol-version, mcp-method, mcp-name, range, if-range, if-none-match, \
+             tus-resumable, upload-offset, upload-length, upload-defer-length, upload-metadata",
         ),
     );
     // Two hours, the longest time for which common browsers cache it.

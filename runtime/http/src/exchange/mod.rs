@@ -3,6 +3,7 @@
 
 pub(crate) mod accept_encoding;
 pub(crate) mod body;
+pub(crate) mod body_stream;
 pub(crate) mod browser;
 pub(crate) mod client_addr;
 pub(crate) mod connection;

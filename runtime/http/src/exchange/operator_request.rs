@@ -47,6 +47,7 @@ pub fn operator_request<E: Copy>(
         browser: None,
         peer: std::net::Ipv4Addr::LOCALHOST.into(),
         body,
+        stream: None,
         idempotency_key: None,
         is_of_proxy: false,
         upgrade: None,

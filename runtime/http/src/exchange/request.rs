@@ -8,6 +8,7 @@ use bytes::Bytes;
 use hyper::header::{HeaderMap, HeaderValue};
 use hyper::{Method, Uri};
 
+use super::body_stream::BodyStream;
 use super::browser::Browser;
 use super::routes::Params;
 use super::trace::TraceParent;
@@ -43,6 +44,8 @@ pub struct Incoming<E> {
     pub upgrade: Option<Box<Upgrade>>,
     /// The complete body. Empty if the route takes none, and in [`Handler::room`](crate::Handler::room).
     pub body: Bytes,
+    /// The body in pieces, if the route takes it so.
+    pub stream: Option<BodyStream>,
     /// The `Idempotency-Key` field. The listener rejects a request with two of them.
     pub idempotency_key: Option<HeaderValue>,
     /// The `If-None-Match` field: the version of a document that the client has. `None` for calls.

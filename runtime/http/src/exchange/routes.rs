@@ -55,6 +55,8 @@ pub struct Class {
     pub rejects_foreign_pages: bool,
     /// The further fields that the handler reads, in lower case.
     pub fields: &'static [&'static str],
+    /// Further fields of the response to `OPTIONS`, in lower case.
+    pub options: &'static [(&'static str, &'static str)],
     /// True if the handler reads all fields.
     pub whole_head: bool,
 }
@@ -81,6 +83,8 @@ pub enum BodyRule {
     Json,
     /// JSON with its content type, or no body.
     JsonOrNothing,
+    /// Bytes of any type and length, which the handler reads in pieces.
+    Stream,
     /// Bytes of any content type, or no body, at most so many.
     Bytes {
         /// Maximum number of bytes. None: the limit of all requests.
@@ -113,6 +117,7 @@ impl Class {
         upgrades: false,
         rejects_foreign_pages: false,
         fields: &[],
+        options: &[],
         whole_head: false,
     };
     /// A stream of results that change, requested by a body or by the path alone.

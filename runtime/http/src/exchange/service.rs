@@ -14,13 +14,14 @@ use futures_util::FutureExt as _;
 use hyper::body::Body as _;
 use hyper::header::{
     ACCEPT_ENCODING, ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, CONTENT_TYPE,
-    HeaderMap, HeaderValue, IF_NONE_MATCH, REFERRER_POLICY, RETRY_AFTER, VARY, WWW_AUTHENTICATE,
+    HeaderMap, HeaderName, HeaderValue, IF_NONE_MATCH, REFERRER_POLICY, RETRY_AFTER, VARY, WWW_AUTHENTICATE,
     X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
 use hyper::http::request::Parts;
 use hyper::{Method, Request, Response, StatusCode, Uri, Version};
 
 use super::body::{self, BodyLimits};
+use super::body_stream::BodyStream;
 use super::browser::{self, Browser};
 use super::compression;
 use super::connection::Connection;
@@ -139,7 +140,11 @@ async fn exchange<H: Handler>(
         Next::Destination(destination, params) => (destination, params),
         Next::Options(allow) => {
             response_head.answer_options(allow.into_owned());
-            return Ok(Reply::json(204, Bytes::new()));
+            let field = |(name, value): &(&'static str, &'static str)| {
+                (HeaderName::from_static(name), HeaderValue::from_static(value))
+            };
+            let fields = found.class.options.iter().map(field).collect();
+            return Ok(Reply { fields, ..Reply::json(204, Bytes::new()) });
         }
         Next::NotAllowed(allow) => {
             response_head.allow = Some(allow.clone());
@@ -180,6 +185,7 @@ async fn exchange<H: Handler>(
         is_of_proxy: server.proxies.trust(peer),
         upgrade: None,
         body: Bytes::new(),
+        stream: None,
         idempotency_key: fields.idempotency_key.once().cloned(),
         if_none_match: is_document.then(|| parts.headers.get(IF_NONE_MATCH).cloned()).flatten(),
         last_event: class.resumes.then(|| parts.headers.get("last-event-id").cloned()).flatten(),
@@ -207,11 +213,14 @@ async fn exchange<H: Handler>(
             Err(foreign) => return Ok(foreign),
         }
     }
-    if class.body != BodyRule::None {
+    if class.body == BodyRule::Stream {
+        // An unread rest of the stream closes an HTTP/1 connection after the response.
+        request.stream = body.take().map(|body| BodyStream::new(body, &server.limits));
+    } else if class.body != BodyRule::None {
         let is_bodiless = body.as_ref().is_none_or(|body| body.is_end_stream());
         let limits = match class.body {
             BodyRule::Bytes { bytes_max, time_min } => BodyLimits::of(&server.limits).widened(bytes_max, time_min),
-            BodyRule::Json | BodyRule::JsonOrNothing | BodyRule::None => {
+            BodyRule::Json | BodyRule::JsonOrNothing | BodyRule::Stream | BodyRule::None => {
                 if class.body == BodyRule::Json || !is_bodiless {
                     check_content(fields)?;
                 }

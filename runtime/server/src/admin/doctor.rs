@@ -9,10 +9,11 @@ use crate::archive::space;
 use crate::backup::copying::Copying;
 use crate::backup::schedule::{self, BackupSettings, Scheduled};
 use crate::doctor::finding::Finding;
-use crate::doctor::{database, machine};
+use crate::doctor::{database, files, machine};
 use convoke_core::error::{Error, Result};
 use convoke_http::Reply;
-use convoke_store::Thoroughness;
+use convoke_store::file_fields::has_files;
+use convoke_store::{Nodes, Thoroughness};
 
 /// A larger database is checked only on request.
 const CHECKED_BYTES_MAX: u64 = 1024 * 1024 * 1024;
@@ -31,6 +32,7 @@ pub async fn look(admin: &Admin, request: AdminRequest) -> Result<Reply> {
         machine::open_files(admin.runtime.limits()),
     ];
     findings.extend(backups(admin));
+    findings.extend(shared_files(admin));
     let bytes = admin.runtime.store().files().bytes();
     if bytes > CHECKED_BYTES_MAX && !full {
         let says = format!("{} were not checked while the server runs; --full checks them", space::human(bytes));
@@ -69,6 +71,19 @@ fn backups(admin: &Admin) -> Option<Finding> {
     })
 }
 
+/// Returns a problem if several nodes serve the database and do not share the folder of files.
+fn shared_files(admin: &Admin) -> Option<Finding> {
+    let store = admin.runtime.store();
+    let is_concerned =
+        matches!(store.nodes(), Nodes::Many { .. }) && store.tables().iter().any(|table| has_files(table));
+    let says = admin.runtime.files().unshared().filter(|_| is_concerned)?;
+    Some(Finding::problem(
+        "contents",
+        says,
+        "copy the folders of all nodes into the shared one, then restart each node",
+    ))
+}
+
 async fn database_findings(admin: &Admin, full: bool) -> Result<Vec<Finding>> {
     let copying = match Copying::begin(&admin.runtime) {
         Ok(copying) => copying,
@@ -83,7 +98,12 @@ async fn database_findings(admin: &Admin, full: bool) -> Result<Vec<Finding>> {
         let store = runtime.store();
         let thoroughness = if full { Thoroughness::Full } else { Thoroughness::Quick };
         match store.snapshot(|_| {}) {
-            Ok(copy) => database::look(&*copy, store.tables(), thoroughness, runtime.clock().now()),
+            Ok(copy) => {
+                let mut found = database::look(&*copy, store.tables(), thoroughness, runtime.clock().now());
+                let folder = runtime.files().storage().local();
+                found.extend(files::look(copy.reader(), store.tables(), folder, full));
+                found
+            }
             Err(error) => {
                 let says = format!("the database cannot be copied: {error}");
                 vec![Finding::problem(

@@ -27,8 +27,10 @@ const PIECE: usize = 64 * 1024;
 /// `FAILED_PRECONDITION`: not enough disk space for the copy. `CONFLICT`: another copy is being made.
 pub async fn export(admin: &Admin, request: AdminRequest) -> Result<Reply> {
     let tables = admin.runtime.store().tables().to_vec();
+    let files = admin.runtime.files().clone();
     of_copy(admin, request, "application/gzip", move |copy, out| {
-        writer::write(copy, &tables, out, &mut |_| {}).map(drop)
+        let _kept = files.hold_removal();
+        writer::write(copy, &tables, files.storage().local(), out, &mut |_| {}).map(drop)
     })
     .await
 }

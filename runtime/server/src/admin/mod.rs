@@ -10,6 +10,7 @@ pub mod backup;
 mod conditions;
 pub mod doctor;
 pub mod export;
+pub mod files;
 pub mod functions;
 mod installation;
 pub mod jobs;

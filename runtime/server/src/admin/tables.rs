@@ -203,7 +203,7 @@ impl ShownColumn {
     fn of(field: &FieldDef) -> Self {
         let choices = match field.meaning {
             Meaning::Choice(choices) => choices,
-            Meaning::Plain | Meaning::Time => &[],
+            Meaning::Plain | Meaning::Time | Meaning::File(_) => &[],
         };
         Self { column: shape::Column::of(field), choices, time: field.meaning == Meaning::Time }
     }

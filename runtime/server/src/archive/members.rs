@@ -27,6 +27,9 @@ pub struct Manifest {
     pub tables: Vec<TableMember>,
     /// Tables whose rows are not exported.
     pub left_out: Vec<String>,
+    /// The number of members with contents of files.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub files: u64,
 }
 
 /// A member.
@@ -53,6 +56,14 @@ pub struct TableMember {
     #[serde(flatten)]
     pub member: Member,
 }
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+/// The folder of the members with contents. The name of a member is the SHA-256 of the content.
+pub const FILES: &str = "files/";
 
 /// Returns the path of the member with the rows of a table.
 pub fn rows_of(table: &str) -> String {

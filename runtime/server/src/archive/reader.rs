@@ -9,10 +9,11 @@ use flate2::bufread::MultiGzDecoder;
 use sha2::{Digest as _, Sha256};
 
 use super::leaves;
-use super::members::{FORMAT, MANIFEST, Manifest, Member, SCHEMA, TableMember, VERSION};
+use super::members::{FILES, FORMAT, MANIFEST, Manifest, Member, SCHEMA, TableMember, VERSION};
 use super::row;
 use super::shape::Schema;
 use super::writer::Progress;
+use convoke_calls::files::Folder;
 use convoke_store::{DatabaseBuilder, NewRow, OfflineError, StoreError, TableDef};
 
 /// Largest table of contents and largest schema, in bytes.
@@ -69,7 +70,8 @@ impl fmt::Display for BadRow {
     }
 }
 
-/// Reads an archive into `builder`. Returns the number of rows per table, with which the caller finishes the builder.
+/// Reads an archive into `builder`, and the contents of files into the folder
+/// `files`. Returns the number of rows per table, with which the caller finishes the builder.
 ///
 /// Accepts archives that were unpacked and packed again: members may be in any order, below `./`, mixed with folders,
 /// and in several gzip members.
@@ -80,6 +82,7 @@ pub fn read(
     archive: impl Read,
     tables: &[&'static TableDef],
     builder: &dyn DatabaseBuilder,
+    files: Option<&Folder>,
     progress: &mut dyn FnMut(Progress<'_>),
 ) -> Result<Vec<(&'static TableDef, u64)>, ReadError> {
     let mut archive = tar::Archive::new(MultiGzDecoder::new(BufReader::with_capacity(1 << 18, archive)));
@@ -93,7 +96,7 @@ pub fn read(
             return Err(ReadError::Damaged(format!("it has {name} twice")));
         }
         match &mut contents {
-            Some(contents) => contents.take(&name, entry, builder, progress)?,
+            Some(contents) => contents.take(&name, entry, builder, files, progress)?,
             None if name == MANIFEST => manifest = Some(read_manifest(entry)?),
             None if name == SCHEMA => schema = Some(read_description(entry)?),
             None => {
@@ -109,7 +112,7 @@ pub fn read(
         {
             let contents = contents.insert(Contents::new(manifest, schema, tables)?);
             for (name, file) in set_aside.drain(..) {
-                contents.take(&name, file, builder, progress)?;
+                contents.take(&name, file, builder, files, progress)?;
             }
         }
     }
@@ -117,6 +120,10 @@ pub fn read(
     let contents = contents.ok_or_else(missing)?;
     if let Some((_, member)) = contents.expected.iter().find(|(_, member)| !names.contains(&member.member.file)) {
         return Err(ReadError::Damaged(format!("it has no {}", member.member.file)));
+    }
+    if contents.files != contents.files_read {
+        let (found, expected) = (contents.files_read, contents.files);
+        return Err(ReadError::Damaged(format!("it has {found} contents of files, not {expected}")));
     }
     ended(archive.into_inner())?;
     Ok(contents.expected.into_iter().map(|(table, member)| (table, member.rows)).collect())
@@ -137,6 +144,8 @@ struct Contents {
     expected: Vec<(&'static TableDef, TableMember)>,
     rows: u64,
     done: u64,
+    files: u64,
+    files_read: u64,
 }
 
 impl Contents {
@@ -148,17 +157,32 @@ impl Contents {
         if !misfits.is_empty() {
             return Err(ReadError::Schema(misfits));
         }
-        Ok(Self { expected, rows: manifest.tables.iter().map(|table| table.rows).sum(), done: 0 })
+        let rows = manifest.tables.iter().map(|table| table.rows).sum();
+        Ok(Self { expected, rows, done: 0, files: manifest.files, files_read: 0 })
     }
 
-    /// Reads the rows of a member.
+    /// Reads the rows or the content of a member.
     fn take(
         &mut self,
         name: &str,
-        from: impl Read,
+        mut from: impl Read,
         builder: &dyn DatabaseBuilder,
+        files: Option<&Folder>,
         progress: &mut dyn FnMut(Progress<'_>),
     ) -> Result<(), ReadError> {
+        if let Some(hash) = name.strip_prefix(FILES).filter(|hash| Folder::is_hash(hash)) {
+            self.files_read += 1;
+            let in_bucket = || {
+                let reason = "it has contents of files, and this installation has them in a bucket: import it without \
+                              files.url";
+                ReadError::Unreadable(reason.to_owned())
+            };
+            return match files.ok_or_else(in_bucket)?.take_in(hash, &mut from) {
+                Ok(_) => Ok(()),
+                Err(error) if error.kind() == io::ErrorKind::InvalidData => Err(ReadError::Damaged(error.to_string())),
+                Err(error) => Err(unreadable(error)),
+            };
+        }
         let named = self.expected.iter().find(|(_, member)| member.member.file == name);
         let unnamed = || ReadError::Damaged(format!("{name} is not in its table of contents"));
         let (table, member) = named.ok_or_else(unnamed)?;

@@ -10,11 +10,12 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use sha2::{Digest as _, Sha256};
 
-use super::members::{FORMAT, MANIFEST, Manifest, Member, SCHEMA, TableMember, VERSION, rows_of};
+use super::members::{FILES, FORMAT, MANIFEST, Manifest, Member, SCHEMA, TableMember, VERSION, rows_of};
 use super::shape::Schema;
 use super::{leaves, row};
+use convoke_calls::files::Folder;
 use convoke_store::offline::everything;
-use convoke_store::{OfflineDatabase, Reader, StoreError, TableDef};
+use convoke_store::{ContentState, OfflineDatabase, Reader, StoreError, StoredFile, Table as _, TableDef};
 
 /// Bytes of lines per chunk.
 const CHUNK: usize = 1 << 16;
@@ -45,13 +46,15 @@ pub struct Progress<'a> {
     pub total: u64,
 }
 
-/// Writes the rows of all exported tables. Returns the table of contents.
+/// Writes the rows of all exported tables and the contents of files, if `contents` has them. Returns the table of
+/// contents.
 ///
 /// # Errors
 /// [`WriteError`].
 pub fn write<W: Write>(
     database: &dyn OfflineDatabase,
     tables: &[&'static TableDef],
+    contents: Option<&Folder>,
     out: W,
     progress: &mut dyn FnMut(Progress<'_>),
 ) -> Result<Manifest, WriteError> {
@@ -74,6 +77,7 @@ pub fn write<W: Write>(
             sha256: hex::encode(Sha256::digest(&schema)),
         },
         tables: exported.iter().map(|table| measure(source, table, &mut meter)).collect::<Result<_, _>>()?,
+        files: if contents.is_some() { files(source, &exported)?.len() as u64 } else { 0 },
         left_out: tables.iter().filter(|table| !leaves(table)).map(|table| table.name.to_owned()).collect(),
     };
     let mut archive = tar::Builder::new(GzEncoder::new(out, Compression::default()));
@@ -82,8 +86,39 @@ pub fn write<W: Write>(
     for (table, member) in exported.iter().zip(&manifest.tables) {
         append_rows(archive.get_mut(), source, table, &member.member, &mut meter)?;
     }
+    if let Some(contents) = contents {
+        for file in files(source, &exported)? {
+            append_content(&mut archive, contents, &file)?;
+        }
+    }
     archive.into_inner()?.finish()?.flush()?;
     Ok(manifest)
+}
+
+/// Returns the contents whose bytes are stored.
+fn files(source: &dyn Reader, exported: &[&'static TableDef]) -> Result<Vec<StoredFile>, StoreError> {
+    let mut files = Vec::new();
+    if !exported.iter().any(|table| table.name == StoredFile::DEF.name) {
+        return Ok(files);
+    }
+    source.select(&everything(StoredFile::DEF), &mut |row| {
+        files.push(StoredFile::decode(row)?);
+        Ok(ControlFlow::Continue(()))
+    })?;
+    files.retain(|file| file.state == ContentState::Stored);
+    Ok(files)
+}
+
+fn append_content<W: Write>(
+    archive: &mut tar::Builder<W>,
+    contents: &Folder,
+    file: &StoredFile,
+) -> Result<(), WriteError> {
+    let lost = |error: io::Error| io::Error::other(format!("the file {} cannot be read: {error}", file.hash));
+    let mut from = contents.open(&file.hash).map_err(lost)?;
+    let mut header = header(from.metadata()?.len());
+    archive.append_data(&mut header, format!("{FILES}{}", file.hash), &mut from)?;
+    Ok(())
 }
 
 struct Meter<'a> {

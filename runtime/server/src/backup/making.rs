@@ -6,10 +6,12 @@ use std::time::Duration;
 use serde_json::{Value as Json, json};
 use tokio::sync::mpsc;
 
+use super::contents;
 use super::copying::Copying;
 use super::schedule::{self, BackupSettings, Scheduled};
 use crate::archive::space;
 use crate::backup;
+use convoke_calls::files::Folder;
 use convoke_calls::runtime::Runtime;
 use convoke_core::error::Code;
 use convoke_store::StoreError;
@@ -65,8 +67,15 @@ pub(crate) fn make(runtime: &Runtime, keep: Option<usize>, progress: &mpsc::Send
             let _ = progress.try_send(json!({ "done": at.done, "total": at.total }));
         }
     };
-    // The checksum is written before the final name, so that every file with the name of a backup has a checksum.
+    // No content is removed between the copy of the rows and the links to their files.
+    let _kept = runtime.files().hold_removal();
+    // The files and the checksum are written before the final name, so that every file with the name of a backup has
+    // them.
     let seal = |whole: &Path| {
+        // A bucket has its own versions and copies.
+        if let Some(files) = runtime.files().storage().local() {
+            contents::add_all(files, &Folder::at(backup::files_of(&to)))?;
+        }
         let (sha256, bytes) = backup::measure(whole, &mut |_| {})?;
         backup::write_checksum(&to, &sha256)?;
         Ok((sha256, bytes))

@@ -1,5 +1,6 @@
 //! The folder of backups: names, checksum files, and rotation.
 
+pub mod contents;
 pub(crate) mod copying;
 pub(crate) mod making;
 pub mod schedule;
@@ -88,12 +89,16 @@ pub fn rotate(folder: &Path, keep: usize) -> io::Result<Vec<PathBuf>> {
     Ok(backups)
 }
 
-/// Removes a backup, its secrets and its checksum. Removes the secrets first, so that they never remain without a
+/// Removes a backup, its files, its secrets and its checksum. Removes the secrets first, so that they never remain without a
 /// backup, and the checksum last, so that no backup remains without a checksum.
 ///
 /// # Errors
 /// Those of the file system.
 pub fn remove(backup: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(files_of(backup)) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
     for file in [secrets_of(backup), backup.to_owned(), checksum_of(backup)] {
         match fs::remove_file(file) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -111,6 +116,11 @@ pub fn checksum_of(backup: &Path) -> PathBuf {
 /// Returns the path of the archive with the secrets of a backup's installation.
 pub fn secrets_of(backup: &Path) -> PathBuf {
     with_ending(backup, ".secrets.tar")
+}
+
+/// Returns the folder with the contents of a backup's files.
+pub fn files_of(backup: &Path) -> PathBuf {
+    with_ending(backup, ".files")
 }
 
 /// Appends a suffix to a file's path.

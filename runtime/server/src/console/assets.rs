@@ -28,7 +28,7 @@ macro_rules! files {
 }
 
 /// The page is first: it is served for every path that is not a file.
-static FILES: [File; 32] = files! {
+static FILES: [File; 33] = files! {
     "index.html" HTML Plain include_str;
     "app.css" CSS Plain include_str;
     "main.js" JS Plain include_str;
@@ -48,6 +48,7 @@ static FILES: [File; 32] = files! {
     "pages/calls.js" JS Plain include_str;
     "pages/data.js" JS Plain include_str;
     "pages/conditions.js" JS Plain include_str;
+    "pages/files.js" JS Plain include_str;
     "pages/jobs.js" JS Plain include_str;
     "pages/webhooks.js" JS Plain include_str;
     "pages/live.js" JS Plain include_str;

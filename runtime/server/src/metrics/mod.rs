@@ -13,6 +13,7 @@ mod page;
 
 mod backup;
 mod cache;
+mod files;
 mod calls;
 mod gauge;
 mod http;

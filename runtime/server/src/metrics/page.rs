@@ -5,7 +5,7 @@ use std::sync::Arc;
 use prometheus::TextEncoder;
 
 use super::family::Families;
-use super::{backup, cache, calls, gauge, http, jobs, live, process, store, webhooks};
+use super::{backup, cache, calls, files, gauge, http, jobs, live, process, store, webhooks};
 use crate::auth::Authenticator;
 use convoke_calls::runtime::Runtime;
 use convoke_http::Traffic;
@@ -42,6 +42,7 @@ impl Page<'_> {
         jobs::write(&mut families, self.runtime).await;
         webhooks::write(&mut families, self.runtime).await;
         backup::write(&mut families, self.runtime);
+        files::write(&mut families, self.runtime);
         gauge::write(&mut families, self.runtime);
         process::write(&mut families, self.runtime);
         // The encoder fails only for a family without a name or samples.

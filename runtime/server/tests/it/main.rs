@@ -4,6 +4,7 @@
 
 mod admin;
 mod auth;
+mod files;
 mod live;
 mod mcp;
 mod observe;

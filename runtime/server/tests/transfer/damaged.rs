@@ -275,9 +275,10 @@ fn truncated_archive_is_rejected() {
     let archive = archive();
     let folder = TempDir::new().unwrap();
     let installation = convoke::embed::default_engine().lock(folder.path(), clock()).unwrap();
+    let files = convoke_calls::files::Folder::at(folder.path().join("files"));
     for end in 0..archive.len() {
         let builder = installation.build(TABLES).unwrap();
-        let read = convoke_server::archive::reader::read(&archive[..end], TABLES, &*builder, &mut |_| {});
+        let read = convoke_server::archive::reader::read(&archive[..end], TABLES, &*builder, Some(&files), &mut |_| {});
         assert!(read.is_err(), "cut off at {end} of {} it was taken", archive.len());
     }
 }
@@ -287,12 +288,13 @@ fn flipped_bit_is_detected_or_harmless() {
     let archive = archive();
     let folder = TempDir::new().unwrap();
     let installation = convoke::embed::default_engine().lock(folder.path(), clock()).unwrap();
+    let files = convoke_calls::files::Folder::at(folder.path().join("files"));
     // The first ten bytes hold gzip's own header, whose time and system nothing depends on.
     for place in (10..archive.len()).step_by(3) {
         let mut flipped = archive.clone();
         flipped[place] ^= 1 << (place % 8);
         let builder = installation.build(TABLES).unwrap();
-        let read = convoke_server::archive::reader::read(&flipped[..], TABLES, &*builder, &mut |_| {});
+        let read = convoke_server::archive::reader::read(&flipped[..], TABLES, &*builder, Some(&files), &mut |_| {});
         assert!(read.is_err(), "bit {} of byte {place} was flipped without an error", place % 8);
     }
 }

@@ -7,6 +7,7 @@ use convoke::embed::Limits;
 use convoke::store::table::Bytes;
 use convoke::store::{DatabaseBuilder, Store, StoreOptions, Table, TableDef};
 use convoke::{Id, table, value};
+use convoke_calls::files::Folder;
 use convoke_core::clock::{Clock, Millis, SystemClock};
 use convoke_server::archive::{reader, writer};
 
@@ -80,7 +81,7 @@ pub(crate) fn exported(folder: &Path, tables: &[&'static TableDef]) -> Vec<u8> {
     .unwrap();
     let copy = store.snapshot(|_| {}).unwrap();
     let mut archive = Vec::new();
-    writer::write(&*copy, store.tables(), &mut archive, &mut |_| {}).unwrap();
+    writer::write(&*copy, store.tables(), None, &mut archive, &mut |_| {}).unwrap();
     assert_eq!(std::fs::read_dir(folder.join("tmp")).unwrap().count(), 0, "a snapshot left a file");
     store.close();
     archive
@@ -90,7 +91,7 @@ pub(crate) fn exported(folder: &Path, tables: &[&'static TableDef]) -> Vec<u8> {
 pub(crate) fn imported(folder: &Path, tables: &[&'static TableDef], archive: &[u8]) -> Result<(), reader::ReadError> {
     let installation = convoke::embed::default_engine().lock(folder, clock()).unwrap();
     let builder = installation.build(tables)?;
-    let rows = reader::read(archive, tables, &*builder, &mut |_| {})?;
+    let rows = reader::read(archive, tables, &*builder, Some(&Folder::at(folder.join("files"))), &mut |_| {})?;
     builder.finish(&rows)?;
     installation.replace()?;
     Ok(())

@@ -16,13 +16,14 @@ use super::row_bytes::{delete_bytes, row_bytes, update_bytes};
 use crate::commits::Commit;
 use crate::error::StoreError;
 use crate::fields::Fields;
+use crate::file_fields::{Reference, StoredFile, file_places, require_fit, with_references};
 use crate::nodes::TurnName;
 use crate::packed_row::PackedRow;
 use crate::query::{Plan, index_key};
 use crate::reader::{Reader, Visit};
 use crate::row::{MemoryRow, Row};
 use crate::schema::Schemas;
-use crate::schema::table::{IndexDef, TableDef};
+use crate::schema::table::{IndexDef, Table as _, TableDef};
 use crate::value::{ColumnType, Value, ValueRef};
 
 /// Most rows of the database that a mutation keeps in memory after it has read them, because it often writes them next.
@@ -268,6 +269,42 @@ impl Transaction {
         }
     }
 
+    /// Counts the references of a changed row to contents of files.
+    fn count_references(
+        &self,
+        table: &'static TableDef,
+        before: Option<&PackedRow>,
+        after: Option<&PackedRow>,
+    ) -> Result<()> {
+        for (place, rule) in file_places(table) {
+            let of = |row: Option<&PackedRow>| match row?.value(place) {
+                ValueRef::Id(content) => Some(content),
+                _ => None,
+            };
+            let (before, after) = (of(before), of(after));
+            if before == after {
+                continue;
+            }
+            if let Some(content) = after {
+                let stored = self.existing(StoredFile::DEF, content)?.and_then(|row| row.now);
+                require_fit(table, place, rule, stored.as_ref())?;
+                self.count_reference(content, Reference::Added)?;
+            }
+            if let Some(content) = before {
+                self.count_reference(content, Reference::Removed)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Changes the number of references of a content. A content that an operator has deleted has no number.
+    fn count_reference(&self, content: u128, change: Reference) -> Result<()> {
+        let Some(stored) = self.existing(StoredFile::DEF, content)?.and_then(|row| row.now) else { return Ok(()) };
+        let (before, mut changes) = with_references(&stored, change);
+        changes.sort_by_key(|(place, _)| *place);
+        self.update(StoredFile::DEF, content, &before, &changes).map(drop)
+    }
+
     /// Applies the pending rows. Only a mutation that runs alone does it before its commit.
     fn apply(&self) -> Result<()> {
         let writes = self.batch.writes();
@@ -317,8 +354,10 @@ impl Transaction {
         let row = row.ok_or_else(too_large)?;
         self.require_unique(table, id, &row, |_| true)?;
         let base = former.and_then(|row| row.base);
+        let now = row.clone();
         let row = PendingRow { is_replaced: base.is_some(), base, now: Some(row), fields: Fields::default() };
-        self.put(table, id, row, row_bytes(table, values))
+        self.put(table, id, row, row_bytes(table, values))?;
+        self.count_references(table, None, Some(&now))
     }
 
     /// Writes the changed fields of a row, by position. Returns true if the row exists. `before` has the old values and
@@ -353,8 +392,10 @@ impl Transaction {
         let row = former.now.as_ref().and_then(|row| row.with(table.fields.len(), changes)).ok_or_else(too_large)?;
         let changed = Fields::of(changes);
         self.require_unique(table, id, &row, |index| deciding_fields(table, index).any(|field| changed.has(field)))?;
+        let (old, now) = (former.now.clone(), row.clone());
         let row = PendingRow { now: Some(row), fields: former.fields.and(changed), ..former };
         self.put(table, id, row, update_bytes(table, before, changes))?;
+        self.count_references(table, old.as_ref(), Some(&now))?;
         Ok(true)
     }
 
@@ -368,6 +409,7 @@ impl Transaction {
         let Some(former) = self.existing(table, id)? else { return Ok(false) };
         let row = PendingRow { base: former.base, ..PendingRow::default() };
         self.put(table, id, row, delete_bytes(table))?;
+        self.count_references(table, former.now.as_ref(), None)?;
         Ok(true)
     }
 
@@ -603,7 +645,6 @@ mod tests {
     use crate::commits::Commits;
     use crate::conformance::support::{Account, clock};
     use crate::overlay::RowWrite;
-    use crate::schema::table::Table as _;
 
     const TABLE: &TableDef = Account::DEF;
 

@@ -13,6 +13,7 @@ use serde::{Serialize, Serializer};
 use serde_json::{Map, Value as Json};
 
 use crate::error::StoreError;
+use crate::file_fields::FileRule;
 use crate::row::Row;
 use crate::value::{ColumnType, Value, ValueRef};
 use convoke_core::clock::Millis;
@@ -203,6 +204,23 @@ pub enum Meaning {
     Time,
     /// One of these texts.
     Choice(&'static [&'static str]),
+    /// A file that this rule accepts.
+    File(FileRule),
+}
+
+impl Meaning {
+    /// Returns the meaning of a field of files with this rule. `#[table]` calls it for `#[file(…)]`.
+    ///
+    /// # Panics
+    /// At compile time, if the type of the field is not a file.
+    pub const fn with_file_rule(self, rule: FileRule) -> Self {
+        match self {
+            Meaning::File(_) => Meaning::File(rule),
+            Meaning::Plain | Meaning::Time | Meaning::Choice(_) => {
+                panic!("#[file(…)] is for a field of type `File` or `Option<File>`")
+            }
+        }
+    }
 }
 
 /// An index of a table; `_id` is always its last key.
@@ -411,8 +429,16 @@ pub trait Column: Sized {
                 Some(default) => Self::from_value(default().as_ref()).map_err(corrupt),
                 None => Err(corrupt("null where a value is needed".to_owned())),
             },
-            value => Self::from_value(value).map_err(corrupt),
+            value => Self::from_value(value).map_err(corrupt)?.located(row, table, place),
         }
+    }
+
+    /// Adds the field of a row from which the value was read, for types that need it.
+    ///
+    /// # Errors
+    /// The row cannot be read.
+    fn located(self, _row: &dyn Row, _table: &'static TableDef, _place: usize) -> Result<Self, StoreError> {
+        Ok(self)
     }
 
     /// Adds the field at `place` to the changes of a row if its value differs.
@@ -550,6 +576,9 @@ impl<T: Column> Column for Option<T> {
             ValueRef::Null => Ok(None),
             value => T::from_value(value).map(Some),
         }
+    }
+    fn located(self, row: &dyn Row, table: &'static TableDef, place: usize) -> Result<Self, StoreError> {
+        self.map(|value| value.located(row, table, place)).transpose()
     }
     fn accept(value: ValueRef<'_>) -> Result<Value, String> {
         match value {

@@ -58,7 +58,8 @@ fn imported(archive: &[u8], tables: &[&'static TableDef]) -> Vec<Doc<Doubles>> {
     let folder = tempfile::tempdir().unwrap();
     let installation = convoke::embed::default_engine().lock(folder.path(), clock()).unwrap();
     let builder = installation.build(tables).unwrap();
-    let rows = reader::read(archive, tables, &*builder, &mut |_| {}).unwrap();
+    let files = convoke_calls::files::Folder::at(folder.path().join("files"));
+    let rows = reader::read(archive, tables, &*builder, Some(&files), &mut |_| {}).unwrap();
     builder.finish(&rows).unwrap();
     installation.replace().unwrap();
     drop(installation);
@@ -100,7 +101,7 @@ proptest! {
         let store = app.runtime().store();
         let mut archive = Vec::new();
         let copy = store.snapshot(|_| {}).unwrap();
-        writer::write(&*copy, store.tables(), &mut archive, &mut |_| {}).unwrap();
+        writer::write(&*copy, store.tables(), None, &mut archive, &mut |_| {}).unwrap();
         let rows = imported(&archive, store.tables());
         prop_assert_eq!(rows.len(), 1);
         prop_assert_eq!(bits(&rows[0]), expected, "after export and import");

@@ -12,6 +12,7 @@ import { Overview } from "./pages/overview.js";
 import { Functions } from "./pages/functions.js";
 import { Calls } from "./pages/calls.js";
 import { Data } from "./pages/data.js";
+import { Files } from "./pages/files.js";
 import { Jobs } from "./pages/jobs.js";
 import { Webhooks } from "./pages/webhooks.js";
 import { Live } from "./pages/live.js";
@@ -27,6 +28,7 @@ const PAGES = [
   ["functions", "Functions", Functions, "functions"],
   ["calls", "Calls", Calls, "logs"],
   ["data", "Data", Data, "data"],
+  ["files", "Files", Files, "data"],
   ["jobs", "Jobs", Jobs, "jobs"],
   ["webhooks", "Webhooks", Webhooks, "webhooks"],
   ["live", "Live", Live, "live"],

@@ -1,0 +1,182 @@
+//! `files`: lists, downloads and removes contents of files.
+
+use std::fs::File;
+use std::io::Write as _;
+use std::path::PathBuf;
+
+use clap::Subcommand;
+use hyper::Method;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::connect::{ConnectArgs, Connection};
+use super::failure::Failure;
+use super::progress::Progress;
+use super::table;
+use convoke_store::Engines;
+
+/// List and download the files that clients have uploaded, and remove those that no row needs
+///
+/// A file without references is removed a day after its last reference or its upload. `doctor` checks that every file
+/// has its bytes.
+///
+///   convoke files list
+///   convoke files get file_01h455vb4pex5vsknk084sn02q --out photo.png
+#[derive(clap::Args)]
+#[command(verbatim_doc_comment)]
+pub(super) struct Files {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// List the files, newest first
+    List(List),
+    /// Show one file with its hash and its owner
+    Show(One),
+    /// Download the content of a file
+    Get(Get),
+    /// Remove contents without references, expired uploads, and what a crash has left
+    Sweep(Sweep),
+}
+
+#[derive(clap::Args)]
+struct List {
+    /// Maximum number of files
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    limit: usize,
+    /// Print JSON, with the cursor of the next page
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    connect: ConnectArgs,
+}
+
+#[derive(clap::Args)]
+struct One {
+    /// The file's id, as `convoke files list` shows it
+    id: String,
+    #[command(flatten)]
+    connect: ConnectArgs,
+}
+
+#[derive(clap::Args)]
+struct Get {
+    /// The file's id, as `convoke files list` shows it
+    id: String,
+    /// Write the content to this path, which must not exist
+    #[arg(long, value_name = "FILE")]
+    out: PathBuf,
+    #[command(flatten)]
+    connect: ConnectArgs,
+}
+
+#[derive(clap::Args)]
+struct Sweep {
+    #[command(flatten)]
+    connect: ConnectArgs,
+}
+
+impl Files {
+    pub(super) fn run(self, engines: &Engines) -> Result<(), Failure> {
+        match self.what {
+            What::List(list) => list.run(engines),
+            What::Show(one) => {
+                let connection = one.connect.open(engines)?;
+                let file: Value = connection.block_on(connection.admin(Method::GET, &path(&one.id, ""), None))?;
+                table::print(&serde_json::to_string_pretty(&file)?)
+            }
+            What::Get(get) => get.run(engines),
+            What::Sweep(sweep) => sweep.run(engines),
+        }
+    }
+}
+
+fn path(id: &str, rest: &str) -> String {
+    format!("files/{}{rest}", table::encoded(id))
+}
+
+#[derive(Deserialize)]
+struct Listed {
+    items: Vec<Item>,
+    cursor: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Item {
+    id: String,
+    content_type: String,
+    bytes: u64,
+    references: u64,
+    state: String,
+    created_at: i64,
+}
+
+impl List {
+    fn run(self, engines: &Engines) -> Result<(), Failure> {
+        let connection = self.connect.open(engines)?;
+        let listed: Value =
+            connection.block_on(connection.admin(Method::GET, &format!("files?limit={}", self.limit), None))?;
+        if self.json {
+            return table::print(&serde_json::to_string_pretty(&listed)?);
+        }
+        let Listed { items, cursor } = serde_json::from_value(listed)?;
+        let head = ["ID", "TYPE", "BYTES", "REFERENCES", "STATE", "UPLOADED"].map(str::to_owned);
+        let rows = items.into_iter().map(|file| {
+            let (bytes, references) = (file.bytes.to_string(), file.references.to_string());
+            [file.id, file.content_type, bytes, references, file.state, table::time(file.created_at)]
+        });
+        table::print(&table::aligned(std::iter::once(head).chain(rows)))?;
+        if cursor.is_some() {
+            eprintln!("more with --limit");
+        }
+        Ok(())
+    }
+}
+
+impl Get {
+    fn run(self, engines: &Engines) -> Result<(), Failure> {
+        let connection = self.connect.open(engines)?;
+        let failed = |error: std::io::Error| Failure(format!("{} cannot be written: {error}", self.out.display()));
+        let mut out = File::create_new(&self.out).map_err(failed)?;
+        let bytes = connection.block_on(fetch(&connection, &self.id, &mut out)).inspect_err(|_| {
+            // A part is not the content.
+            let _ = std::fs::remove_file(&self.out);
+        })?;
+        eprintln!("{}: {bytes} bytes", self.out.display());
+        Ok(())
+    }
+}
+
+async fn fetch(connection: &Connection, id: &str, out: &mut File) -> Result<u64, Failure> {
+    let progress = Progress::bytes("downloading", None);
+    let path = format!("/api/admin/{}", path(id, "/content"));
+    let mut response = connection.request(Method::GET, &path, None).await?.success().await?;
+    let mut bytes = 0;
+    while let Some(chunk) = response.chunk().await? {
+        out.write_all(&chunk)?;
+        bytes += chunk.len() as u64;
+        progress.at(bytes);
+    }
+    out.sync_all()?;
+    Ok(bytes)
+}
+
+#[derive(Deserialize)]
+struct Swept {
+    contents: u64,
+    bytes: u64,
+    uploads: u64,
+}
+
+impl Sweep {
+    fn run(self, engines: &Engines) -> Result<(), Failure> {
+        let connection = self.connect.open(engines)?;
+        let swept: Swept = connection.block_on(connection.admin(Method::POST, "files/sweep", None))?;
+        let Swept { contents, bytes, uploads } = swept;
+        eprintln!("removed {contents} contents ({bytes} bytes) and {uploads} incomplete uploads");
+        Ok(())
+    }
+}
