@@ -9,6 +9,8 @@ use crate::recent_calls;
 use crate::runtime::Runtime;
 use crate::scheduler;
 use crate::transfers;
+#[cfg(feature = "outbound")]
+use crate::webhooks;
 use convoke_core::error::Error;
 
 /// Interval between two writes of metrics.
@@ -31,6 +33,8 @@ impl Runtime {
         let (stop, stopped) = watch::channel(false);
         let mut tasks = JoinSet::new();
         tasks.spawn(scheduler::background::run(self.scheduler().clone(), stopped));
+        #[cfg(feature = "outbound")]
+        tasks.spawn(webhooks::background::run(self.deliverer().clone(), stop.subscribe()));
         let mut background = Background { runtime: self.clone(), stop, tasks };
         let runtime = self.clone();
         background.every(STATS, move || {
@@ -55,6 +59,14 @@ impl Runtime {
                 transfers::sweep(&runtime).await.map(drop)
             }
         });
+        #[cfg(feature = "outbound")]
+        {
+            let deliverer = self.deliverer().clone();
+            background.every(STATS, move || {
+                let deliverer = deliverer.clone();
+                async move { deliverer.remove_expired().await }
+            });
+        }
         background
     }
 }

@@ -45,6 +45,8 @@ pub mod cache;
 pub mod call;
 pub mod live;
 pub mod scheduler;
+#[cfg(feature = "outbound")]
+pub mod webhooks;
 pub mod runtime;
 pub mod gauges;
 pub mod retention;

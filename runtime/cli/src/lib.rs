@@ -44,6 +44,7 @@ pub mod serve;
 mod supervisor;
 pub(crate) mod table;
 pub mod token;
+mod webhooks;
 
 use std::fmt::Write as _;
 use std::process::ExitCode;
@@ -82,7 +83,7 @@ struct Cli {
 /// The commands by subject, in the order of the help.
 const GROUPS: &[(&str, &[&str])] = &[
     ("Serve", &["dev", "serve", "health", "doctor", "config"]),
-    ("Call and watch", &["functions", "run", "console", "logs", "live", "jobs"]),
+    ("Call and watch", &["functions", "run", "console", "logs", "live", "jobs", "webhooks"]),
     ("Data", &["data", "files", "migrate", "export", "import", "backup", "restore"]),
     ("Access", &["token", "deploy-key", "secret"]),
     ("Agents", &["mcp", "agents"]),
@@ -157,6 +158,7 @@ enum Command {
     DeployKey(deploy_key::DeployKey),
     Secret(secret::Secret),
     Jobs(jobs::Jobs),
+    Webhooks(webhooks::Webhooks),
     Migrate(migrate::Migrate),
     Logs(logs::Logs),
     Live(live::Live),
@@ -207,6 +209,7 @@ fn run(command: Command, matches: &clap::ArgMatches, engines: &Engines) -> Resul
         Command::DeployKey(key) => key.run(engines),
         Command::Secret(secret) => secret.run(engines),
         Command::Jobs(jobs) => jobs.run(engines),
+        Command::Webhooks(webhooks) => webhooks.run(engines),
         Command::Migrate(migrate) => migrate.run(engines),
         Command::Logs(logs) => logs.run(engines),
         Command::Live(live) => live.run(engines),

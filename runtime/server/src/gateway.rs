@@ -21,6 +21,7 @@ use crate::metrics;
 use crate::openapi::pages::Pages;
 use crate::page;
 use crate::routes::{self, AdminRoute, ConsoleRoute, Endpoint};
+use crate::site::Site;
 use crate::sync::{self, ClientKind, Peer};
 use convoke_calls::call::Format;
 use convoke_calls::call::dispatch::{Outcome, Request};
@@ -67,6 +68,7 @@ pub struct Gateway {
     tools: Tools,
     traffic: OnceLock<Arc<Traffic>>,
     admin: Admin,
+    site: Option<Site>,
 }
 
 /// The end of a call.
@@ -84,9 +86,16 @@ impl Gateway {
         let runtime = admin.runtime.clone();
         let own_routes: Vec<_> =
             runtime.registry().routes().filter_map(|function| Some((function.clone(), function.def.route?))).collect();
-        let routes = routes::table(admin.console.audience(), admin.environment, &own_routes);
+        let routes = routes::table(admin.console.audience(), admin.environment, &own_routes, false);
         let (pages, tools, traffic) = (Pages::default(), Tools::default(), OnceLock::new());
-        Self { runtime, routes, own_routes, authenticator, log_lines, pages, tools, traffic, admin }
+        Self { runtime, routes, own_routes, authenticator, log_lines, pages, tools, traffic, admin, site: None }
+    }
+
+    /// Serves the files of a site at the paths that no route has.
+    #[must_use]
+    pub fn with_site(self, site: Site) -> Self {
+        let (audience, environment) = (self.admin.console.audience(), self.admin.environment);
+        Self { routes: routes::table(audience, environment, &self.own_routes, true), site: Some(site), ..self }
     }
 
     async fn caller(&self, incoming: &Incoming<Endpoint>) -> Result<Caller, Reply> {
@@ -451,6 +460,10 @@ impl Handler for Gateway {
             Endpoint::OpenApi => self.pages.description(self.runtime.registry(), &incoming),
             Endpoint::LlmsTxt => self.pages.for_models(self.runtime.registry(), &incoming),
             Endpoint::Docs => self.pages.reference(incoming.param(0), &incoming),
+            Endpoint::Site => match &self.site {
+                Some(site) => Box::pin(site.reply(&incoming)).await,
+                None => page::none(),
+            },
             Endpoint::Home => page::found(const { HeaderValue::from_static("/docs") }),
             Endpoint::Metrics => {
                 let (authenticator, traffic) = (Some(&self.authenticator), self.traffic.get());
@@ -496,6 +509,7 @@ impl Handler for Gateway {
             | Endpoint::Home
             | Endpoint::Upload
             | Endpoint::File
+            | Endpoint::Site
             | Endpoint::Console(_) => None,
         };
         // A request that calls no function is rejected after its body is read.
@@ -562,6 +576,7 @@ fn asked(incoming: &Incoming<Endpoint>) -> Cow<'_, str> {
         | Endpoint::LlmsTxt
         | Endpoint::Docs
         | Endpoint::Home
+        | Endpoint::Site
         | Endpoint::Console(_) => incoming.uri.path().trim_start_matches('/').into(),
     }
 }

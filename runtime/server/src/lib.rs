@@ -17,6 +17,7 @@ mod page;
 mod files;
 pub mod console;
 mod sync;
+pub mod site;
 pub mod gateway;
 pub mod opening;
 pub mod routes;

@@ -8,3 +8,4 @@ mod lists;
 mod presence;
 mod roles;
 mod participants;
+mod webhooks;

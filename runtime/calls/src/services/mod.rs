@@ -60,8 +60,11 @@ struct Inner {
     turns: Turns,
     files: Arc<Depot>,
     alarm: Alarm,
+    #[cfg(feature = "outbound")]
+    deliveries_alarm: Alarm,
     idempotent_replays: AtomicU64,
     data: PathBuf,
+    is_development: bool,
     /// The key for own secrets that all nodes derive.
     store_key: Option<StoreKey>,
     #[cfg(feature = "outbound")]
@@ -84,6 +87,7 @@ pub(crate) struct ServicesOptions {
     pub data: PathBuf,
     pub store_key: Option<StoreKey>,
     pub boot: u32,
+    pub is_development: bool,
     pub disk: Arc<dyn Disk>,
 }
 
@@ -93,8 +97,20 @@ impl Services {
     /// # Errors
     /// What is wrong in the settings, for the operator.
     pub(crate) fn new(options: ServicesOptions) -> Result<Self, String> {
-        let ServicesOptions { registry, store, ids, clock, limits, rates, settings, data, store_key, boot, disk } =
-            options;
+        let ServicesOptions {
+            registry,
+            store,
+            ids,
+            clock,
+            limits,
+            rates,
+            settings,
+            data,
+            store_key,
+            boot,
+            is_development,
+            disk,
+        } = options;
         let (registry, rates) = (Arc::new(registry), rates.with_nodes_of(&store));
         let turns = Turns::of(&store);
         let is_alone = matches!(store.nodes(), Nodes::Alone);
@@ -127,6 +143,9 @@ impl Services {
             turns,
             files: Arc::new(files),
             alarm: Alarm::default(),
+            #[cfg(feature = "outbound")]
+            deliveries_alarm: Alarm::default(),
+            is_development,
             idempotent_replays: AtomicU64::new(0),
             data,
             store_key,
@@ -245,6 +264,17 @@ impl Services {
     /// Returns the alarm that wakes the scheduler.
     pub(crate) fn alarm(&self) -> &Alarm {
         &self.0.alarm
+    }
+
+    /// Returns the alarm that wakes the deliverer of webhooks.
+    #[cfg(feature = "outbound")]
+    pub(crate) fn deliveries_alarm(&self) -> &Alarm {
+        &self.0.deliveries_alarm
+    }
+
+    /// Returns true if the server is for development.
+    pub fn is_development(&self) -> bool {
+        self.0.is_development
     }
 
     pub(crate) fn boot(&self) -> u32 {

@@ -7,3 +7,4 @@ mod call;
 mod outbound;
 mod performance;
 mod scheduler;
+mod webhooks;

@@ -29,6 +29,7 @@ pub mod schema;
 pub mod secrets;
 pub mod settings;
 pub mod tables;
+pub mod webhooks;
 
 pub use installation::Admin;
 pub use reply::{success, success_once};

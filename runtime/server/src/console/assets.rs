@@ -50,6 +50,7 @@ static FILES: [File; 32] = files! {
     "pages/conditions.js" JS Plain include_str;
     "pages/files.js" JS Plain include_str;
     "pages/jobs.js" JS Plain include_str;
+    "pages/webhooks.js" JS Plain include_str;
     "pages/live.js" JS Plain include_str;
     "pages/schema.js" JS Plain include_str;
     "pages/keys.js" JS Plain include_str;

@@ -21,6 +21,7 @@ mod jobs;
 mod live;
 mod process;
 mod store;
+mod webhooks;
 
 pub use page::{CONTENT_TYPE, Page};
 pub use process::watch_log;

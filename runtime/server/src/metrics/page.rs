@@ -5,7 +5,7 @@ use std::sync::Arc;
 use prometheus::TextEncoder;
 
 use super::family::Families;
-use super::{backup, cache, calls, files, gauge, http, jobs, live, process, store};
+use super::{backup, cache, calls, files, gauge, http, jobs, live, process, store, webhooks};
 use crate::auth::Authenticator;
 use convoke_calls::runtime::Runtime;
 use convoke_http::Traffic;
@@ -40,6 +40,7 @@ impl Page<'_> {
         live::write(&mut families, self.runtime);
         store::write(&mut families, self.runtime);
         jobs::write(&mut families, self.runtime).await;
+        webhooks::write(&mut families, self.runtime).await;
         backup::write(&mut families, self.runtime);
         files::write(&mut families, self.runtime);
         gauge::write(&mut families, self.runtime);

@@ -11,4 +11,5 @@ mod observe;
 mod openapi;
 mod opening;
 mod settings;
+mod site;
 mod work;

@@ -14,6 +14,7 @@ import { Calls } from "./pages/calls.js";
 import { Data } from "./pages/data.js";
 import { Files } from "./pages/files.js";
 import { Jobs } from "./pages/jobs.js";
+import { Webhooks } from "./pages/webhooks.js";
 import { Live } from "./pages/live.js";
 import { Schema } from "./pages/schema.js";
 import { Keys } from "./pages/keys.js";
@@ -29,6 +30,7 @@ const PAGES = [
   ["data", "Data", Data, "data"],
   ["files", "Files", Files, "data"],
   ["jobs", "Jobs", Jobs, "jobs"],
+  ["webhooks", "Webhooks", Webhooks, "webhooks"],
   ["live", "Live", Live, "live"],
   ["schema", "Schema", Schema, "functions"],
   ["keys", "Keys", Keys, "keys"],
