@@ -73,7 +73,7 @@ fn hash(token: &str) -> String {
 #[route(GET, "/calendar/{token}.ics")]
 pub fn show(ctx: &QueryCtx, token: Path<String>) -> Result<Response> {
     let not_found = || Error::not_found("No such calendar").with_status(404);
-    let link = ctx.db().query(CalendarLink::by_token).eq(&hash(&token)).unique()?.ok_or_else(not_found)?;
+    let link = ctx.db().query(CalendarLink::by_token).eq(hash(&token)).unique()?.ok_or_else(not_found)?;
     let user = ctx.db().get::<User>(link.user_id)?.filter(|user| user.is_active).ok_or_else(not_found)?;
     let mut calendar = Calendar::empty();
     calendar.append_property(Property::new("VERSION", "2.0"));

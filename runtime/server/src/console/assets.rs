@@ -28,7 +28,7 @@ macro_rules! files {
 }
 
 /// The page is first: it is served for every path that is not a file.
-static FILES: [File; 32] = files! {
+static FILES: [File; 33] = files! {
     "index.html" HTML Plain include_str;
     "app.css" CSS Plain include_str;
     "main.js" JS Plain include_str;
