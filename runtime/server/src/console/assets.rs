@@ -8,9 +8,14 @@ use crate::page::{self, Content, File, Page};
 use convoke_http::{Incoming, Reply};
 
 /// The files, each compressed at the first request.
-#[derive(Default)]
 pub struct Assets {
     pages: [OnceLock<Page>; FILES.len()],
+}
+
+impl Default for Assets {
+    fn default() -> Self {
+        Self { pages: [const { OnceLock::new() }; FILES.len()] }
+    }
 }
 
 const HTML: &str = "text/html; charset=utf-8";
