@@ -531,9 +531,9 @@ impl Handler for Gateway {
             | Endpoint::LlmsTxt
             | Endpoint::Docs
             | Endpoint::Home
-            | Endpoint::Site
             | Endpoint::Upload
             | Endpoint::File
+            | Endpoint::Site
             | Endpoint::Console(_) => None,
         };
         // A request that calls no function is rejected after its body is read.

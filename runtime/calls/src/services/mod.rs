@@ -112,8 +112,8 @@ impl Services {
             data,
             store_key,
             boot,
-            disk,
             is_development,
+            disk,
         } = options;
         let (registry, rates) = (Arc::new(registry), rates.with_nodes_of(&store));
         let turns = Turns::of(&store);

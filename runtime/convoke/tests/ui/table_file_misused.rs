@@ -19,10 +19,4 @@ pub struct Photo {
     pub unknown: File,
 }
 
-#[table(name = "notes", prefix = "note")]
-pub struct Note {
-    #[file(max = "1MiB")]
-    pub text: String,
-}
-
 fn main() {}
