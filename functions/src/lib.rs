@@ -5,7 +5,7 @@
 //!
 //! Modules at the top are shared by all functions: rights (`access`), the audit log (`audit`), public names (`names`),
 //! profiles as input of generators (`people`), events of meetings (`events`), and the scheduling of generators
-//! (`generation`).
+//! (`generation`). `webhooks` sends events to endpoints of organizations.
 
 #![allow(missing_docs, reason = "nobody depends on an application: an item is public for its tests and its program")]
 
@@ -15,6 +15,7 @@ pub mod names;
 pub mod people;
 pub mod paging;
 pub mod events;
+pub mod webhooks;
 pub mod generation;
 
 pub mod users;

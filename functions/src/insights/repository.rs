@@ -10,6 +10,7 @@ use schema::{
 use super::generator::insights as generated;
 use super::inputs::{self, OfMeeting, Version};
 use crate::meetings::participants;
+use crate::webhooks;
 use reading::action_items::item::ActionItem;
 
 /// Arguments of [`keep`]: insights of some readers of one meeting.
@@ -116,6 +117,9 @@ pub fn keep(ctx: &mut MutationCtx, args: Keep) -> Result<Vec<Written>> {
         }
         let user_id = made.user_id;
         written.push(Written { user_id, version: write(ctx, args.meeting_id, row, made)? });
+    }
+    if !written.is_empty() {
+        webhooks::insights_ready(ctx, args.meeting_id, written.len())?;
     }
     Ok(written)
 }

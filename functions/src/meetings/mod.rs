@@ -23,6 +23,7 @@ pub mod idle;
 pub mod lifecycle;
 pub mod admin;
 pub mod queries;
+pub mod webhooks;
 pub mod webrtc;
 
 /// Ends meetings that are empty for 15 minutes or active for 24 hours, and sessions that neither connect nor close for

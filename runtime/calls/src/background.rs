@@ -8,6 +8,8 @@ use tokio::task::JoinSet;
 use crate::recent_calls;
 use crate::runtime::Runtime;
 use crate::scheduler;
+#[cfg(feature = "outbound")]
+use crate::webhooks;
 use convoke_core::error::Error;
 
 /// Interval between two writes of metrics.
@@ -32,6 +34,8 @@ impl Runtime {
         let (stop, stopped) = watch::channel(false);
         let mut tasks = JoinSet::new();
         tasks.spawn(scheduler::background::run(self.scheduler().clone(), stopped));
+        #[cfg(feature = "outbound")]
+        tasks.spawn(webhooks::background::run(self.deliverer().clone(), stop.subscribe()));
         let mut background = Background { runtime: self.clone(), stop, tasks };
         let runtime = self.clone();
         background.every(STATS, move || {
@@ -58,6 +62,14 @@ impl Runtime {
             let runtime = runtime.clone();
             async move { runtime.remove_expired().await }
         });
+        #[cfg(feature = "outbound")]
+        {
+            let deliverer = self.deliverer().clone();
+            background.every(STATS, move || {
+                let deliverer = deliverer.clone();
+                async move { deliverer.remove_expired().await }
+            });
+        }
         background
     }
 }

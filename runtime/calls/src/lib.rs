@@ -48,6 +48,8 @@ pub mod rows;
 pub mod workflow;
 pub mod scheduler;
 pub mod workflows;
+#[cfg(feature = "outbound")]
+pub mod webhooks;
 pub mod runtime;
 pub mod gauges;
 pub mod retention;

@@ -23,6 +23,8 @@ use crate::routing::verify;
 use crate::scheduler::{Jobs, Scheduler, cron::Crons};
 use crate::services::{Services, ServicesOptions, SubmittedObserver, rates_of, section_problems};
 use crate::totals::CallTotals;
+#[cfg(feature = "outbound")]
+use crate::webhooks::Deliverer;
 use crate::workflow::definition::Workflows;
 use crate::workflow::runs::Runs;
 use convoke_core::clock::{Clock, Millis, SystemClock};
@@ -44,6 +46,8 @@ struct Inner {
     services: Services,
     dispatcher: Arc<Dispatcher>,
     scheduler: Arc<Scheduler>,
+    #[cfg(feature = "outbound")]
+    deliverer: Arc<Deliverer>,
     totals: Arc<CallTotals>,
     recent_calls: Arc<RecentCalls>,
     rejections: Arc<Rejections>,
@@ -75,6 +79,8 @@ pub struct RuntimeOptions {
     pub disk: Arc<dyn Disk>,
     /// Reaction to a mutation that never returns. A program that embeds the runtime is not ended in that case.
     pub stuck: Stuck,
+    /// True in development: endpoints of webhooks may have `http` URLs.
+    pub is_development: bool,
     /// Contents of `convoke.toml`: the sections of the application and `[rates]`.
     pub settings: toml::Table,
     /// Destination of each call's log line. Without it, the line is a `tracing` event.
@@ -94,6 +100,7 @@ impl RuntimeOptions {
             predictable_ids: false,
             disk: Arc::new(SystemDisk),
             stuck: Stuck::Report,
+            is_development: false,
             settings: toml::Table::new(),
             call_lines: None,
             on_opening: OnOpening::default(),
@@ -154,6 +161,7 @@ impl Runtime {
             clock,
             predictable_ids,
             disk,
+            is_development,
             settings,
             stuck,
             call_lines,
@@ -194,8 +202,20 @@ impl Runtime {
                 u32::from_le_bytes(boot)
             }
         };
-        let services =
-            ServicesOptions { registry, store, ids, clock, limits, rates, queues, settings, data, store_key, boot };
+        let services = ServicesOptions {
+            registry,
+            store,
+            ids,
+            clock,
+            limits,
+            rates,
+            queues,
+            settings,
+            data,
+            store_key,
+            boot,
+            is_development,
+        };
         let services = Services::new(services);
         if let Some(problem) = signature_problems(&services) {
             services.store().close();
@@ -226,9 +246,21 @@ impl Runtime {
         let observers = Observers::new(own.into_iter().chain(submitted));
         let dispatcher = Arc::new(Dispatcher::new(services.clone(), observers));
         let scheduler = Arc::new(Scheduler::new(dispatcher.clone(), crons, workflows, newest));
+        #[cfg(feature = "outbound")]
+        let deliverer = Arc::new(Deliverer::new(services.clone()));
         let live = Hub::new(dispatcher.clone());
         live.answer_other_nodes();
-        Self(Arc::new(Inner { services, dispatcher, scheduler, totals, recent_calls, rejections, live }))
+        Self(Arc::new(Inner {
+            services,
+            dispatcher,
+            scheduler,
+            #[cfg(feature = "outbound")]
+            deliverer,
+            totals,
+            recent_calls,
+            rejections,
+            live,
+        }))
     }
 
     /// Runs a call from this process, such as a test. Never panics, and returns exactly one outcome. The format is that
@@ -312,20 +344,33 @@ impl Runtime {
         &self.0.scheduler
     }
 
-    /// Runs all scheduled work that is due: see [`Scheduler::run_due`].
+    /// Returns the deliverer of webhooks.
+    #[cfg(feature = "outbound")]
+    pub fn deliverer(&self) -> &Arc<Deliverer> {
+        &self.0.deliverer
+    }
+
+    /// Runs all scheduled work that is due ([`Scheduler::run_due`]), and then sends the webhooks that are due. Returns the
+    /// number of jobs and tries.
     ///
     /// # Errors
     /// As [`Scheduler::run_due`].
     pub async fn run_due(&self) -> Result<usize> {
-        self.0.scheduler.run_due().await
+        let ran = self.0.scheduler.run_due().await?;
+        #[cfg(feature = "outbound")]
+        let ran = ran + self.0.deliverer.run_due().await?;
+        Ok(ran)
     }
 
-    /// Returns the time at which the next scheduled work is due, crons included.
+    /// Returns the time at which the next scheduled work is due, crons and webhooks included.
     ///
     /// # Errors
     /// A failure of the store.
     pub async fn next_due(&self) -> Result<Option<Millis>> {
-        self.0.scheduler.next_due().await
+        let next = self.0.scheduler.next_due().await?;
+        #[cfg(feature = "outbound")]
+        let next = [next, self.0.deliverer.next_due().await?].into_iter().flatten().min();
+        Ok(next)
     }
 
     /// Queries the metrics of this runtime's calls, in a separate snapshot.

@@ -43,6 +43,7 @@ pub mod serve;
 mod supervisor;
 pub(crate) mod table;
 pub mod token;
+mod webhooks;
 mod workflows;
 
 use std::fmt::Write as _;
@@ -82,7 +83,7 @@ struct Cli {
 /// The commands by subject, in the order of the help.
 const GROUPS: &[(&str, &[&str])] = &[
     ("Serve", &["dev", "serve", "health", "doctor", "config"]),
-    ("Call and watch", &["functions", "run", "console", "logs", "live", "jobs", "workflows"]),
+    ("Call and watch", &["functions", "run", "console", "logs", "live", "jobs", "workflows", "webhooks"]),
     ("Data", &["data", "migrate", "export", "import", "backup", "restore"]),
     ("Access", &["token", "deploy-key", "secret"]),
     ("Agents", &["mcp", "agents"]),
@@ -156,6 +157,7 @@ enum Command {
     DeployKey(deploy_key::DeployKey),
     Secret(secret::Secret),
     Jobs(jobs::Jobs),
+    Webhooks(webhooks::Webhooks),
     Workflows(workflows::Workflows),
     Migrate(migrate::Migrate),
     Logs(logs::Logs),
@@ -206,6 +208,7 @@ fn run(command: Command, matches: &clap::ArgMatches, engines: &Engines) -> Resul
         Command::DeployKey(key) => key.run(engines),
         Command::Secret(secret) => secret.run(engines),
         Command::Jobs(jobs) => jobs.run(engines),
+        Command::Webhooks(webhooks) => webhooks.run(engines),
         Command::Workflows(workflows) => workflows.run(engines),
         Command::Migrate(migrate) => migrate.run(engines),
         Command::Logs(logs) => logs.run(engines),

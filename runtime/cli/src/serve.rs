@@ -29,6 +29,7 @@ use convoke_server::opening::Opening;
 use convoke_server::settings::describe::describe;
 use convoke_server::settings::effective::rows;
 use convoke_server::settings::in_force::{self, SettingInForce};
+use convoke_server::site::Site;
 use convoke_store::{Engines, OnOpening, Stuck};
 
 /// Timeout for connections from the time before the database was open.
@@ -159,6 +160,8 @@ impl Serving {
         http.control = Some(config.data.join(CONTROL));
         let drain = config.limits.drain_timeout;
         let (limits, environment, console) = (config.limits.clone(), config.environment, config.console.clone());
+        let site = config.site.as_ref().map(|(folder, is_spa)| Site::open(folder, *is_spa)).transpose();
+        let site = site.map_err(|error| Failure(error.to_string()))?;
         let answers = Arc::new(Opening::default());
         let (listening, opening) = match inherited {
             Some(listening) => (listening, None),
@@ -184,7 +187,10 @@ impl Serving {
         let is_on_main = console.on_main;
         let host = console.hosts.first().cloned();
         let admin = Admin::new(runtime, environment).with_console(console).with_settings(settings);
-        let gateway = Gateway::new(admin.clone(), authenticator, log_lines);
+        let mut gateway = Gateway::new(admin.clone(), authenticator, log_lines);
+        if let Some(site) = site {
+            gateway = gateway.with_site(site);
+        }
         let server = executor.block_on(async {
             if let Some(opening) = opening {
                 opening.end().await;

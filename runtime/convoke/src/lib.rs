@@ -4,7 +4,7 @@
 //! HTTP, in process from a test, on a schedule, and from other functions. This crate knows no table and no function of
 //! any application.
 //!
-//! It exports what a developer needs of the crates behind it: the [`prelude`] of a file with functions, and seven modules.
+//! It exports what a developer needs of the crates behind it: the [`prelude`] of a file with functions, and eight modules.
 //!
 //! | Module | Content |
 //! |---|---|
@@ -13,6 +13,7 @@
 //! | [`scheduler`] | jobs, crons, leases and turns |
 //! | [`workflows`] | runs of workflows and their steps |
 //! | [`outbound`] | external services of actions, and secrets |
+//! | [`webhooks`] | events for the endpoints of other programs |
 //! | [`route`](mod@crate::route) | requests and responses of HTTP routes |
 //! | [`settings`] | sections of the settings file |
 //! | [`embed`] | the runtime inside a program |
@@ -66,6 +67,15 @@ pub mod outbound {
     #[cfg(feature = "outbound")]
     pub use convoke_calls::outbound::{Http, HttpError, Reply, Request};
     pub use convoke_calls::outbound::{Secret, SecretError, StoreKey};
+}
+
+/// Webhooks that the server sends: endpoints, and deliveries of events.
+#[cfg(feature = "outbound")]
+pub mod webhooks {
+    pub use convoke_calls::webhooks::{
+        Delivery, DeliveryState, Endpoint, EndpointChange, EndpointState, EventRange, NewEndpoint, Webhooks,
+        WebhooksMut,
+    };
 }
 
 /// The types of HTTP routes, which [`route`](macro@crate::route) registers.

@@ -15,8 +15,10 @@ pub mod fuzzing;
 mod listener;
 mod wire;
 
+pub use exchange::accept_encoding::{Coding, preferred};
 pub use exchange::browser::Browser;
 pub use exchange::client_addr::counted_as;
+pub use exchange::compression::is_compressible;
 pub use exchange::handler::{Handler, RejectedRequest, RejectionObserver};
 pub use exchange::operator_request::operator_request;
 pub use exchange::origin::Origin;

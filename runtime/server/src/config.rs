@@ -43,6 +43,8 @@ pub struct Config {
     pub http: HttpOptions,
     /// The console.
     pub console: ConsoleOptions,
+    /// The folder of the static site, and true for a single-page application.
+    pub site: Option<(PathBuf, bool)>,
     /// The identity providers and deploy key schemes.
     pub auth: AuthConfig,
     /// The successes that include their log lines.
@@ -112,6 +114,7 @@ impl Config {
             cors_origins: given(&flags.cors_origin, file.cors_origins),
             trusted_proxies: given(&flags.trusted_proxy, file.trusted_proxies),
             limits: limits.clone(),
+            compression: flags.compression.or(file.compression).unwrap_or(true),
             dev: is_dev,
             ..HttpOptions::new(flags.listen.or(file.listen).unwrap_or_else(default_listen))
         };
@@ -120,6 +123,7 @@ impl Config {
             hosts: given(&flags.console_host, file.console_hosts),
             build: None,
         };
+        let site = flags.site_dir.clone().or(file.site.dir).map(|folder| (folder, file.site.spa));
         let mut auth = file.auth;
         auth.environment = environment;
         if let Some(provider) = provider_of(flags)? {
@@ -137,6 +141,7 @@ impl Config {
             store,
             http,
             console,
+            site,
             auth,
             log_lines,
             log,
@@ -234,6 +239,7 @@ impl Config {
         let engine = self.engine(engines)?;
         Ok(RuntimeOptions {
             limits: self.limits,
+            is_development: self.environment == Environment::Development,
             settings: self.sections,
             ..RuntimeOptions::in_folder(self.data, engine)
         })

@@ -20,6 +20,7 @@ use crate::metrics;
 use crate::openapi::pages::Pages;
 use crate::page;
 use crate::routes::{self, AdminRoute, ConsoleRoute, Endpoint};
+use crate::site::Site;
 use crate::sync::{self, ClientKind, Peer};
 use convoke_calls::call::Format;
 use convoke_calls::call::dispatch::{Outcome, Request};
@@ -66,6 +67,7 @@ pub struct Gateway {
     tools: Tools,
     traffic: OnceLock<Arc<Traffic>>,
     admin: Admin,
+    site: Option<Site>,
 }
 
 /// The end of a call.
@@ -83,9 +85,16 @@ impl Gateway {
         let runtime = admin.runtime.clone();
         let own_routes: Vec<_> =
             runtime.registry().routes().filter_map(|function| Some((function.clone(), function.def.route?))).collect();
-        let routes = routes::table(admin.console.audience(), admin.environment, &own_routes);
+        let routes = routes::table(admin.console.audience(), admin.environment, &own_routes, false);
         let (pages, tools, traffic) = (Pages::default(), Tools::default(), OnceLock::new());
-        Self { runtime, routes, own_routes, authenticator, log_lines, pages, tools, traffic, admin }
+        Self { runtime, routes, own_routes, authenticator, log_lines, pages, tools, traffic, admin, site: None }
+    }
+
+    /// Serves the files of a site at the paths that no route has.
+    #[must_use]
+    pub fn with_site(self, site: Site) -> Self {
+        let (audience, environment) = (self.admin.console.audience(), self.admin.environment);
+        Self { routes: routes::table(audience, environment, &self.own_routes, true), site: Some(site), ..self }
     }
 
     async fn caller(&self, incoming: &Incoming<Endpoint>) -> Result<Caller, Reply> {
@@ -467,6 +476,10 @@ impl Handler for Gateway {
             Endpoint::OpenApi => self.pages.description(self.runtime.registry(), &incoming),
             Endpoint::LlmsTxt => self.pages.for_models(self.runtime.registry(), &incoming),
             Endpoint::Docs => self.pages.reference(incoming.param(0), &incoming),
+            Endpoint::Site => match &self.site {
+                Some(site) => Box::pin(site.reply(&incoming)).await,
+                None => page::none(),
+            },
             Endpoint::Home => page::found(const { HeaderValue::from_static("/docs") }),
             Endpoint::Metrics => {
                 let (authenticator, traffic) = (Some(&self.authenticator), self.traffic.get());
@@ -515,6 +528,7 @@ impl Handler for Gateway {
             | Endpoint::LlmsTxt
             | Endpoint::Docs
             | Endpoint::Home
+            | Endpoint::Site
             | Endpoint::Console(_) => None,
         };
         // A request that calls no function is rejected after its body is read.
@@ -580,6 +594,7 @@ fn asked(incoming: &Incoming<Endpoint>) -> Cow<'_, str> {
         | Endpoint::LlmsTxt
         | Endpoint::Docs
         | Endpoint::Home
+        | Endpoint::Site
         | Endpoint::Console(_) => incoming.uri.path().trim_start_matches('/').into(),
     }
 }

@@ -16,6 +16,7 @@ mod live;
 mod page;
 pub mod console;
 mod sync;
+pub mod site;
 pub mod gateway;
 pub mod opening;
 pub mod routes;

@@ -95,6 +95,10 @@ pub(crate) fn found(location: HeaderValue) -> Reply {
 
 /// Returns the response for an unknown page.
 pub(crate) fn none() -> Reply {
-    let error = Error::new(Code::RouteNotFound, "There is no such page.");
-    Reply::json(error.code().status(), envelope::failure(&error, &LogLines::default()))
+    failed(&Error::new(Code::RouteNotFound, "There is no such page."))
+}
+
+/// Returns the response for a page that cannot be served.
+pub(crate) fn failed(error: &Error) -> Reply {
+    Reply::json(error.code().status(), envelope::failure(error, &LogLines::default()))
 }

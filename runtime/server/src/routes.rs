@@ -8,10 +8,11 @@ use hyper::Method;
 
 use crate::admin::{
     Admin, AdminRequest, audit, backup, doctor, export, functions, jobs, keys, live, logs, overview, performance, rows,
-    schema, secrets, settings, tables, workflows,
+    schema, secrets, settings, tables, webhooks, workflows,
 };
 use crate::auth::Environment;
 use crate::auth::deploy_key::Scope;
+use crate::site::Site;
 use convoke_calls::function::Kind;
 use convoke_calls::registry::Registered;
 use convoke_calls::route::RouteDef;
@@ -72,6 +73,8 @@ pub enum Endpoint {
     Home,
     /// A route of the console.
     Console(ConsoleRoute),
+    /// A file of the site.
+    Site,
 }
 
 /// A route of the console.
@@ -109,11 +112,13 @@ pub type AdminHandler = for<'a> fn(&'a Admin, AdminRequest) -> BoxFuture<'a, Res
 const RESERVED: &[&str] =
     &["/api", "/console", "/docs", "/openapi.json", "/metrics", "/healthz", "/readyz", "/files", "/mcp"];
 
-/// Returns every route. `console` is the audience of the console's routes, and `own` are those of the application.
+/// Returns every route. `console` is the audience of the console's routes, `own` are those of the application, and
+/// `has_site` is true if a site is served.
 pub(crate) fn table(
     console: Audience,
     environment: Environment,
     own: &[(Registered, &'static RouteDef)],
+    has_site: bool,
 ) -> Routes<Endpoint> {
     let mut routes = Routes::new();
     routes.reserve(RESERVED);
@@ -121,10 +126,13 @@ pub(crate) fn table(
         let method = Method::from_bytes(route.method.as_bytes()).expect("the attribute checks the method");
         routes.add(method, route.pattern(), class(route), Endpoint::Route(index));
     }
+    if has_site {
+        routes.add_rest(Site::CLASS, Endpoint::Site, RESERVED);
+    }
     // The application may have pages of its own in these places.
     let documents = [("/llms.txt", Endpoint::LlmsTxt), ("/", Endpoint::Home)];
     for (path, to) in documents {
-        let is_wanted = path != "/" || environment == Environment::Development;
+        let is_wanted = path != "/" || environment == Environment::Development && !has_site;
         if is_wanted && !routes.has(&Method::GET, path) {
             routes.add(Method::GET, path, Class::DOCUMENT, to);
         }
@@ -237,6 +245,16 @@ fn admin_routes(routes: &mut Routes<Endpoint>, console: Audience) {
         GET    "/api/admin/secrets"            Secrets   secrets::list;
         POST   "/api/admin/secrets/{name}"     Secrets   secrets::set;
         DELETE "/api/admin/secrets/{name}"     Secrets   secrets::remove;
+        GET    "/api/admin/webhooks"           Webhooks  webhooks::list;
+        POST   "/api/admin/webhooks"           Webhooks  webhooks::create;
+        GET    "/api/admin/webhooks/{id}"      Webhooks  webhooks::show;
+        PATCH  "/api/admin/webhooks/{id}"      Webhooks  webhooks::update;
+        DELETE "/api/admin/webhooks/{id}"      Webhooks  webhooks::remove;
+        POST   "/api/admin/webhooks/{id}/rotate" Webhooks webhooks::rotate;
+        GET    "/api/admin/webhooks/{id}/deliveries" Webhooks webhooks::deliveries;
+        POST   "/api/admin/webhooks/{id}/redeliver" Webhooks webhooks::redeliver_range;
+        GET    "/api/admin/webhook-deliveries/{id}" Webhooks webhooks::delivery;
+        POST   "/api/admin/webhook-deliveries/{id}/redeliver" Webhooks webhooks::redeliver;
         GET    "/api/admin/live"               Live      live::list;
         DELETE "/api/admin/live/{number}"      Live      live::end;
         GET    "/api/admin/backup"             Backup    backup::list;

@@ -7,3 +7,4 @@ mod lists;
 mod presence;
 mod roles;
 mod participants;
+mod webhooks;

@@ -71,6 +71,11 @@ const ADMINS: Cells = [Login, NoRight, NoRight, NoRight, NoRight, NoRight, Yes, 
 const KEYS: Cells = [Login, NoRight, NoRight, NoRight, NoRight, NoRight, NoRight, NoRight, Yes];
 /// For requests of an admin about the own organization, whichever that is.
 const ALL_ADMINS: Cells = [Login, NoRight, NoRight, NoRight, NoRight, NoRight, Yes, Yes, Yes];
+/// For a webhook endpoint that does not exist.
+const ENDPOINT: Cells = {
+    let absent = Absent("No webhook endpoint has this id");
+    [Login, NoRight, NoRight, NoRight, NoRight, NoRight, absent, absent, absent]
+};
 /// For a profile of the participant.
 const OWNER_AND_ADMINS: Cells = [Login, NoRight, Yes, NoRight, NoRight, NoRight, Yes, NoRight, Yes];
 /// For the public profile of the participant: visible to the same organization and to participants of a common meeting.
@@ -99,13 +104,15 @@ const fn own_in_meeting(absent: Cell) -> Cells {
 }
 
 /// Returns the responses of each right.
-pub(super) const RIGHTS: [(&str, Cells); 19] = [
+pub(super) const RIGHTS: [(&str, Cells); 21] = [
     ("user", USERS),
     ("user_or_key", USERS_AND_KEYS),
     ("participant", PLACED),
     ("batch_participant", PLACED),
     ("host", HOSTS),
     ("admin", ALL_ADMINS),
+    ("organization", ALL_ADMINS),
+    ("own_endpoint", ENDPOINT),
     ("administered", ADMINS),
     ("administered_pair", ADMINS),
     ("administered_place", ADMINS),

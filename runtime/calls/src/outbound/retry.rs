@@ -23,7 +23,7 @@ pub(super) fn pause(attempt: u32, chance: f64) -> Duration {
 }
 
 /// Parses the header `Retry-After` (RFC 9110 §10.2.3): seconds or a date. A date in the past means no wait.
-pub(super) fn retry_after(header: &str, now: Millis) -> Option<Duration> {
+pub(crate) fn retry_after(header: &str, now: Millis) -> Option<Duration> {
     let header = header.trim();
     if let Ok(seconds) = header.parse() {
         return Some(Duration::from_secs(seconds));

@@ -60,8 +60,11 @@ struct Inner {
     history: Arc<History>,
     turns: Turns,
     alarm: Alarm,
+    #[cfg(feature = "outbound")]
+    deliveries_alarm: Alarm,
     idempotent_replays: AtomicU64,
     data: PathBuf,
+    is_development: bool,
     /// The key for own secrets that all nodes derive.
     store_key: Option<StoreKey>,
     #[cfg(feature = "outbound")]
@@ -85,12 +88,25 @@ pub(crate) struct ServicesOptions {
     pub data: PathBuf,
     pub store_key: Option<StoreKey>,
     pub boot: u32,
+    pub is_development: bool,
 }
 
 impl Services {
     pub(crate) fn new(options: ServicesOptions) -> Self {
-        let ServicesOptions { registry, store, ids, clock, limits, rates, queues, settings, data, store_key, boot } =
-            options;
+        let ServicesOptions {
+            registry,
+            store,
+            ids,
+            clock,
+            limits,
+            rates,
+            queues,
+            settings,
+            data,
+            store_key,
+            boot,
+            is_development,
+        } = options;
         let (registry, rates) = (Arc::new(registry), rates.with_nodes_of(&store));
         let turns = Turns::of(&store);
         let database = Database::new(store, ids, clock.clone(), ReadLimits::from(&limits));
@@ -109,6 +125,9 @@ impl Services {
             boot,
             turns,
             alarm: Alarm::default(),
+            #[cfg(feature = "outbound")]
+            deliveries_alarm: Alarm::default(),
+            is_development,
             idempotent_replays: AtomicU64::new(0),
             data,
             store_key,
@@ -227,6 +246,17 @@ impl Services {
     /// Returns the alarm that wakes the scheduler.
     pub(crate) fn alarm(&self) -> &Alarm {
         &self.0.alarm
+    }
+
+    /// Returns the alarm that wakes the deliverer of webhooks.
+    #[cfg(feature = "outbound")]
+    pub(crate) fn deliveries_alarm(&self) -> &Alarm {
+        &self.0.deliveries_alarm
+    }
+
+    /// Returns true if the server is for development.
+    pub fn is_development(&self) -> bool {
+        self.0.is_development
     }
 
     pub(crate) fn boot(&self) -> u32 {

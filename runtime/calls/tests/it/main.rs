@@ -7,4 +7,5 @@ mod call;
 mod outbound;
 mod performance;
 mod scheduler;
+mod webhooks;
 mod workflow;

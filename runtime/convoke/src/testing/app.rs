@@ -23,6 +23,8 @@ use convoke_calls::outbound;
 use convoke_calls::performance::recorder::Ended;
 use convoke_calls::runtime::{Runtime, RuntimeOptions};
 use convoke_calls::scheduler::{Job, JobState};
+#[cfg(feature = "outbound")]
+use convoke_calls::webhooks::{Delivery, DeliveryState};
 use convoke_calls::workflow::{self, RunState, Step};
 use convoke_core::clock::{HeldClock, Millis};
 use convoke_core::error::{Code, Error, Result};
@@ -51,6 +53,9 @@ pub struct TestApp {
     options: RuntimeOptions,
     /// Failed jobs that the test has read.
     seen: Mutex<HashSet<Id<Job>>>,
+    /// Deliveries of webhooks that the test has read.
+    #[cfg(feature = "outbound")]
+    seen_deliveries: Mutex<HashSet<Id<Delivery>>>,
     /// True if runs of workflows may be left at the end.
     leaves_runs: AtomicBool,
     _data: tempfile::TempDir,
@@ -106,14 +111,26 @@ impl TestApp {
         options.clock = clock.clone();
         options.disk = disk.clone();
         options.predictable_ids = true;
+        options.is_development = true;
         // The duration of a call has no meaning on a machine whose cores are busy with other work.
         options.limits.query_timeout = PATIENCE;
         options.limits.mutation_timeout = PATIENCE;
         change(&mut options);
         let executor = Arc::new(executor);
         let (seen, leaves_runs) = (Mutex::default(), AtomicBool::new(false));
-        let mut app =
-            Self { runtime: None, clock, disk, executor, options, seen, leaves_runs, _data: data, _database: database };
+        let mut app = Self {
+            runtime: None,
+            clock,
+            disk,
+            executor,
+            options,
+            seen,
+            leaves_runs,
+            #[cfg(feature = "outbound")]
+            seen_deliveries: Mutex::default(),
+            _data: data,
+            _database: database,
+        };
         let mut former = former.into_iter().peekable();
         if former.peek().is_some() {
             app.executor.block_on(former::make(&app.options, former));
@@ -329,6 +346,39 @@ impl TestApp {
         self.leaves_runs.store(true, Ordering::Relaxed);
     }
 
+    /// Returns the deliveries of webhooks, oldest first. A test whose events are not delivered must read them here:
+    /// otherwise due and failed deliveries fail the test when the app is dropped.
+    ///
+    /// `app.run_due()` and `app.advance()` send due deliveries, with the requests of production.
+    ///
+    /// # Panics
+    /// If the read fails.
+    #[cfg(feature = "outbound")]
+    pub fn deliveries(&self) -> Vec<Doc<Delivery>> {
+        let found = self.read(|db| Ok(db.scan::<Delivery>().take(usize::MAX)?));
+        self.seen_deliveries.lock().extend(found.iter().map(Doc::id));
+        found
+    }
+
+    /// Checks that the test has sent or read each delivery.
+    #[cfg(feature = "outbound")]
+    fn check_deliveries(&self) {
+        let (seen, now) = (self.seen_deliveries.lock().clone(), self.now());
+        let mut left = self.deliveries();
+        left.retain(|row| {
+            let is_left = match row.state {
+                DeliveryState::Pending => row.due_at <= now,
+                DeliveryState::Failed => true,
+                DeliveryState::Delivered => false,
+            };
+            is_left && !seen.contains(&row.id())
+        });
+        assert!(
+            left.is_empty(),
+            "webhooks were not delivered, and the test did not read `app.deliveries()`: {left:#?}"
+        );
+    }
+
     /// Records a call of a function that ended now and took `latency`, for tests of performance metrics.
     ///
     /// # Panics
@@ -349,6 +399,8 @@ impl TestApp {
             std::thread::sleep(Duration::from_millis(10));
         }
         assert_eq!(open(), 0, "a read has not ended: it holds its snapshot");
+        #[cfg(feature = "outbound")]
+        self.check_deliveries();
         let now = self.now();
         let due: Vec<_> = self.pending_jobs().into_iter().filter(|job| job.run_at <= now).collect();
         assert!(due.is_empty(), "scheduled work is due and was not run; call `app.run_due()`: {due:#?}");

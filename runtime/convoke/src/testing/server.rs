@@ -1,6 +1,7 @@
 //! A real port in front of a [`TestApp`]: real sockets and real tokens, signed by the test's own key.
 
 use std::net::SocketAddr;
+use std::path::Path;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -15,6 +16,7 @@ use convoke_server::auth::key_source::http_client;
 use convoke_server::auth::{AuthConfig, Authenticator, Environment};
 use convoke_server::console::ConsoleOptions;
 use convoke_server::gateway::Gateway;
+use convoke_server::site::Site;
 
 /// Lifetime of a test's token.
 const TOKEN_LIFETIME: Duration = Duration::from_secs(3_600);
@@ -71,7 +73,7 @@ impl TestApp {
     /// # Panics
     /// As [`TestApp::serve`].
     pub fn serve_with(&self, change: impl FnOnce(&mut HttpOptions), log_lines: LogLinesOn) -> TestServer<'_> {
-        self.listen(change, log_lines, ConsoleOptions::default())
+        self.listen(change, log_lines, ConsoleOptions::default(), None)
     }
 
     /// Like [`TestApp::serve`], with a console.
@@ -79,7 +81,17 @@ impl TestApp {
     /// # Panics
     /// As [`TestApp::serve`].
     pub fn serve_console(&self, console: ConsoleOptions, change: impl FnOnce(&mut HttpOptions)) -> TestServer<'_> {
-        self.listen(change, LogLinesOn::Error, console)
+        self.listen(change, LogLinesOn::Error, console, None)
+    }
+
+    /// Like [`TestApp::serve`], with the files of a folder as a static site. `is_spa` is true for a single-page
+    /// application.
+    ///
+    /// # Panics
+    /// If the folder cannot be served; as [`TestApp::serve`].
+    pub fn serve_site(&self, folder: &Path, is_spa: bool) -> TestServer<'_> {
+        let site = Site::open(folder, is_spa).unwrap_or_else(|error| panic!("{error}"));
+        self.listen(|_| {}, LogLinesOn::Error, ConsoleOptions::default(), Some(site))
     }
 
     fn listen(
@@ -87,6 +99,7 @@ impl TestApp {
         change: impl FnOnce(&mut HttpOptions),
         log_lines: LogLinesOn,
         console: ConsoleOptions,
+        site: Option<Site>,
     ) -> TestServer<'_> {
         let runtime = self.runtime().clone();
         let clock = runtime.clock().clone();
@@ -107,6 +120,10 @@ impl TestApp {
             authenticator.start().await;
             let admin = Admin::new(runtime, authenticator.environment()).with_console(console);
             let gateway = Gateway::new(admin.clone(), authenticator, log_lines);
+            let gateway = match site {
+                Some(site) => gateway.with_site(site),
+                None => gateway,
+            };
             let server = Server::bind(options, gateway).await.expect("a free port can be had");
             let address = server.local_addr();
             tokio::spawn(server.run(async move {

@@ -54,6 +54,14 @@ impl Pieces {
         }
     }
 
+    /// Returns all bytes: shared if there is one piece, copied if there are several.
+    pub fn shared(&self) -> Bytes {
+        match &self.first {
+            Some(only) if self.rest.is_empty() => only.bytes.clone(),
+            Some(_) | None => self.joined().into_owned().into(),
+        }
+    }
+
     /// Splits off the first line, without its end. Returns `None` if the first piece has no end of a line.
     pub fn split_line(mut self) -> Option<(Bytes, Self)> {
         let first = self.first.as_mut()?;

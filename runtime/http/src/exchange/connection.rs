@@ -29,6 +29,8 @@ pub(crate) struct ServerState<H> {
     pub(crate) body_memory: Arc<BodyMemory>,
     /// The memory for responses.
     pub(crate) answers: Arc<Budget>,
+    /// True if responses are compressed.
+    pub(crate) compression: bool,
     pub(crate) drain: Drain,
     pub(crate) traffic: Arc<Traffic>,
 }

@@ -1,11 +1,13 @@
 //! One request and its response. The crate rejects a request, responds itself, or passes it to the
 //! [`Handler`](handler::Handler).
 
+pub(crate) mod accept_encoding;
 pub(crate) mod body;
 pub(crate) mod browser;
 pub(crate) mod client_addr;
 pub(crate) mod connection;
 pub(crate) mod connection_facts;
+pub(crate) mod compression;
 mod convex_compat;
 pub(crate) mod cors;
 pub(crate) mod drain;

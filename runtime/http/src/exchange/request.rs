@@ -83,6 +83,11 @@ impl<E> Incoming<E> {
         }
     }
 
+    /// Returns all fields `name`, which the route's class must name.
+    pub fn field_all(&self, name: &'static str) -> impl Iterator<Item = &HeaderValue> {
+        self.fields.iter().filter(move |(own, _)| *own == name).map(|(_, value)| value)
+    }
+
     /// Returns the query parameter `name`, decoded: the first if there are several, `None` if it is empty.
     pub fn query(&self, name: &str) -> Option<String> {
         query_member(self.uri.query().unwrap_or_default(), name)

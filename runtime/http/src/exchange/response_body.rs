@@ -208,6 +208,14 @@ impl Body {
         }
     }
 
+    /// Returns all bytes, shared if they are one piece, or `None` for a stream.
+    pub(crate) fn shared(&self) -> Option<Bytes> {
+        match &self.0 {
+            Kind::Whole(pieces) => Some(pieces.shared()),
+            Kind::Stream(_) => None,
+        }
+    }
+
     /// Charges complete bytes that are not charged yet. A stream holds few bytes at a time.
     pub(crate) fn charge(&mut self, budget: &Arc<Budget>) {
         if let Kind::Whole(pieces) = &mut self.0 {

@@ -167,6 +167,15 @@ pub struct Routes<E> {
     paths: Vec<PathRoutes<E>>,
     /// Paths below which only routes with a path of their own are found.
     reserved: &'static [&'static str],
+    rest: Option<Rest<E>>,
+}
+
+/// The destination of GET requests for paths without a route.
+struct Rest<E> {
+    class: Class,
+    to: E,
+    except: &'static [&'static str],
+    allow: HeaderValue,
 }
 
 /// The routes of one path.
@@ -262,7 +271,7 @@ impl<E: Copy> Default for Routes<E> {
 impl<E: Copy> Routes<E> {
     /// Creates a table with the routes to which the listener responds itself.
     pub fn new() -> Self {
-        let mut routes = Self { router: matchit::Router::new(), paths: Vec::new(), reserved: &[] };
+        let mut routes = Self { router: matchit::Router::new(), paths: Vec::new(), reserved: &[], rest: None };
         routes.insert(Method::GET, "/healthz".into(), Class::PROBE, Destination::Liveness);
         routes.insert(Method::GET, "/readyz".into(), Class::PROBE, Destination::Readiness);
         // Convex clients may use this path, which this server does not serve.
@@ -303,6 +312,12 @@ impl<E: Copy> Routes<E> {
             known.otherwise = Some(Destination::Handler(to));
             known.allow = HeaderValue::from_static(ANY_METHOD);
         }
+    }
+
+    /// Sets the destination of GET and HEAD for all paths without a route, except these paths and those below them.
+    pub fn add_rest(&mut self, class: Class, to: E, except: &'static [&'static str]) {
+        let allow = HeaderValue::from_static("GET, HEAD, OPTIONS");
+        self.rest = Some(Rest { class, to, except, allow });
     }
 
     fn insert(&mut self, method: Method, path: Cow<'static, str>, class: Class, destination: Destination<E>) {
@@ -371,7 +386,11 @@ impl<E: Copy> Routes<E> {
             let allow = Cow::Owned(HeaderValue::from_static(ANY_METHOD));
             return Found { class: Class::NOTHING, next: Ok(Next::Options(allow)) };
         }
-        let Some((known, params)) = self.at(path) else { return nothing(NOT_A_ROUTE) };
+        let Some((known, params)) = self.at(path) else {
+            let rest =
+                self.rest.as_ref().filter(|rest| rest.has(path) && rest.class.audience.is_served(listener, local));
+            return rest.map_or_else(|| nothing(NOT_A_ROUTE), |rest| rest.found(method));
+        };
         let class = known.class_of(method);
         if !class.audience.is_served(listener, local) {
             return nothing(NOT_A_ROUTE);
@@ -385,6 +404,23 @@ impl<E: Copy> Routes<E> {
             },
         };
         Found { class, next }
+    }
+}
+
+impl<E: Copy> Rest<E> {
+    /// Returns true if it serves this path. A percent-encoded name of a route is a name of that route.
+    fn has(&self, path: &str) -> bool {
+        let decoded = percent_decode_str(path).decode_utf8_lossy();
+        decoded.starts_with('/') && !self.except.iter().any(|except| is_below(&decoded, except))
+    }
+
+    fn found(&self, method: &Method) -> Found<'_, E> {
+        let next = match *method {
+            Method::GET | Method::HEAD => Next::Destination(Destination::Handler(self.to), Params::default()),
+            Method::OPTIONS => Next::Options(Cow::Borrowed(&self.allow)),
+            _ => Next::NotAllowed(&self.allow),
+        };
+        Found { class: self.class, next: Ok(next) }
     }
 }
 
@@ -507,6 +543,40 @@ mod tests {
         }
         assert_eq!(of("GET", "*"), Err(Code::RouteNotFound));
         assert_eq!(of("POST", "/api/run/a%ff"), Err(Code::BadRequest));
+    }
+
+    #[test]
+    fn rest_serves_paths_without_a_route_and_none_below_an_exception() {
+        let mut routes = table();
+        routes.add_rest(Class::DOCUMENT, "site", &["/api", "/docs"]);
+        let at = |method: &str, path: &str| {
+            let (method, uri) = (Method::from_bytes(method.as_bytes()).unwrap(), path.parse::<Uri>().unwrap());
+            match routes.find(Listener::Calls, false, &method, &uri).next {
+                Ok(Next::Destination(Destination::Handler(to), _)) => to,
+                Ok(Next::NotAllowed(_)) => "not allowed",
+                Ok(Next::Options(_)) => "options",
+                Ok(Next::Destination(..)) => "listener",
+                Err(_) => "nothing",
+            }
+        };
+        for (method, path, expected) in [
+            ("GET", "/", "site"),
+            ("HEAD", "/a/b.js", "site"),
+            ("GET", "/apis", "site"),
+            ("POST", "/a", "not allowed"),
+            ("OPTIONS", "/a", "options"),
+            ("GET", "/api", "nothing"),
+            ("GET", "/api/", "nothing"),
+            ("GET", "/api/unknown", "nothing"),
+            ("GET", "/%61pi/unknown", "nothing"),
+            ("GET", "/docs/x", "docs"),
+            ("GET", "/healthz", "listener"),
+            ("GET", "/a%2fb", "nothing"),
+        ] {
+            assert_eq!(at(method, path), expected, "{method} {path}");
+        }
+        let (ops, uri) = (Listener::Ops, "/a".parse::<Uri>().unwrap());
+        assert!(routes.find(ops, true, &Method::GET, &uri).next.is_err(), "the ops listener has no site");
     }
 
     #[test]

@@ -14,14 +14,15 @@ use futures_util::FutureExt as _;
 use hyper::body::Body as _;
 use hyper::header::{
     ACCEPT_ENCODING, ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_LENGTH, CONTENT_SECURITY_POLICY, CONTENT_TYPE,
-    HeaderMap, HeaderValue, IF_NONE_MATCH, REFERRER_POLICY, RETRY_AFTER, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
-    X_FRAME_OPTIONS,
+    HeaderMap, HeaderValue, IF_NONE_MATCH, REFERRER_POLICY, RETRY_AFTER, VARY, WWW_AUTHENTICATE,
+    X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
 use hyper::http::request::Parts;
 use hyper::{Method, Request, Response, StatusCode, Uri, Version};
 
 use super::body::{self, BodyLimits};
 use super::browser::{self, Browser};
+use super::compression;
 use super::connection::Connection;
 use super::convex_compat;
 use super::cors;
@@ -83,6 +84,9 @@ pub(crate) async fn answer<H: Handler>(
     if reply.body.is_stream() {
         let server = Arc::clone(&connection.server);
         reply.body = reply.body.until(async move { server.drain.draining().await });
+    }
+    if connection.server.compression {
+        reply = compression::compressed(reply, &parts.headers).await;
     }
     reply.body.charge(&connection.server.answers);
     let activity = Arc::clone(&connection.activity);
@@ -436,7 +440,8 @@ impl ResponseHead {
             protect_page(headers);
         }
         for (at, (name, value)) in reply.fields.iter().enumerate() {
-            if reply.fields[..at].iter().any(|(earlier, _)| earlier == name) {
+            // Pages of other origins have added their field to `Vary`.
+            if *name == VARY || reply.fields[..at].iter().any(|(earlier, _)| earlier == name) {
                 headers.append(name, value.clone());
             } else {
                 headers.insert(name, value.clone());

@@ -29,6 +29,8 @@ pub struct HttpOptions {
     pub trusted_proxies: Vec<IpNet>,
     /// The limits.
     pub limits: Limits,
+    /// True if large responses of text are compressed by `Accept-Encoding`.
+    pub compression: bool,
     /// Development mode: pages of loopback origins may call.
     pub dev: bool,
 }
@@ -44,6 +46,7 @@ impl HttpOptions {
             cors_origins: Vec::new(),
             trusted_proxies: Vec::new(),
             limits: Limits::default(),
+            compression: true,
             dev: false,
         }
     }

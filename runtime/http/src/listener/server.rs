@@ -184,6 +184,7 @@ impl<H: Handler> Server<H> {
                 limits: options.limits,
                 body_memory,
                 answers,
+                compression: options.compression,
                 drain: Drain::default(),
                 traffic,
             }),

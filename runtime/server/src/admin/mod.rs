@@ -28,6 +28,7 @@ pub mod schema;
 pub mod secrets;
 pub mod settings;
 pub mod tables;
+pub mod webhooks;
 pub mod workflows;
 
 pub use installation::Admin;

@@ -61,6 +61,8 @@ pub enum Scope {
     DataWrite,
     /// see, run again and cancel jobs
     Jobs,
+    /// manage webhook endpoints; see and redeliver webhooks
+    Webhooks,
     /// see and end live connections
     Live,
     /// take, list and remove backups
@@ -80,7 +82,7 @@ impl Scope {
     }
 
     /// All scopes.
-    pub const ALL: [Scope; 12] = [
+    pub const ALL: [Scope; 13] = [
         Scope::Functions,
         Scope::Internal,
         Scope::ActAs,
@@ -88,6 +90,7 @@ impl Scope {
         Scope::Data,
         Scope::DataWrite,
         Scope::Jobs,
+        Scope::Webhooks,
         Scope::Live,
         Scope::Backup,
         Scope::BackupDownload,
@@ -105,6 +108,7 @@ impl Scope {
             Scope::Data => "data",
             Scope::DataWrite => "data-write",
             Scope::Jobs => "jobs",
+            Scope::Webhooks => "webhooks",
             Scope::Live => "live",
             Scope::Backup => "backup",
             Scope::BackupDownload => "backup-download",

@@ -8,9 +8,14 @@ use crate::page::{self, Content, File, Page};
 use convoke_http::{Incoming, Reply};
 
 /// The files, each compressed at the first request.
-#[derive(Default)]
 pub struct Assets {
     pages: [OnceLock<Page>; FILES.len()],
+}
+
+impl Default for Assets {
+    fn default() -> Self {
+        Self { pages: std::array::from_fn(|_| OnceLock::new()) }
+    }
 }
 
 const HTML: &str = "text/html; charset=utf-8";
@@ -28,7 +33,7 @@ macro_rules! files {
 }
 
 /// The page is first: it is served for every path that is not a file.
-static FILES: [File; 32] = files! {
+static FILES: [File; 33] = files! {
     "index.html" HTML Plain include_str;
     "app.css" CSS Plain include_str;
     "main.js" JS Plain include_str;
@@ -50,6 +55,7 @@ static FILES: [File; 32] = files! {
     "pages/conditions.js" JS Plain include_str;
     "pages/jobs.js" JS Plain include_str;
     "pages/workflows.js" JS Plain include_str;
+    "pages/webhooks.js" JS Plain include_str;
     "pages/live.js" JS Plain include_str;
     "pages/schema.js" JS Plain include_str;
     "pages/keys.js" JS Plain include_str;

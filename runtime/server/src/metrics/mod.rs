@@ -20,6 +20,7 @@ mod jobs;
 mod live;
 mod process;
 mod store;
+mod webhooks;
 mod workflows;
 
 pub use page::{CONTENT_TYPE, Page};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use prometheus::TextEncoder;
 
 use super::family::Families;
-use super::{backup, cache, calls, gauge, http, jobs, live, process, store, workflows};
+use super::{backup, cache, calls, gauge, http, jobs, live, process, store, webhooks, workflows};
 use crate::auth::Authenticator;
 use convoke_calls::runtime::Runtime;
 use convoke_http::Traffic;
@@ -41,6 +41,7 @@ impl Page<'_> {
         store::write(&mut families, self.runtime);
         jobs::write(&mut families, self.runtime).await;
         workflows::write(&mut families, self.runtime).await;
+        webhooks::write(&mut families, self.runtime).await;
         backup::write(&mut families, self.runtime);
         gauge::write(&mut families, self.runtime);
         process::write(&mut families, self.runtime);

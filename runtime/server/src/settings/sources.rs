@@ -48,6 +48,12 @@ pub struct Flags {
     /// Calls whose response includes their log lines [default: error; dev: always]
     #[arg(long, value_name = "WHEN", env = "CONVOKE_LOG_LINES", value_parser = log_lines())]
     pub log_lines: Option<LogLinesOn>,
+    /// Folder of a static site to serve at `/`, after all routes
+    #[arg(long = "site", value_name = "DIR", env = "CONVOKE_SITE")]
+    pub site_dir: Option<PathBuf>,
+    /// Compress large responses of text by Accept-Encoding [default: true]
+    #[arg(long, value_name = "BOOL", env = "CONVOKE_COMPRESSION", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub compression: Option<bool>,
     /// Issuer of the accepted tokens, exactly as in the tokens
     #[arg(long, value_name = "URL", env = "CONVOKE_AUTH_ISSUER")]
     pub auth_issuer: Option<String>,
@@ -126,8 +132,10 @@ pub(crate) struct File {
     pub(crate) log: Option<String>,
     #[schemars(with = "Option<String>")]
     pub(crate) log_format: Option<LogFormat>,
+    pub(crate) compression: Option<bool>,
     pub(crate) auth: AuthConfig,
     pub(crate) tls: Tls,
+    pub(crate) site: SiteFiles,
     pub(crate) dev: Dev,
     #[schemars(skip)]
     pub(crate) limits: toml::Table,
@@ -144,6 +152,16 @@ pub(crate) struct Tls {
     pub(crate) cert: Option<PathBuf>,
     #[schemars(example = "/etc/convoke/tls/privkey.pem")]
     pub(crate) key: Option<PathBuf>,
+}
+
+/// A static site: the files of a folder, at the paths that no route has.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct SiteFiles {
+    #[schemars(example = "./dist")]
+    pub(crate) dir: Option<PathBuf>,
+    /// True if an unknown path without a file extension has the page `index.html`: a single-page application.
+    pub(crate) spa: bool,
 }
 
 /// Development with `convoke dev`. Other commands ignore it.

@@ -10,4 +10,5 @@ mod observe;
 mod openapi;
 mod opening;
 mod settings;
+mod site;
 mod work;

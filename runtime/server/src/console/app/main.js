@@ -14,6 +14,7 @@ import { Calls } from "./pages/calls.js";
 import { Data } from "./pages/data.js";
 import { Jobs } from "./pages/jobs.js";
 import { Workflows } from "./pages/workflows.js";
+import { Webhooks } from "./pages/webhooks.js";
 import { Live } from "./pages/live.js";
 import { Schema } from "./pages/schema.js";
 import { Keys } from "./pages/keys.js";
@@ -29,6 +30,7 @@ const PAGES = [
   ["data", "Data", Data, "data"],
   ["jobs", "Jobs", Jobs, "jobs"],
   ["workflows", "Workflows", Workflows, "jobs"],
+  ["webhooks", "Webhooks", Webhooks, "webhooks"],
   ["live", "Live", Live, "live"],
   ["schema", "Schema", Schema, "functions"],
   ["keys", "Keys", Keys, "keys"],

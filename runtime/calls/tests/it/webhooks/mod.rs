@@ -1,0 +1,7 @@
+//! Webhooks that the server sends, against receivers of the test's own.
+
+mod addresses;
+mod delivery;
+mod functions;
+mod lanes;
+mod receiver;
