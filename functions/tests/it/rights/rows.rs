@@ -109,7 +109,7 @@ const fn own_in_meeting(absent: Cell) -> Cells {
 }
 
 /// Returns the responses of each right.
-pub(super) const RIGHTS: [(&str, Cells); 21] = [
+pub(super) const RIGHTS: [(&str, Cells); 23] = [
     ("user", USERS),
     ("user_or_key", USERS_AND_KEYS),
     ("participant", PLACED),
