@@ -290,7 +290,7 @@ fn content_that_the_field_does_not_accept_is_rejected() {
     assert_eq!((html.status, &*html.code()), (400, "INVALID_ARGUMENT"));
     let large = send(&app, "POST", &client.begin("image"), &[], vec![0; 1025]);
     assert_eq!((large.status, &*large.code()), (413, "PAYLOAD_TOO_LARGE"));
-    let frame = || hyper::body::Frame::data(bytes::Bytes::from_static(&[0; 100]));
+    let frame = || hyper::body::Frame::data(Bytes::from_static(&[0; 100]));
     let pieces = futures_util::stream::iter((0..40).map(move |_| Ok::<_, std::io::Error>(frame())));
     let unknown_length =
         send(&app, "POST", &client.begin("image"), &[], reqwest::Body::wrap(http_body_util::StreamBody::new(pieces)));
