@@ -35,7 +35,7 @@ pub fn begin_upload(ctx: &mut MutationCtx, membership: Membership, _: OfMeeting)
 /// Arguments of [`add`].
 ///
 /// ```json
-/// {"meetingId": "meeting_01jgfjs5r2a4n8w7k0q3d6m9vt", "upload": "upload_01jgfjs5r2a4n8w7k0q3d6m9vt",
+/// {"meetingId": "meeting_01jgfjs5r2a4n8w7k0q3d6m9vt", "upload": "fileupload_01jgfjs5r2a4n8w7k0q3d6m9vt",
 ///  "name": "plan.pdf"}
 /// ```
 #[args]

@@ -57,7 +57,7 @@ fn own_endpoint(ctx: &impl Read, id: Id<Endpoint>) -> Result<OwnEndpoint> {
 /// A webhook endpoint.
 ///
 /// ```json
-/// {"id": "endpoint_01jgfjs5r2a4n8w7k0q3d6m9vt", "url": "https://example.com/hooks", "events": ["meeting.ended"],
+/// {"id": "webhookendpoint_01jgfjs5r2a4n8w7k0q3d6m9vt", "url": "https://example.com/hooks", "events": ["meeting.ended"],
 ///  "description": "CRM", "state": "enabled"}
 /// ```
 #[value(output)]
@@ -95,7 +95,7 @@ impl From<Doc<Endpoint>> for WebhookEndpoint {
 /// An endpoint with its secret, which is shown only once.
 ///
 /// ```json
-/// {"endpoint": {"id": "endpoint_01jgfjs5r2a4n8w7k0q3d6m9vt", "url": "https://example.com/hooks",
+/// {"endpoint": {"id": "webhookendpoint_01jgfjs5r2a4n8w7k0q3d6m9vt", "url": "https://example.com/hooks",
 ///   "events": [], "description": "", "state": "enabled"},
 ///  "secret": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"}
 /// ```
@@ -149,7 +149,7 @@ pub fn list_endpoints(ctx: &QueryCtx, owner: Owner, _: NoArgs) -> Result<Vec<Web
 /// Arguments of [`update_endpoint`]. Absent members stay as they are.
 ///
 /// ```json
-/// {"endpointId": "endpoint_01jgfjs5r2a4n8w7k0q3d6m9vt", "enabled": true}
+/// {"endpointId": "webhookendpoint_01jgfjs5r2a4n8w7k0q3d6m9vt", "enabled": true}
 /// ```
 #[args]
 pub struct UpdateEndpoint {
@@ -179,7 +179,7 @@ pub fn update_endpoint(ctx: &mut MutationCtx, own: OwnEndpoint, args: UpdateEndp
 /// The id of an endpoint.
 ///
 /// ```json
-/// {"endpointId": "endpoint_01jgfjs5r2a4n8w7k0q3d6m9vt"}
+/// {"endpointId": "webhookendpoint_01jgfjs5r2a4n8w7k0q3d6m9vt"}
 /// ```
 #[args]
 pub struct OneEndpoint {
@@ -208,7 +208,7 @@ pub fn rotate_endpoint_secret(ctx: &mut MutationCtx, own: OwnEndpoint, _: OneEnd
 /// A delivery of an event to an endpoint.
 ///
 /// ```json
-/// {"id": "delivery_01jgfjs5r2a4n8w7k0q3d6m9vt", "messageId": "msg_01jgfjs5r2a4n8w7k0q3d6m9vt",
+/// {"id": "webhookdelivery_01jgfjs5r2a4n8w7k0q3d6m9vt", "messageId": "msg_01jgfjs5r2a4n8w7k0q3d6m9vt",
 ///  "event": "meeting.ended", "eventAt": 1767225600000, "state": "pending", "attempts": 1, "nextAt": 1767225605000,
 ///  "status": 503, "error": "the endpoint responded with 503"}
 /// ```
@@ -256,7 +256,7 @@ impl From<Doc<Delivery>> for WebhookDelivery {
 /// Arguments of [`list_deliveries`].
 ///
 /// ```json
-/// {"endpointId": "endpoint_01jgfjs5r2a4n8w7k0q3d6m9vt", "state": "failed", "limit": 20}
+/// {"endpointId": "webhookendpoint_01jgfjs5r2a4n8w7k0q3d6m9vt", "state": "failed", "limit": 20}
 /// ```
 #[args]
 pub struct ListDeliveries {
@@ -283,7 +283,7 @@ pub fn list_deliveries(ctx: &QueryCtx, own: OwnEndpoint, args: ListDeliveries) -
 /// Arguments of [`redeliver`]: one delivery, or the failed deliveries of a range of time.
 ///
 /// ```json
-/// {"endpointId": "endpoint_01jgfjs5r2a4n8w7k0q3d6m9vt", "since": 1767225600000, "until": 1767312000000}
+/// {"endpointId": "webhookendpoint_01jgfjs5r2a4n8w7k0q3d6m9vt", "since": 1767225600000, "until": 1767312000000}
 /// ```
 #[args]
 pub struct Redeliver {

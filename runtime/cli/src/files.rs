@@ -21,7 +21,7 @@ use convoke_store::Engines;
 /// has its bytes.
 ///
 ///   convoke files list
-///   convoke files get file_01h455vb4pex5vsknk084sn02q --out photo.png
+///   convoke files get storedfile_01h455vb4pex5vsknk084sn02q --out photo.png
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(super) struct Files {

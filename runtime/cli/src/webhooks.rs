@@ -21,8 +21,8 @@ use convoke_store::Engines;
 /// receives it, signed by Standard Webhooks. A failed delivery is tried ten times within about three days.
 ///
 ///   convoke webhooks add https://example.com/hooks --event order.paid > endpoint.secret
-///   convoke webhooks deliveries endpoint_01h455vb4pex5vsknk084sn02q --state failed
-///   convoke webhooks redeliver endpoint_01h455vb4pex5vsknk084sn02q --since 2026-03-01T12:00:00Z
+///   convoke webhooks deliveries webhookendpoint_01h455vb4pex5vsknk084sn02q --state failed
+///   convoke webhooks redeliver webhookendpoint_01h455vb4pex5vsknk084sn02q --since 2026-03-01T12:00:00Z
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(super) struct Webhooks {
@@ -143,7 +143,7 @@ struct Redeliver {
 }
 
 /// The prefix of the ids of deliveries.
-const DELIVERY: &str = "delivery_";
+const DELIVERY: &str = "webhookdelivery_";
 
 /// Parses a time of day or a duration before now. Returns milliseconds since the epoch.
 fn time(text: &str) -> Result<u64, String> {

@@ -16,8 +16,8 @@ use convoke_store::Engines;
 /// An ended run is stored for 30 days. A blocked run continues when the program fits its journal again.
 ///
 ///   convoke workflows list --state blocked
-///   convoke workflows show run_01h455vb4pex5vsknk084sn02q
-///   convoke workflows resume run_01h455vb4pex5vsknk084sn02q --from 3
+///   convoke workflows show workflowrun_01h455vb4pex5vsknk084sn02q
+///   convoke workflows resume workflowrun_01h455vb4pex5vsknk084sn02q --from 3
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(super) struct Workflows {

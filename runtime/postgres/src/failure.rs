@@ -111,7 +111,7 @@ impl Failure {
     }
 }
 
-/// Returns the error of a statement that does not fit the schema of the database, also after it was prepared anew.
+/// Returns the error of a statement that does not fit the schema of the database, also after it was prepared again.
 pub(crate) fn misfit(reason: &str) -> StoreError {
     StoreError::Engine(format!(
         "the database does not have the schema of this program: {reason}. Another program changed it: restart this one, \

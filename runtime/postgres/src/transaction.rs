@@ -143,7 +143,7 @@ enum Poison {
     Deadline,
     /// It must run again.
     Again(String),
-    /// It may run again on a session that prepares its statements anew.
+    /// It may run again on a session that prepares its statements again.
     Missing(String),
     /// It must run again and read unique keys before it writes them.
     Checked,
@@ -161,7 +161,7 @@ enum Poison {
 pub(crate) enum Death {
     /// It must run again, because it conflicted with others.
     Again(String),
-    /// A table or column is missing. It may run again on a session that prepares its statements anew.
+    /// A table or column is missing. It may run again on a session that prepares its statements again.
     Missing(String),
     /// It must run again and read unique keys before it writes them.
     Checked,

@@ -15,7 +15,7 @@ use convoke_store::{Db, DbMut, Doc, File, FileRule, StoredFile, TableDef, file_f
 pub(crate) const TICKET_LIFE: Duration = Duration::from_secs(60 * 60);
 
 /// The right to upload one content. The row is deleted when a row takes the content.
-#[table(name = "_fileUploads", prefix = "upload")]
+#[table(name = "_fileUploads", prefix = "fileupload")]
 #[index(by_expiry(expires_at))]
 pub struct UploadTicket {
     /// The caller who may take the content.

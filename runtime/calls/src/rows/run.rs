@@ -36,7 +36,7 @@ impl RunState {
 }
 
 /// One run of a workflow.
-#[table(name = "_runs", prefix = "run")]
+#[table(name = "_runs", prefix = "workflowrun")]
 #[index(by_key(path, key), unique)]
 #[index(by_state(state, ended_at))]
 #[index(by_path(path))]
@@ -121,7 +121,7 @@ pub enum UndoState {
 }
 
 /// An entry of a run's journal.
-#[table(name = "_steps", prefix = "step")]
+#[table(name = "_steps", prefix = "workflowstep")]
 #[index(by_run(run, position), unique)]
 pub struct Step {
     /// The run.
@@ -173,7 +173,7 @@ pub(crate) fn signature(kind: StepKind, name: &str) -> String {
 }
 
 /// A signal that no step has taken yet.
-#[table(name = "_signals", prefix = "signal")]
+#[table(name = "_signals", prefix = "workflowsignal")]
 #[index(by_run(run, name))]
 pub struct Signal {
     /// The run.

@@ -37,7 +37,7 @@ pub enum DeliveryState {
 }
 
 /// One event for one endpoint.
-#[table(name = "_webhookDeliveries", prefix = "delivery")]
+#[table(name = "_webhookDeliveries", prefix = "webhookdelivery")]
 #[index(by_turn(endpoint, due_at, asked_at), when(state = "pending"))]
 #[index(by_endpoint(endpoint, event_at))]
 #[index(by_endpoint_state(endpoint, state, event_at))]

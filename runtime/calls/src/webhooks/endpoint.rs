@@ -21,7 +21,7 @@ pub enum EndpointState {
 }
 
 /// A URL that receives events.
-#[table(name = "_webhookEndpoints", prefix = "endpoint")]
+#[table(name = "_webhookEndpoints", prefix = "webhookendpoint")]
 #[index(by_owner(owner))]
 #[index(by_state(state))]
 pub struct Endpoint {

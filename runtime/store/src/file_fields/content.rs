@@ -16,7 +16,7 @@ pub enum ContentState {
 }
 
 /// A content: its bytes are in the storage under its hash. Equal contents have one row.
-#[table(name = "_files", prefix = "file")]
+#[table(name = "_files", prefix = "storedfile")]
 #[index(by_hash(hash), unique)]
 #[index(by_state(state, changed_at))]
 #[index(unreferenced(unreferenced_at), when(references = 0))]
