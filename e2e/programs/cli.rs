@@ -82,7 +82,7 @@ fn functions_are_listed_as_text_and_json() {
         list,
         json!([{
             "path": "greetings/sayHello", "kind": "query", "visibility": "public", "rights": null, "tool": false,
-            "doc": "Returns a greeting.",
+            "route": null, "doc": "Returns a greeting.",
         }])
     );
 }

@@ -283,7 +283,9 @@ impl<F: Future> Future for Captured<F> {
 fn collector() -> &'static Dispatch {
     static COLLECTOR: OnceLock<Dispatch> = OnceLock::new();
     COLLECTOR.get_or_init(|| {
-        let crates = inventory::iter::<Submitted>().map(|function| crate_of(function.0.module)).collect();
+        let all = inventory::iter::<Submitted>().map(|function| crate_of(function.0.module));
+        // The events of the runtime belong to the operator, although it has functions of its own.
+        let crates = all.filter(|name| *name != crate_of(module_path!())).collect();
         Dispatch::new(Collector { crates })
     })
 }

@@ -13,6 +13,7 @@ convoke_core::section! {
         /// Address ranges that webhooks may reach although they are private, such as `["10.1.0.0/16"]`. By default the
         /// server refuses loopback, private, link-local and other special addresses, so that no endpoint can name a
         /// machine inside its network.
+        #[schemars(example = ["10.1.0.0/16"])]
         pub allow: Vec<AddressRange> = Vec::new(),
         /// Concurrent requests to one endpoint.
         pub requests_per_endpoint_max: u32 = 4,
