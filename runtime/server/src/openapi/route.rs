@@ -38,6 +38,20 @@ pub(super) fn describe(parts: Parts<'_>) -> Value {
     let mut responses = Map::new();
     responses.insert("200".to_owned(), answer(&parts, &refusals));
     common::add_refusals(&mut responses);
+    // A signature is no credential of HTTP, so its rejection has no challenge.
+    let unauthorized: Vec<Code> = Code::ALL.iter().copied().filter(|code| code.status() == 401).collect();
+    let rejected = [
+        ("401", "The signature or the credentials were rejected.", common::refused(&unauthorized)),
+        ("default", "Another status that the route chose.", json!({})),
+    ];
+    for (status, description, schema) in rejected {
+        let content = if status == "401" { "application/json" } else { "*/*" };
+        let headers = json!({ "X-Request-Id": common::header("RequestId") });
+        responses.insert(
+            status.to_owned(),
+            json!({ "description": description, "headers": headers, "content": { content: { "schema": schema } } }),
+        );
+    }
     let mut operation = json!({
         "tags": [tag],
         "operationId": function.flat_name(),
