@@ -878,7 +878,7 @@ step("actions outside the scopes of a key have no button and are rejected", asyn
   await page.getByRole("button", { name: "Log in" }).click();
   await page.getByRole("heading", { level: 1, name: "meetings" }).waitFor();
   const names = await page.getByRole("navigation", { name: "Pages", exact: true }).getByRole("link").allInnerTexts();
-  assert.deepEqual(names, ["Overview", "Calls", "Data", "Settings"]);
+  assert.deepEqual(names, ["Overview", "Calls", "Data", "Files", "Settings"]);
   assert.equal(await page.getByRole("link", { name: "Add a row" }).count(), 0);
   await page.locator("tbody tr").first().getByRole("link").first().click();
   await page.getByText("Copy the id").waitFor();
