@@ -79,12 +79,16 @@ fn pack(coding: Coding, plain: &[u8]) -> io::Result<Vec<u8>> {
 
 /// Returns true if the reply has a complete, large and compressible body without a coding.
 fn is_candidate(reply: &Reply) -> bool {
+    // Most responses are small, so their size is checked first.
+    if reply.body.is_stream() || reply.body.length().is_none_or(|bytes| bytes < BYTES_MIN as u64) {
+        return false;
+    }
     let field = |name: HeaderName| reply.fields.iter().find(|(own, _)| *own == name).map(|(_, value)| value);
-    let is_plain = field(CONTENT_ENCODING).is_none() && field(CONTENT_RANGE).is_none();
-    let may_transform = !field(CACHE_CONTROL).is_some_and(|rule| contains(rule, "no-transform"));
     let content_type = field(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or(reply.content_type);
-    let is_large = reply.body.length().is_some_and(|bytes| bytes >= BYTES_MIN as u64);
-    !reply.body.is_stream() && is_large && is_plain && may_transform && is_compressible(content_type)
+    is_compressible(content_type)
+        && field(CONTENT_ENCODING).is_none()
+        && field(CONTENT_RANGE).is_none()
+        && !field(CACHE_CONTROL).is_some_and(|rule| contains(rule, "no-transform"))
 }
 
 fn contains(value: &HeaderValue, word: &str) -> bool {

@@ -40,18 +40,14 @@ pub(super) fn describe(parts: Parts<'_>) -> Value {
     common::add_refusals(&mut responses);
     // A signature is no credential of HTTP, so its rejection has no challenge.
     let unauthorized: Vec<Code> = Code::ALL.iter().copied().filter(|code| code.status() == 401).collect();
-    let rejected = [
-        ("401", "The signature or the credentials were rejected.", common::refused(&unauthorized)),
-        ("default", "Another status that the route chose.", json!({})),
-    ];
-    for (status, description, schema) in rejected {
-        let content = if status == "401" { "application/json" } else { "*/*" };
+    let response = |description: &str, content_type: &str, schema: Value| {
         let headers = json!({ "X-Request-Id": common::header("RequestId") });
-        responses.insert(
-            status.to_owned(),
-            json!({ "description": description, "headers": headers, "content": { content: { "schema": schema } } }),
-        );
-    }
+        json!({ "description": description, "headers": headers, "content": { content_type: { "schema": schema } } })
+    };
+    let rejected =
+        response("The signature or the credentials were rejected.", "application/json", common::refused(&unauthorized));
+    responses.insert("401".to_owned(), rejected);
+    responses.insert("default".to_owned(), response("Another status that the route chose.", "*/*", json!({})));
     let mut operation = json!({
         "tags": [tag],
         "operationId": function.flat_name(),
