@@ -4,6 +4,7 @@ use convoke::Code;
 use convoke::testing::{TestApp, TestCaller};
 use serde_json::{Value, json};
 
+use crate::insights::{generate, write};
 use crate::support::{admin, meeting, member};
 
 fn created(caller: &TestCaller<'_>, args: Value) -> String {
@@ -46,9 +47,14 @@ fn generated_insights_are_announced() {
     let ada = admin(&app, "ada", "acme");
     let own = created(&ada, json!({ "url": "https://a.example/", "events": ["insights.ready"] }));
     let id = meeting(&ada, &[]);
-    ada.call("meetings/lifecycle/endMeeting", json!({ "meetingId": id })).value();
-    ada.call("insights/index/generateInsights", json!({ "meetingId": id })).value();
+    ada.call("meetings/lifecycle/joinMeeting", json!({ "meetingId": id })).value();
+    generate(&ada, &id).value();
+    assert!(events(&app).is_empty(), "a meeting without transcript and notes has no insights");
+    write(&ada, &id, "We ship on Friday. Ada writes the release notes.");
+    generate(&ada, &id).value();
     assert_eq!(events(&app), [(own, "insights.ready".to_owned())]);
+    generate(&ada, &id).value();
+    assert_eq!(events(&app).len(), 1, "insights of the same material are not announced again");
 }
 
 #[test]
