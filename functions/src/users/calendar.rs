@@ -5,11 +5,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::DateTime;
 use convoke::prelude::*;
-use convoke::settings::Section;
 use icalendar::{Calendar, Component as _, Event, EventLike as _, EventStatus, Property};
 use schema::{CalendarLink, Meeting, MeetingState, Participant, User};
-use schemars::JsonSchema;
-use serde::Deserialize;
 
 /// Most meetings in a calendar, and rows that are read to find them.
 const MEETINGS_MAX: usize = 500;
@@ -17,20 +14,6 @@ const READ_MAX: usize = 5_000;
 
 /// Length of a token, bytes.
 const TOKEN_BYTES: usize = 32;
-
-/// The address of calendar links.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct CalendarLinks {
-    /// Address under which users reach this server. Without it, links are paths such as `/calendar/….ics`.
-    #[schemars(example = "https://meet.example.org")]
-    pub public_url: Option<String>,
-}
-
-impl Section for CalendarLinks {
-    const NAME: &'static str = "calendar";
-}
-convoke::section!(CalendarLinks);
 
 /// Creates the link of a user in place of an earlier one, and returns its address.
 ///
@@ -43,9 +26,7 @@ pub fn create(ctx: &mut MutationCtx, user: &Doc<User>) -> Result<String> {
     let token = URL_SAFE_NO_PAD.encode(token);
     let created_at = ctx.now();
     ctx.db_mut().insert(CalendarLink { user_id: user.id(), token_hash: hash(&token), created_at })?;
-    let settings = ctx.settings::<CalendarLinks>();
-    let origin = settings.public_url.as_deref().unwrap_or_default().trim_end_matches('/');
-    Ok(format!("{origin}/calendar/{token}.ics"))
+    Ok(ctx.url(&format!("/calendar/{token}.ics")))
 }
 
 /// Deletes the link of a user, if there is one.

@@ -36,6 +36,7 @@ pub mod totals;
 pub mod call_log;
 pub mod recent_calls;
 pub mod rejections;
+mod public_url;
 pub mod files;
 pub mod services;
 pub mod transfers;

@@ -81,6 +81,8 @@ pub struct RuntimeOptions {
     pub stuck: Stuck,
     /// True in development: endpoints of webhooks may have `http` URLs.
     pub is_development: bool,
+    /// Address under which clients reach the server, for example `https://api.example.com`. By default that of the listener.
+    pub public_url: Option<String>,
     /// Contents of `convoke.toml`: the sections of the application and `[rates]`.
     pub settings: toml::Table,
     /// Destination of each call's log line. Without it, the line is a `tracing` event.
@@ -101,6 +103,7 @@ impl RuntimeOptions {
             disk: Arc::new(SystemDisk),
             stuck: Stuck::Report,
             is_development: false,
+            public_url: None,
             settings: toml::Table::new(),
             call_lines: None,
             on_opening: OnOpening::default(),
@@ -162,6 +165,7 @@ impl Runtime {
             predictable_ids,
             disk,
             is_development,
+            public_url,
             settings,
             stuck,
             call_lines,
@@ -215,6 +219,7 @@ impl Runtime {
             store_key,
             boot,
             is_development,
+            public_url,
             disk: disk.clone(),
         };
         let services = Services::new(services).map_err(StartError::Setting)?;

@@ -197,8 +197,8 @@ impl Serving {
             }
             Server::on(listening, http, gateway).await
         })?;
-        admin.runtime.files().serve_at(format!("{scheme}://{}", reached_here(server.local_addr())));
         let main = || (scheme, server.local_addr());
+        admin.runtime.serve_at(format!("{scheme}://{}", reached_here(server.local_addr())));
         let served = server.ops_addr().map(|ops| ("http", ops)).or_else(|| is_on_main.then(main));
         if let Some((scheme, address)) = served {
             admin.console.serve_at(match host {

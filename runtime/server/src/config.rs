@@ -41,6 +41,8 @@ pub struct Config {
     pub store: Option<String>,
     /// The listener.
     pub http: HttpOptions,
+    /// The address under which clients reach the server, without a slash at the end. `None`: that of the listener.
+    pub public_url: Option<String>,
     /// The console.
     pub console: ConsoleOptions,
     /// The folder of the static site, and true for a single-page application.
@@ -118,6 +120,7 @@ impl Config {
             dev: is_dev,
             ..HttpOptions::new(flags.listen.or(file.listen).unwrap_or_else(default_listen))
         };
+        let public_url = flags.public_url.clone().or(file.public_url);
         let console = ConsoleOptions {
             on_main: flags.console.or(file.console).unwrap_or(is_dev),
             hosts: given(&flags.console_host, file.console_hosts),
@@ -140,6 +143,7 @@ impl Config {
             data,
             store,
             http,
+            public_url,
             console,
             site,
             auth,
@@ -240,6 +244,7 @@ impl Config {
         Ok(RuntimeOptions {
             limits: self.limits,
             is_development: self.environment == Environment::Development,
+            public_url: self.public_url,
             settings: self.sections,
             ..RuntimeOptions::in_folder(self.data, engine)
         })

@@ -247,6 +247,13 @@ pub trait Context {
         self.call().services.settings::<S>()
     }
 
+    /// Returns the URL of a path of this server for clients, for example of a route: the setting `public_url`, or the
+    /// address of the listener, and the path. In a test that starts no server, it is the path.
+    fn url(&self, path: &str) -> String {
+        self.call().inputs.record(Inputs::UNANNOUNCED);
+        self.call().services.url(path)
+    }
+
     /// Returns true if a secret of the installation is set and can be read. Only actions can read the secret itself.
     fn has_secret(&self, name: &str) -> bool {
         self.call().inputs.record(Inputs::UNANNOUNCED);

@@ -1,4 +1,4 @@
-//! The parts of files that exist once per runtime: the storage, the key, the address, and counters.
+//! The parts of files that exist once per runtime: the storage, the key, and counters.
 
 use std::collections::HashSet;
 use std::io;
@@ -13,6 +13,7 @@ use super::key::Key;
 use super::settings::FilesSettings;
 use super::storage::Storage;
 use crate::outbound::StoreKey;
+use crate::public_url::PublicUrl;
 use convoke_core::error::{Error, Result};
 use convoke_store::{Disk, Floor, Room};
 
@@ -22,9 +23,7 @@ pub struct Depot {
     data: PathBuf,
     store_key: Option<StoreKey>,
     key: OnceLock<Key>,
-    public_url: Option<String>,
-    /// The address of the listener.
-    address: OnceLock<String>,
+    public_url: PublicUrl,
     user_bytes_max: u64,
     disk: Arc<dyn Disk>,
     floor: Floor,
@@ -55,6 +54,7 @@ pub(crate) struct DepotOptions {
     pub data: PathBuf,
     pub store_key: Option<StoreKey>,
     pub settings: FilesSettings,
+    pub public_url: PublicUrl,
     pub disk: Arc<dyn Disk>,
     pub floor: Floor,
 }
@@ -63,14 +63,13 @@ impl Depot {
     /// # Errors
     /// What is wrong in the settings, for the operator.
     pub(crate) fn new(options: DepotOptions) -> Result<Self, String> {
-        let DepotOptions { data, store_key, settings, disk, floor } = options;
+        let DepotOptions { data, store_key, settings, public_url, disk, floor } = options;
         Ok(Self {
             storage: Storage::of(&settings, &data)?,
             data,
             store_key,
             key: OnceLock::new(),
-            public_url: settings.public_url.map(|url| url.trim_end_matches('/').to_owned()),
-            address: OnceLock::new(),
+            public_url,
             user_bytes_max: settings.user_bytes_max,
             disk,
             floor,
@@ -78,11 +77,6 @@ impl Depot {
             removal: tokio::sync::Mutex::default(),
             counters: FileCounters::default(),
         })
-    }
-
-    /// Sets the address of the listener, which begins upload addresses and links unless `files.public_url` is set.
-    pub fn serve_at(&self, address: String) {
-        let _ = self.address.set(address);
     }
 
     /// Removes the uploads that a crash has cut and nothing can continue. Call it before uploads begin, and only if no
@@ -142,10 +136,9 @@ impl Depot {
         self.user_bytes_max
     }
 
-    /// Returns a whole address. A runtime without a listener has only the path.
+    /// Returns the URL of a path of this server.
     pub(crate) fn url(&self, path: &str) -> String {
-        let address = self.public_url.as_ref().or_else(|| self.address.get());
-        format!("{}{path}", address.map_or("", String::as_str))
+        self.public_url.of(path)
     }
 
     pub(crate) fn key(&self) -> Result<&Key> {

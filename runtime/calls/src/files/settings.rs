@@ -21,10 +21,6 @@ convoke_core::section! {
         pub endpoint: Option<String> = None,
         /// Region of the storage.
         pub region: String = "us-east-1".to_owned(),
-        /// Address of this server for clients, without a path. Upload addresses and links begin with it. The default is
-        /// the address of the listener, which is wrong behind a proxy.
-        #[schemars(example = "https://api.example.com")]
-        pub public_url: Option<String> = None,
         /// Bytes of stored contents per identity; above it, an upload fails with `RATE_LIMITED`. A content counts for
         /// the identity that uploaded it first, until it is removed. 0 = off.
         pub user_bytes_max: u64 = 10 * 1024 * 1024 * 1024,

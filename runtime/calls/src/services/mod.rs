@@ -25,6 +25,7 @@ use crate::outbound::{self, Secret, SecretError, StoreKey};
 #[cfg(feature = "outbound")]
 use crate::outbound::{Http, HttpError};
 use crate::performance::History;
+use crate::public_url::PublicUrl;
 use crate::rate::Rates;
 use crate::registry::{Registered, Registry};
 use crate::turns::Turns;
@@ -60,6 +61,7 @@ struct Inner {
     boot: u32,
     history: Arc<History>,
     turns: Turns,
+    public_url: PublicUrl,
     files: Arc<Depot>,
     alarm: Alarm,
     #[cfg(feature = "outbound")]
@@ -91,6 +93,7 @@ pub(crate) struct ServicesOptions {
     pub store_key: Option<StoreKey>,
     pub boot: u32,
     pub is_development: bool,
+    pub public_url: Option<String>,
     pub disk: Arc<dyn Disk>,
 }
 
@@ -113,6 +116,7 @@ impl Services {
             store_key,
             boot,
             is_development,
+            public_url,
             disk,
         } = options;
         let (registry, rates) = (Arc::new(registry), rates.with_nodes_of(&store));
@@ -120,10 +124,12 @@ impl Services {
         let is_alone = matches!(store.nodes(), Nodes::Alone);
         let has_files = store.tables().iter().any(|table| file_fields::has_files(table));
         let database = Database::new(store, ids, clock.clone(), ReadLimits::from(&limits));
+        let public_url = PublicUrl::new(public_url);
         let files = Depot::new(DepotOptions {
             data: data.clone(),
             store_key: store_key.clone(),
             settings: FilesSettings::of(&settings),
+            public_url: public_url.clone(),
             disk,
             floor: Floor::of(&limits),
         })?;
@@ -146,6 +152,7 @@ impl Services {
             typed: RwLock::default(),
             boot,
             turns,
+            public_url,
             files: Arc::new(files),
             alarm: Alarm::default(),
             #[cfg(feature = "outbound")]
@@ -244,6 +251,17 @@ impl Services {
     /// Returns the turns, which serialize work.
     pub fn turns(&self) -> &Turns {
         &self.0.turns
+    }
+
+    /// Sets the address of the listener, for example `http://127.0.0.1:3210`. Without
+    /// [`RuntimeOptions::public_url`](crate::runtime::RuntimeOptions::public_url), links begin with it.
+    pub fn serve_at(&self, address: String) {
+        self.0.public_url.set(address);
+    }
+
+    /// Returns the URL of a path of this server. Without an address, it is the path.
+    pub fn url(&self, path: &str) -> String {
+        self.0.public_url.of(path)
     }
 
     /// Returns the files: their storage, addresses and counters.

@@ -45,14 +45,14 @@ fn mac(services: &Services, subject: &[u8]) -> Result<Hmac<Sha256>> {
     Ok(mac)
 }
 
-/// Returns the path of the URL for a step.
+/// Returns the URL of a step.
 pub(super) fn url(services: &Services, run: Id<Run>, position: u32) -> Result<String> {
     let mut token = Vec::with_capacity(SUBJECT_BYTES + SIGNATURE_BYTES);
     token.extend_from_slice(&run.bits().to_be_bytes());
     token.extend_from_slice(&position.to_be_bytes());
     let signature = mac(services, &token)?.finalize().into_bytes();
     token.extend_from_slice(&signature);
-    Ok(format!("{PATH}{}", URL_SAFE_NO_PAD.encode(token)))
+    Ok(services.url(&format!("{PATH}{}", URL_SAFE_NO_PAD.encode(token))))
 }
 
 /// Returns the run and the position of a token.

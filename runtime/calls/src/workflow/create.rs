@@ -59,7 +59,7 @@ impl WorkflowCtx {
         Wait { ctx: self, position: self.next_position(), name: name.to_owned(), value: PhantomData }
     }
 
-    /// Returns a one-time URL path (`/api/callback/…`) that sends the signal `name` with the JSON body of its request.
+    /// Returns a one-time URL (`…/api/callback/…`) that sends the signal `name` with the JSON body of its request.
     pub fn callback<T: DeserializeOwned>(&self, name: &str) -> Callback<'_, T> {
         Callback { ctx: self, position: self.next_position(), name: name.to_owned(), value: PhantomData }
     }

@@ -126,7 +126,7 @@ impl TestApp {
             };
             let server = Server::bind(options, gateway).await.expect("a free port can be had");
             let address = server.local_addr();
-            admin.runtime.files().serve_at(format!("http://{address}"));
+            admin.runtime.serve_at(format!("http://{address}"));
             tokio::spawn(server.run(async move {
                 let _ = stopped.await;
             }));

@@ -4,8 +4,9 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use http::Uri;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer, de};
 
 use crate::auth::Environment;
 use crate::auth::provider::AuthConfig;
@@ -18,6 +19,23 @@ fn log_lines() -> impl TypedValueParser<Value = LogLinesOn> {
         "always" => LogLinesOn::Always,
         _ => LogLinesOn::Error,
     })
+}
+
+/// Reads the address under which clients reach the server, and removes the slash at its end.
+fn public_url(text: &str) -> Result<String, String> {
+    let hint = "write a scheme and a host, for example https://api.example.com";
+    let uri: Uri = text.parse().map_err(|error| format!("{error}; {hint}"))?;
+    let has_scheme = matches!(uri.scheme_str(), Some("http" | "https"));
+    let is_origin = has_scheme && uri.path() == "/" && uri.query().is_none() && !text.contains(['#', '@']);
+    let Some(authority) = uri.authority().filter(|_| is_origin) else {
+        return Err(format!("`{text}` is not the address of a server; {hint}"));
+    };
+    Ok(format!("{}://{authority}", uri.scheme_str().unwrap_or_default()))
+}
+
+fn read_public_url<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    let text = Option::<String>::deserialize(deserializer)?;
+    text.map(|text| public_url(&text).map_err(de::Error::custom)).transpose()
 }
 
 /// The flags that `serve` and `dev` share. The environment (`CONVOKE_…`) and the file can set each of them too.
@@ -39,6 +57,10 @@ pub struct Flags {
     /// Separate address to serve /metrics, /healthz and /readyz on
     #[arg(long, value_name = "ADDR", env = "CONVOKE_OPS_LISTEN")]
     pub ops_listen: Option<SocketAddr>,
+    /// Address under which clients reach this server, with scheme and without path. Links, upload addresses and callback
+    /// URLs begin with it. Set it behind a proxy [default: the address of the listener]
+    #[arg(long, value_name = "URL", env = "CONVOKE_PUBLIC_URL", value_parser = public_url)]
+    pub public_url: Option<String>,
     /// Serve the console on the main listener too, not only on the ops listener [default: false; dev: true]
     #[arg(long, value_name = "BOOL", env = "CONVOKE_CONSOLE", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub console: Option<bool>,
@@ -116,6 +138,9 @@ pub(crate) struct File {
     pub(crate) listen: Option<SocketAddr>,
     #[schemars(with = "Option<String>", example = "127.0.0.1:3211")]
     pub(crate) ops_listen: Option<SocketAddr>,
+    #[schemars(with = "Option<String>", example = "https://api.example.com")]
+    #[serde(deserialize_with = "read_public_url")]
+    pub(crate) public_url: Option<String>,
     pub(crate) console: Option<bool>,
     #[serde(alias = "console_host")]
     #[schemars(example = ["console.example.com"])]

@@ -279,7 +279,14 @@ fn large_content_is_streamed_whole_and_in_ranges() {
     assert_eq!(whole.field("content-length"), bytes.len().to_string());
     let end = get(&app, &link, &[("range", "bytes=-300000")]);
     assert_eq!((end.status, end.body == bytes[bytes.len() - 300_000..]), (206, true));
-    assert_eq!(app.runtime().answers().bytes(), 0);
+    // A response releases its memory shortly after the client has its last byte.
+    for _ in 0..1_000 {
+        if app.runtime().answers().bytes() == 0 {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    panic!("{} bytes of responses are still reserved", app.runtime().answers().bytes());
 }
 
 #[test]

@@ -1,7 +1,7 @@
 // The frame around the pages: the session, the navigation and the theme.
 
 import { render } from "./vendor/preact.js";
-import { useEffect, useRef, useState } from "./vendor/hooks.js";
+import { useEffect, useLayoutEffect, useRef, useState } from "./vendor/hooks.js";
 import * as api from "./api.js";
 import { follow, mayLeave, to, useRoute } from "./router.js";
 import { Act, Failed, Header, html, useAsked } from "./ui.js";
@@ -83,7 +83,8 @@ function Frame({ session }) {
   const shown = may.find(([name]) => name === route.page);
   useEffect(() => open(false), [location.href]);
   const menu = useRef();
-  useEffect(() => {
+  // The listener exists as soon as the menu is visible.
+  useLayoutEffect(() => {
     if (!isOpen) return undefined;
     const close = (event) => {
       if (event.key !== "Escape" || event.defaultPrevented) return;
