@@ -3,12 +3,14 @@
 
 use std::time::{Duration, Instant};
 
+use convoke::Caller;
+use convoke::embed::{Runtime, RuntimeOptions};
 use convoke::prelude::*;
 use convoke::testing::TestApp;
 use convoke::workflows::RunState;
 use serde_json::json;
 
-use super::functions::{call, note, signal, start, text, texts};
+use super::functions::{StepEffect, call, note, signal, start, text, texts};
 
 /// Number of runs; `CONVOKE_TEST_SLEEPING` sets another.
 const RUNS: i64 = 5_000;
@@ -180,4 +182,52 @@ fn run_that_no_time_continues_fails_the_test() {
     let failed = dropped("sleeping/startPatience").expect_err("nothing but a signal ends the wait");
     let message = failed.downcast_ref::<String>().unwrap();
     assert!(message.contains("send the signal") && message.contains("sleeping/patience"), "{message}");
+}
+
+/// CPU time of this process so far, in ticks of 10 ms.
+fn cpu_ticks() -> u64 {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
+    // After the name in parentheses: state is field 3, utime and stime are 14 and 15.
+    let fields: Vec<&str> = stat.rsplit(") ").next().unwrap().split(' ').collect();
+    [11, 12].iter().map(|at| fields[*at].parse::<u64>().unwrap()).sum()
+}
+
+#[test]
+#[ignore = "it starts 100,000 runs first, which takes minutes without optimization"]
+#[allow(clippy::disallowed_methods, reason = "it measures the time of a start")]
+fn hundred_thousand_sleeping_runs_start_within_a_second_and_use_no_cpu() {
+    const MANY: i64 = 100_000;
+    let folder = tempfile::tempdir().unwrap();
+    let executor = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    let open = || Runtime::start(RuntimeOptions::in_folder(folder.path(), convoke::embed::default_engine())).unwrap();
+    executor.block_on(async {
+        let runtime = open();
+        for _ in 0..MANY / PART {
+            runtime.run::<start_naps>(Caller::System, NoArgs {}).await.unwrap();
+            runtime.run_due().await.unwrap();
+        }
+        runtime.store().close();
+        let began = Instant::now();
+        let runtime = open();
+        let background = runtime.start_background();
+        let opened = began.elapsed();
+        runtime.run::<note_now>(Caller::System, NoArgs {}).await.unwrap();
+        while runtime.read(|db| Ok(db.scan::<StepEffect>().count()?)).unwrap() == 0 {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+        let started = began.elapsed();
+        assert_eq!(runtime.runs().count(RunState::Active).await.unwrap(), MANY.unsigned_abs());
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let ticks = cpu_ticks();
+        tokio::time::sleep(Duration::from_secs(10)).await;
+        let idle_ms = 10 * (cpu_ticks() - ticks);
+        println!(
+            "{MANY} sleeping runs: opened in {opened:?}, first job after {started:?}, {idle_ms} ms of CPU in 10 s"
+        );
+        assert!(started < Duration::from_secs(1), "{started:?}");
+        // A cron of these tests may run once per minute.
+        assert!(idle_ms <= 50, "{idle_ms} ms of CPU time in 10 s");
+        background.stop().await;
+        runtime.store().close();
+    });
 }
