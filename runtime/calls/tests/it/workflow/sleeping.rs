@@ -207,6 +207,8 @@ fn hundred_thousand_sleeping_runs_start_within_a_second_and_use_no_cpu() {
             runtime.run_due().await.unwrap();
         }
         runtime.store().close();
+        // The folder is locked as long as the runtime exists.
+        drop(runtime);
         let began = Instant::now();
         let runtime = open();
         let background = runtime.start_background();
