@@ -19,6 +19,7 @@ use shim::{Calls, EIO, ENOSPC, Faults};
 
 const CREATE: &str = "meetings/lifecycle/createMeeting";
 const LIST: &str = "meetings/queries/listUserMeetings";
+const INSIGHT: &str = "insights/queries/getMeetingInsights";
 const EDIT: &str = "notes/index/applyNoteOperation";
 
 /// Returns a folder with a token, and a database with one meeting.
@@ -87,6 +88,48 @@ fn failed_commit_is_unknown_and_writes_resume_after_recovery() {
         server.call(&token, CREATE, &json!({ "title": "Afterwards" })).value();
         made = server.call(&token, LIST, &json!({})).value()["items"].as_array().unwrap().len();
     }
+}
+
+#[test]
+fn full_disk_delays_a_run_and_repeats_none_of_its_steps() {
+    let (folder, token, meeting) = installation();
+    let faults = Faults::new();
+    let mut command = convoke(folder.path());
+    faults.preload(&mut command, &database(folder.path()));
+    let server = Server::start(&mut command);
+    let operation = json!({ "type": "insert", "position": 0, "content": "- [ ] Ada: write the plan\n" });
+    server.call(&token, EDIT, &json!({ "meetingId": meeting, "clientSequence": 0, "operation": operation })).value();
+    server.call(&token, "meetings/lifecycle/endMeeting", &json!({ "meetingId": meeting })).value();
+    let insight = || server.call(&token, INSIGHT, &json!({ "meetingId": meeting })).value().clone();
+
+    faults.fail(Calls::Writes, ENOSPC);
+    assert_eq!(server.call(&token, CREATE, &json!({ "title": "Unknown" })).code(), "COMMIT_UNKNOWN");
+    // The follow-up of the meeting is due after 30 s.
+    faults.shift_clock(40);
+    for _ in 0..100 {
+        assert_eq!(insight(), json!(null));
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    faults.mend(Calls::Writes);
+    server.until(|| !insight().is_null());
+    server.until(|| workflows(folder.path(), &["list", "--state", "completed"])["counts"]["completed"] == 1);
+    let listed = workflows(folder.path(), &["list", "--state", "completed"]);
+    for (state, count) in listed["counts"].as_object().unwrap() {
+        assert_eq!(*count, i32::from(state == "completed"), "{state}: {listed}");
+    }
+    let run = workflows(folder.path(), &["show", listed["items"][0]["id"].as_str().unwrap()]);
+    let steps = run["steps"].as_array().unwrap().iter();
+    let steps: Vec<_> = steps.map(|step| (step["name"].as_str().unwrap(), &step["state"])).collect();
+    let done = json!("done");
+    assert_eq!(steps, [("insights/afterMeeting", &done), ("prompts/inputs/nextMeetings", &done)], "{run}");
+    server.stop();
+}
+
+/// Returns what `convoke workflows` prints about the runs of the server of a folder.
+fn workflows(folder: &Path, args: &[&str]) -> serde_json::Value {
+    let output = convoke(folder).arg("workflows").args(args).arg("--json").output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::time::Duration;
 use convoke::prelude::*;
 use schema::Meeting;
 
-use super::after_meeting;
+use super::follow_up;
 use super::inputs::OfMeeting;
 use crate::events::Event;
 
@@ -14,10 +14,10 @@ const SETTLED: Duration = Duration::from_secs(30);
 
 crate::listener!(hear);
 
-/// Schedules the insights of a concluded meeting.
+/// Starts the follow-up of a concluded meeting.
 fn hear(ctx: &mut MutationCtx, meeting: &Doc<Meeting>, event: Event) -> Result<()> {
     if event == Event::Concluded {
-        ctx.schedule::<after_meeting>(SETTLED, OfMeeting { meeting_id: meeting.id() })?;
+        ctx.start::<follow_up>(OfMeeting { meeting_id: meeting.id() })?.key(meeting.id()).after(SETTLED);
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 //! This module decides which rows may appear in whose prompts. A reader's earlier meetings are those that the reader
 //! joined. Another user's roles are those of the profile, or of a match with the reader.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use convoke::prelude::*;
 use convoke::{args, query, value};
@@ -27,6 +27,10 @@ const MEETINGS_MAX: usize = 200;
 const SEARCHED_MAX: usize = 30;
 /// Most earlier meetings with prompts.
 const EARLIER_MAX: usize = 5;
+/// Most meetings of each participant to search for the next ones, newest first.
+const COMING_MAX: usize = 50;
+/// Most next meetings with new prompts.
+const NEXT_MAX: usize = 5;
 /// Most queue entries of participants to read.
 const ENTRIES_MAX: usize = 5_000;
 
@@ -47,6 +51,29 @@ pub fn expected(ctx: &QueryCtx, args: OfMeeting) -> Result<Vec<Id<User>>> {
         return Ok(Vec::new());
     }
     Ok(participants::all(ctx, args.meeting_id)?.iter().map(|participant| participant.user_id).collect())
+}
+
+/// Returns the scheduled meetings with at least two users who joined this one, soonest first.
+///
+/// # Errors
+/// A failure of the store.
+#[query(internal)]
+pub fn next_meetings(ctx: &QueryCtx, args: OfMeeting) -> Result<Vec<Id<Meeting>>> {
+    let people = participants::all(ctx, args.meeting_id)?;
+    let joined = people.iter().filter(|participant| participant.joined_at.is_some()).take(OTHERS_MAX);
+    let mut known: BTreeMap<Id<Meeting>, usize> = BTreeMap::new();
+    for participant in joined {
+        let places = ctx.db().query(Participant::by_user_meeting).eq(participant.user_id).order(Order::Desc);
+        for place in places.take(COMING_MAX)? {
+            *known.entry(place.meeting_id).or_default() += 1;
+        }
+    }
+    let shared: Vec<Id<Meeting>> = known.into_iter().filter(|(_, users)| *users >= 2).map(|(id, _)| id).collect();
+    let mut next: Vec<Doc<Meeting>> = ctx.db().get_many(&shared)?.into_iter().flatten().collect();
+    next.retain(|meeting| meeting.state == MeetingState::Scheduled);
+    next.sort_by_key(|meeting| (meeting.scheduled_at, meeting.id()));
+    next.truncate(NEXT_MAX);
+    Ok(next.iter().map(Doc::id).collect())
 }
 
 /// Arguments of [`before`] and [`existing`].

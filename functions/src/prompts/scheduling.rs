@@ -7,7 +7,7 @@ use schema::{Meeting, MeetingState};
 
 use super::generator::LULL_MS;
 use super::inputs::OfMeeting;
-use super::{before_meeting, watch_lull};
+use super::{LULL_RETRY, RETRY, before_meeting, watch_lull};
 use crate::events::Event;
 
 /// Time without changes of the participants before prompts are generated.
@@ -29,7 +29,7 @@ fn hear(ctx: &mut MutationCtx, meeting: &Doc<Meeting>, event: Event) -> Result<(
 fn expect_call(ctx: &mut MutationCtx, meeting: &Doc<Meeting>) -> Result<()> {
     if meeting.state == MeetingState::Scheduled {
         let args = OfMeeting { meeting_id: meeting.id() };
-        ctx.schedule_debounced::<before_meeting>(&meeting.id().to_string(), SETTLED, args)?;
+        ctx.schedule_debounced::<before_meeting>(&meeting.id().to_string(), SETTLED, args)?.retry(RETRY);
     }
     Ok(())
 }
@@ -37,6 +37,6 @@ fn expect_call(ctx: &mut MutationCtx, meeting: &Doc<Meeting>) -> Result<()> {
 /// Schedules in-call prompts after half a minute of silence.
 fn expect_lull(ctx: &mut MutationCtx, meeting: Id<Meeting>) -> Result<()> {
     let args = OfMeeting { meeting_id: meeting };
-    ctx.schedule_debounced::<watch_lull>(&meeting.to_string(), LULL, args)?;
+    ctx.schedule_debounced::<watch_lull>(&meeting.to_string(), LULL, args)?.retry(LULL_RETRY);
     Ok(())
 }

@@ -2,11 +2,10 @@
 //!
 //! Rows stay in place. A deactivated only host stays host; `meetings/admin/assignHost` helps such a meeting.
 
-use convoke::When;
 use convoke::prelude::*;
 use schema::{Actor, Details, QueueStatus, User};
 
-use super::leaving;
+use super::leaving::{self, LeaveMeetings};
 use crate::audit;
 use crate::matching::queue;
 use crate::meetings::invitations;
@@ -15,7 +14,7 @@ use crate::realtime::leases;
 
 /// Deactivates an account: cancels the user's queue entry, ends the user's presence in active meetings and
 /// subscriptions, and fails queued offline operations. If the user is in more meetings than fit into one transaction, a
-/// job leaves the rest. A deactivated account does not change.
+/// workflow leaves the rest. A deactivated account does not change.
 ///
 /// # Errors
 /// A failure of the store.
@@ -29,8 +28,8 @@ pub fn deactivate(ctx: &mut MutationCtx, user: Doc<User>, actor: &Actor) -> Resu
         row.updated_at = now;
     })?;
     cancel_waiting(ctx, user.id())?;
-    if let Some(rest) = leaving::leave_next(ctx, user.id(), None)? {
-        ctx.schedule::<super::leave_meetings>(When::now(), rest)?;
+    if let Some(before) = leaving::leave_next(ctx, user.id(), None)? {
+        ctx.start::<super::leave_remaining_meetings>(LeaveMeetings { user_id: user.id(), before })?;
     }
     revocation::fail_pending_of(ctx, user.id())?;
     leases::end_all(ctx, user.id());

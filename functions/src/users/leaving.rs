@@ -13,11 +13,11 @@ use crate::meetings::{presence, sessions};
 const LEFT_AT_ONCE: usize = 50;
 
 /// Closes a user's sessions in the next meetings, newest first, and sets the user's presence to left: otherwise such a
-/// meeting would never become empty. Returns the arguments of the job that continues, if there may be more.
+/// meeting would never become empty. Returns the oldest of them, if there may be more.
 ///
 /// # Errors
 /// A failure of the store.
-pub fn leave_next(ctx: &mut MutationCtx, user: Id<User>, before: Option<Id<Meeting>>) -> Result<Option<LeaveMeetings>> {
+pub fn leave_next(ctx: &mut MutationCtx, user: Id<User>, before: Option<Id<Meeting>>) -> Result<Option<Id<Meeting>>> {
     let places = ctx.db().query(Participant::by_user_meeting).eq(user).order(Order::Desc);
     let upper = before.map_or(Bound::Unbounded, Bound::Excluded);
     let places = places.range((Bound::Unbounded, upper)).take(LEFT_AT_ONCE)?;
@@ -36,10 +36,10 @@ pub fn leave_next(ctx: &mut MutationCtx, user: Id<User>, before: Option<Id<Meeti
         }
         presence::update_empty_since(ctx, meeting.id())?;
     }
-    Ok(next.map(|before| LeaveMeetings { user_id: user, before }))
+    Ok(next)
 }
 
-/// Arguments of `users/leaveMeetings`.
+/// Arguments of `users/leaveMeetings` and `users/leaveRemainingMeetings`.
 #[args(name = "UsersAccountsLeaveMeetings")]
 pub struct LeaveMeetings {
     pub user_id: Id<User>,

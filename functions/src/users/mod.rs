@@ -2,8 +2,9 @@
 //!
 //! The row of a user contains only verified claims (`claims`); the profile contains what the user enters.
 
+use convoke::mutation;
 use convoke::prelude::*;
-use convoke::{When, mutation};
+use schema::Meeting;
 
 use leaving::LeaveMeetings;
 
@@ -16,20 +17,32 @@ pub mod calendar;
 pub mod mutations;
 pub mod queries;
 
-/// Continues to leave the meetings of a deactivated account. A reactivated account does not leave more.
+/// Leaves the meetings of a deactivated account that did not fit into the transaction of its deactivation, one part per
+/// step.
+///
+/// # Errors
+/// A failure of the store.
+#[workflow]
+pub async fn leave_remaining_meetings(ctx: &WorkflowCtx, args: LeaveMeetings) -> Result<()> {
+    let LeaveMeetings { user_id, mut before } = args;
+    while let Some(oldest) = ctx.run::<leave_meetings>(LeaveMeetings { user_id, before }).await? {
+        before = oldest;
+    }
+    Ok(())
+}
+
+/// Leaves the next meetings of a deactivated account. A reactivated account does not leave more. Returns the oldest of
+/// them, if there may be more.
 ///
 /// # Errors
 /// A failure of the store.
 #[mutation(internal)]
-pub fn leave_meetings(ctx: &mut MutationCtx, args: LeaveMeetings) -> Result<()> {
+pub fn leave_meetings(ctx: &mut MutationCtx, args: LeaveMeetings) -> Result<Option<Id<Meeting>>> {
     let user = ctx.db().get(args.user_id)?;
     if user.is_none_or(|user| user.is_active) {
-        return Ok(());
+        return Ok(None);
     }
-    if let Some(rest) = leaving::leave_next(ctx, args.user_id, Some(args.before))? {
-        ctx.schedule::<leave_meetings>(When::now(), rest)?;
-    }
-    Ok(())
+    leaving::leave_next(ctx, args.user_id, Some(args.before))
 }
 
 /// Updates the row of a user from the verified claims of the user's newest token, and accepts invitations to the

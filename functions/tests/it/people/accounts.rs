@@ -2,6 +2,7 @@
 
 use convoke::Code;
 use convoke::testing::TestApp;
+use convoke::workflows::{Run, RunState};
 use schema::{
     AuditEntry, MediaSession, OfflineOperation, OfflineStatus, Participant, Presence, QueueEntry, QueueStatus,
     SessionState,
@@ -131,8 +132,13 @@ fn an_account_with_more_meetings_than_one_transaction_leaves_is_closed_at_once_a
 
     ada.call("users/queries/getCurrentUser", json!({})).assert_refused(Code::Forbidden, "Account is deactivated");
     assert_eq!(joined(), 180, "one call leaves some");
-    assert_eq!(app.run_due(), 4);
+    assert_eq!(app.run_due(), 1 + 4, "the start of a run, and its four parts");
     assert_eq!(joined(), 0);
+    let runs = app.read(|db| Ok(db.scan::<Run>().take(10)?));
+    assert_eq!(
+        runs.iter().map(|run| (&*run.path, run.state)).collect::<Vec<_>>(),
+        [("users/leaveRemainingMeetings", RunState::Completed)]
+    );
     assert_consistent(&app);
 }
 

@@ -91,16 +91,33 @@ pub(super) fn job(run: &Run, of: OfRun, path: String, kind: JobKind, args: Strin
 
 /// Schedules an advance of a run for now.
 pub(crate) fn wake(db: &mut DbMut, run: &Doc<Run>, now: Millis) -> Result<()> {
-    let of = OfRun { run: run.id(), position: 0, part: RunPart::Advance };
-    match job::pending_of_key(db, &run.path, Some(&of.key()))? {
+    match pending_advance(db, run)? {
         Some(pending) if pending.run_at <= now => {}
         Some(pending) => drop(db.patch_doc(pending, |job| job.run_at = now)?),
         None => {
-            let job = job(run, of, run.path.clone(), JobKind::Mutation, "{}".to_owned(), now);
-            db.insert(job)?;
+            let job = job(run, advance_of(run), run.path.clone(), JobKind::Mutation, "{}".to_owned(), now);
+            // A clock that is set back delays no advance.
+            db.insert(Job { asked_at: Some(now), ..job })?;
         }
     }
     Ok(())
+}
+
+/// Delays the first advance of a run that was just inserted.
+pub(super) fn begin_at(db: &mut DbMut, run: Id<Run>, time: Millis) -> Result<()> {
+    let Some(run) = db.get(run)? else { return Ok(()) };
+    if let Some(pending) = pending_advance(db, &run)? {
+        db.patch_doc(pending, |job| job.run_at = time)?;
+    }
+    Ok(())
+}
+
+fn advance_of(run: &Doc<Run>) -> OfRun {
+    OfRun { run: run.id(), position: 0, part: RunPart::Advance }
+}
+
+fn pending_advance(db: &Db, run: &Doc<Run>) -> Result<Option<Doc<Job>>> {
+    job::pending_of_key(db, &run.path, Some(&advance_of(run).key()))
 }
 
 /// Deletes the pending job of a step, if there is one.
@@ -238,7 +255,11 @@ pub(crate) fn signal(
         return Err(Error::failed_precondition(format!("{SIGNALS_MAX} signals of the run wait for a step")));
     }
     db.insert(Signal { run: run.id(), name: name.to_owned(), value })?;
-    wake(db, &run, now)
+    // A run that has not begun receives the signal later.
+    match pending_advance(db, &run)? {
+        Some(_) => Ok(()),
+        None => wake(db, &run, now),
+    }
 }
 
 /// Takes the oldest signal with a name.
@@ -286,7 +307,7 @@ pub(super) fn finish(db: &mut DbMut, run: &Doc<Run>, state: RunState, now: Milli
             abandon(db, run, step, now)?;
         }
     }
-    delete_job(db, &run.path, &OfRun { run: run.id(), position: 0, part: RunPart::Advance })?;
+    delete_job(db, &run.path, &advance_of(run))?;
     for (signal, _) in db.query(Signal::by_run).eq(run.id()).keys(SIGNALS_MAX)? {
         db.delete(signal)?;
     }

@@ -1,6 +1,7 @@
 //! The methods of mutations for runs: start, signal, cancel, retry and resume.
 
 use std::fmt::Display;
+use std::time::Duration;
 
 use serde::Serialize;
 
@@ -10,14 +11,18 @@ use super::journal::{self, NewRun};
 use super::runs;
 use crate::context::{Context as _, MutationCtx};
 use crate::rows::run::{Run, RunState};
+use convoke_core::clock::Millis;
 use convoke_core::error::{Error, Result};
 use convoke_core::id::Id;
 use convoke_core::identity::Identity;
+use convoke_store::DbMut;
 
 /// A run that a mutation has started. Its methods set further options, in the same transaction.
 pub struct Started<'ctx> {
     ctx: &'ctx mut MutationCtx,
     run: Id<Run>,
+    /// False if a stored run has the key. It stays as it is.
+    is_new: bool,
 }
 
 impl Started<'_> {
@@ -43,7 +48,7 @@ impl Started<'_> {
                 // Also deletes the job that would advance it.
                 journal::finish(db, &run, RunState::Cancelled, now)?;
                 db.delete(run.id())?;
-                self.run = stored.id();
+                (self.run, self.is_new) = (stored.id(), false);
             }
             None => drop(db.patch_doc(run, |run| run.key = Some(key))?),
         }
@@ -53,11 +58,23 @@ impl Started<'_> {
     /// Runs the steps as this identity instead of the runtime itself. Only its issuer and subject are stored.
     pub fn acting_as(self, identity: &Identity) -> Self {
         let (issuer, subject) = (identity.issuer.clone(), identity.subject.clone());
-        let acting = self.ctx.db_mut().patch(self.run, |run| {
-            (run.issuer, run.subject, run.acts) = (Some(issuer), Some(subject), true);
-        });
-        if let Err(error) = acting {
-            self.ctx.fail_later(error.into());
+        self.with(|db, run, _| {
+            db.patch(run, |run| (run.issuer, run.subject, run.acts) = (Some(issuer), Some(subject), true))?;
+            Ok(())
+        })
+    }
+
+    /// Begins the run after this time instead of immediately. Until then it costs two rows. Signals are stored for it.
+    pub fn after(self, time: Duration) -> Self {
+        self.with(|db, run, now| journal::begin_at(db, run, now + time))
+    }
+
+    fn with(self, change: impl FnOnce(&mut DbMut, Id<Run>, Millis) -> Result<()>) -> Self {
+        let now = self.ctx.now();
+        if self.is_new
+            && let Err(error) = change(self.ctx.db_mut(), self.run, now)
+        {
+            self.ctx.fail_later(error);
         }
         self
     }
@@ -85,7 +102,7 @@ impl MutationCtx {
         let new = NewRun { path, version: W::DEF.version, args, key: None };
         let run = journal::insert(self.db_mut(), new, (starter, false), now)?;
         self.wake_at(now);
-        Ok(Started { ctx: self, run })
+        Ok(Started { ctx: self, run, is_new: true })
     }
 
     /// Sends a signal to a run, for [`WorkflowCtx::wait`](super::WorkflowCtx::wait). A signal that comes before the wait

@@ -1,5 +1,7 @@
 //! The work, written as the developer's guide teaches it: accounts that are read, listed, and between which money moves,
-//! and messages that are stored. Path: `bank/<function>`.
+//! and messages that are stored, by calls and by the steps of workflows. Path: `bank/<function>`.
+
+use std::time::Duration;
 
 use convoke::prelude::*;
 use convoke::{args, mutation, query, table};
@@ -129,6 +131,59 @@ pub(crate) struct PostMessage {
 #[mutation]
 pub(crate) fn post_message(ctx: &mut MutationCtx, args: PostMessage) -> Result<Id<Message>> {
     Ok(ctx.db_mut().insert(Message { author: args.author, text: args.text })?)
+}
+
+/// Steps of one run; a run reads its journal at each of them.
+const STEPS_OF_RUN: usize = 10;
+/// Author of the messages of steps.
+const STEPPER: i64 = -1;
+
+#[args]
+pub(crate) struct Steps {
+    /// End of the steps.
+    pub until: Millis,
+}
+
+/// Stores messages, one per step, and then starts the next run.
+#[workflow]
+pub(crate) async fn step_until(ctx: &WorkflowCtx, args: Steps) -> Result<()> {
+    let Steps { until } = args;
+    for _ in 0..STEPS_OF_RUN {
+        if !ctx.run::<step>(Steps { until }).await? {
+            return Ok(());
+        }
+    }
+    ctx.start::<step_until>(Steps { until }).await.map(drop)
+}
+
+/// Stores a message as [`post_message`] does. Returns false after the end.
+#[mutation(internal)]
+pub(crate) fn step(ctx: &mut MutationCtx, args: Steps) -> Result<bool> {
+    ctx.db_mut().insert(Message { author: STEPPER, text: "a message like every other".to_owned() })?;
+    Ok(ctx.now() < args.until)
+}
+
+#[args]
+pub(crate) struct StartSteps {
+    pub runs: i64,
+    /// Time of the steps in milliseconds.
+    pub time_ms: i64,
+}
+
+/// Starts runs that store messages for a time.
+#[mutation]
+pub(crate) fn start_steps(ctx: &mut MutationCtx, args: StartSteps) -> Result<()> {
+    let until = ctx.now() + Duration::from_millis(args.time_ms.unsigned_abs());
+    for _ in 0..args.runs {
+        ctx.start::<step_until>(Steps { until })?;
+    }
+    Ok(())
+}
+
+/// Counts the messages of steps.
+#[query]
+pub(crate) fn count_steps(ctx: &QueryCtx) -> Result<u64> {
+    Ok(ctx.db().query(Message::by_author).eq(STEPPER).count()?)
 }
 
 #[args]

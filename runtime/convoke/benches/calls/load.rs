@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use rand::distr::weighted::WeightedIndex;
 use rand::rngs::SmallRng;
 use rand::{RngExt as _, SeedableRng as _};
+use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -59,6 +60,45 @@ pub(crate) enum Wire {
     Http1,
     /// So many at once on each connection.
     Http2(usize),
+}
+
+/// Runs of a workflow at the same time: as many as connections of the load.
+const RUNS: usize = CONNECTIONS;
+
+/// One turn of a server that runs the steps of workflows, without requests meanwhile.
+pub(crate) async fn steps(server: &Server, time: Duration) -> Turn {
+    let warm_up = time / 5;
+    let time_ms = (2 * warm_up + time).as_millis();
+    call(server, "startSteps", format!("{{\"runs\":{RUNS},\"timeMs\":{time_ms}}}")).await;
+    tokio::time::sleep(warm_up).await;
+    let before = count(server).await;
+    let (start, cpu) = (Instant::now(), server.cpu());
+    tokio::time::sleep(time).await;
+    let (elapsed, cpu) = (start.elapsed(), server.cpu() - cpu);
+    let after = count(server).await;
+    // The runs end before the turn of the peer.
+    let mut last = after;
+    loop {
+        tokio::time::sleep(2 * warm_up).await;
+        match count(server).await {
+            now if now == last => break,
+            now => last = now,
+        }
+    }
+    let steps = (after - before) as f64;
+    Turn { rate: steps / elapsed.as_secs_f64(), cpu_us: cpu.as_secs_f64() * 1e6 / steps }
+}
+
+async fn count(server: &Server) -> u64 {
+    call(server, "countSteps", "{}".to_owned()).await["value"].as_u64().unwrap()
+}
+
+async fn call(server: &Server, function: &str, args: String) -> Value {
+    let url = format!("http://{}/api/run/bank/{function}", server.address);
+    let request = reqwest::Client::new().post(url).header("content-type", "application/json");
+    let answer = request.body(format!("{{\"args\":{args}}}")).send().await.unwrap().bytes().await.unwrap();
+    require_success(&answer);
+    serde_json::from_slice(&answer).unwrap()
 }
 
 /// One turn of one contender.

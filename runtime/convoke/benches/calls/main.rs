@@ -67,6 +67,7 @@ fn main() -> ExitCode {
     let has_rows = !PARTS.contains(&bench.only.as_str());
     if has_rows {
         bench.usual();
+        bench.steps();
     }
     if has_rows && !quick {
         bench.with_neighbours();
@@ -169,6 +170,27 @@ impl<'a> Bench<'a> {
         keeps.check_balances();
         keeps_nothing.check_balances();
         peers.check_balances();
+    }
+
+    /// A step of a workflow beside a call that stores the same.
+    fn steps(&mut self) {
+        let title = "step of a workflow / insert";
+        if !title.contains(&self.only) {
+            return;
+        }
+        let convoke = Server::convoke(ROWS, &[]);
+        let insert = Load { server: &convoke, work: Work::Insert, wire: Wire::Http1, time: self.time };
+        let mut comparison = Comparison::new(title.to_owned(), 0.8);
+        for round in 0..=self.rounds {
+            let steps = self.executor.block_on(load::steps(&convoke, self.time));
+            let inserts = self.executor.block_on(insert.run());
+            // The first round warms caches and pools.
+            if round > 0 {
+                comparison.add(steps, inserts);
+            }
+        }
+        comparison.print();
+        self.comparisons.push(comparison);
     }
 
     fn against_peers(&mut self, peers: &Peers, suffix: &str, targets: &[f64; 7]) {
