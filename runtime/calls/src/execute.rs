@@ -20,6 +20,7 @@ use crate::context::{ActionCtx, ActionFn, MutationCtx, MutationFn, QueryCtx, Que
 use crate::function::{Function, IsAction, IsMutation, IsQuery, Visibility};
 use crate::logs::Capture;
 use crate::registry::Registered;
+use crate::trace::{Failure, SpanKind};
 use convoke_core::error::{Error, Result};
 use convoke_core::identity::Caller;
 use convoke_store::{
@@ -136,11 +137,18 @@ async fn on_reader<R: Send + 'static>(
     let asked_at = if latency.is_quick() { call.began } else { clock.monotonic() };
     // Passes the lines on even if the query is cancelled, as by a time limit in an action.
     let _passed_on = PassedOn { lines, capture };
+    let span = call.span.child("read", SpanKind::Internal);
     let read = call.services.store().read_timed(access(&call), call.flow, latency, run).await;
-    let (result, ran_in_turn) = read.map_err(|error| with_its_limit(error, "query", "setting limits.query_timeout"))?;
-    if let Some(ran) = ran_in_turn {
-        call.work.add_wait(clock.monotonic().saturating_sub(asked_at).saturating_sub(ran));
-    }
+    let result = match read {
+        Ok((result, ran_in_turn)) => {
+            if let Some(ran) = ran_in_turn {
+                call.work.add_wait(clock.monotonic().saturating_sub(asked_at).saturating_sub(ran));
+            }
+            result
+        }
+        Err(error) => Err(with_its_limit(error, "query", "setting limits.query_timeout")),
+    };
+    span.end(result.as_ref().err().and_then(Failure::of));
     result
 }
 
@@ -175,6 +183,18 @@ impl Drop for PassedOn {
 /// # Errors
 /// Those of the work; `TIMEOUT`, `OVERLOADED`, `COMMIT_UNKNOWN`, `NOT_READY` of the store.
 pub(crate) async fn mutation<R: Send + 'static>(
+    call: Arc<Call>,
+    capture: Capture,
+    function: &Registered,
+    work: impl Fn(&mut MutationCtx) -> Result<R> + Send + 'static,
+) -> Result<R> {
+    let span = call.span.child("transaction", SpanKind::Internal);
+    let result = attempts(call, capture, function, work).await;
+    span.end(result.as_ref().err().and_then(Failure::of));
+    result
+}
+
+async fn attempts<R: Send + 'static>(
     call: Arc<Call>,
     capture: Capture,
     function: &Registered,
@@ -393,8 +413,16 @@ impl ActionCtx {
     where
         F::Kind: Run<F>,
     {
-        self.call.services.count_nested(F::DEF);
-        <F::Kind as Run<F>>::run(Arc::new(self.call.begun_now()), self.capture.clone(), args.into())
+        let services = &self.call.services;
+        services.count_nested(F::DEF);
+        let span = self.call.span.child_with(SpanKind::Internal, || services.path_of(F::DEF).into());
+        let call = Arc::new(self.call.begun_now().within(span.clone()));
+        let run = <F::Kind as Run<F>>::run(call, self.capture.clone(), args.into());
+        async move {
+            let result = run.await;
+            span.end(result.as_ref().err().and_then(Failure::of));
+            result
+        }
     }
 }
 

@@ -86,7 +86,7 @@ pub struct CallRecord {
 
 impl CallRecord {
     /// Creates the record of a completed call. The arguments are copied if `with_arguments` is true.
-    pub(super) fn of(call: &CompletedCall<'_>, with_arguments: bool) -> Self {
+    pub(crate) fn of(call: &CompletedCall<'_>, with_arguments: bool) -> Self {
         let (function, kind) = match call.called {
             Called::Function(function) => (function.path.clone(), Some(function.kind())),
             Called::Rejected(rejection) => (rejection.asked_in_short().into(), None),
@@ -123,7 +123,7 @@ impl CallRecord {
     }
 
     /// Returns the bytes of the members that may be large.
-    pub(super) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         self.log_lines.bytes()
             + self.error.as_ref().map_or(0, |error| error.len())
             + self.arguments.as_ref().map_or(0, Arguments::bytes)

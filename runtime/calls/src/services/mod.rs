@@ -27,6 +27,7 @@ use crate::outbound::{Http, HttpError};
 use crate::performance::History;
 use crate::rate::Rates;
 use crate::registry::{Registered, Registry};
+use crate::trace::Recorder;
 use crate::turns::Turns;
 pub(crate) use alarm::Alarm;
 use convoke_core::answer::budget::Budget;
@@ -69,6 +70,7 @@ struct Inner {
     is_development: bool,
     /// The key for own secrets that all nodes derive.
     store_key: Option<StoreKey>,
+    recorder: Option<Arc<Recorder>>,
     #[cfg(feature = "outbound")]
     http: OnceLock<Http>,
 }
@@ -92,6 +94,8 @@ pub(crate) struct ServicesOptions {
     pub boot: u32,
     pub is_development: bool,
     pub disk: Arc<dyn Disk>,
+    /// Receiver of spans and log records, if they are sent anywhere.
+    pub recorder: Option<Arc<Recorder>>,
 }
 
 impl Services {
@@ -114,6 +118,7 @@ impl Services {
             boot,
             is_development,
             disk,
+            recorder,
         } = options;
         let (registry, rates) = (Arc::new(registry), rates.with_nodes_of(&store));
         let turns = Turns::of(&store);
@@ -154,6 +159,7 @@ impl Services {
             idempotent_replays: AtomicU64::new(0),
             data,
             store_key,
+            recorder,
             #[cfg(feature = "outbound")]
             http: OnceLock::new(),
         })))
@@ -282,6 +288,11 @@ impl Services {
         &self.0.deliveries_alarm
     }
 
+    /// Returns the receiver of spans and log records, if they are sent anywhere.
+    pub fn recorder(&self) -> Option<&Arc<Recorder>> {
+        self.0.recorder.as_ref()
+    }
+
     /// Returns true if the server is for development.
     pub fn is_development(&self) -> bool {
         self.0.is_development
@@ -345,8 +356,7 @@ impl Services {
     /// Returns the settings of a section: those of `convoke.toml`, or the defaults.
     pub fn settings<S: Section>(&self) -> Arc<S> {
         self.typed(|| {
-            // The sections were checked at start; a mistake would have stopped it.
-            self.0.settings.get(S::NAME).cloned().and_then(|value| value.try_into().ok()).unwrap_or_default()
+            section_of(&self.0.settings)
         })
     }
 
@@ -379,6 +389,12 @@ impl Services {
 /// Separates memory from settings of the same type.
 #[derive(Default)]
 struct Memory<S>(Arc<S>);
+
+/// Returns a section of checked settings, or its defaults.
+pub(crate) fn section_of<S: Section>(settings: &toml::Table) -> S {
+    // The sections were checked at start; a mistake would have stopped it.
+    settings.get(S::NAME).cloned().and_then(|value| value.try_into().ok()).unwrap_or_default()
+}
 
 /// Returns the mistakes in `[rates]` and the application's sections, one sentence each.
 pub fn section_problems(settings: &toml::Table) -> Vec<String> {
