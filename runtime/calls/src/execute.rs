@@ -20,7 +20,7 @@ use crate::context::{ActionCtx, ActionFn, MutationCtx, MutationFn, QueryCtx, Que
 use crate::function::{Function, IsAction, IsMutation, IsQuery, Visibility};
 use crate::logs::Capture;
 use crate::registry::Registered;
-use crate::trace::{Failure, SpanKind};
+use crate::trace::{Failure, Span, SpanKind};
 use convoke_core::error::{Error, Result};
 use convoke_core::identity::Caller;
 use convoke_store::{
@@ -189,7 +189,7 @@ pub(crate) async fn mutation<R: Send + 'static>(
     work: impl Fn(&mut MutationCtx) -> Result<R> + Send + 'static,
 ) -> Result<R> {
     let span = call.span.child("transaction", SpanKind::Internal);
-    let result = attempts(call, capture, function, work).await;
+    let result = attempts(call, capture, function, work, &span).await;
     span.end(result.as_ref().err().and_then(Failure::of));
     result
 }
@@ -199,6 +199,7 @@ async fn attempts<R: Send + 'static>(
     capture: Capture,
     function: &Registered,
     work: impl Fn(&mut MutationCtx) -> Result<R> + Send + 'static,
+    span: &Span,
 ) -> Result<R> {
     let mut attempt = Attempt { work, ahead: Prepared::default(), charged_before: None, bytes_paid: 0 };
     loop {
@@ -214,6 +215,7 @@ async fn attempts<R: Send + 'static>(
             outcome: None,
             after_commit: Vec::new(),
             reply,
+            span: span.clone(),
         };
         if let Err((_, error)) = call.services.store().write(Box::new(job)) {
             return Err(error.into());
@@ -272,6 +274,8 @@ struct Job<R, W> {
     outcome: Option<AttemptResult<R>>,
     after_commit: Vec<AfterCommit>,
     reply: oneshot::Sender<JobReply<R, W>>,
+    /// The span of the transaction.
+    span: Span,
 }
 
 enum AttemptResult<R> {
@@ -291,7 +295,7 @@ impl<R: Send, W: Fn(&mut MutationCtx) -> Result<R> + Send> WriteJob for Job<R, W
             self.call.work.add_wait(start.saturating_sub(queued_at));
         }
         let db = services.database().db_mut(transaction, self.call.now);
-        let mut ctx = MutationCtx::new(self.call.clone(), db, std::mem::take(ahead));
+        let mut ctx = MutationCtx::new(self.call.clone(), db, std::mem::take(ahead), self.span.clone());
         let result = self
             .capture
             .within(|| catch_unwind(AssertUnwindSafe(|| work(&mut ctx))))

@@ -225,7 +225,9 @@ impl Capture {
                     Level::INFO => {
                         tracing::info!(target: "convoke::function", request_id, function, trace_id, span_id, "{text}");
                     }
-                    _ => tracing::debug!(target: "convoke::function", request_id, function, trace_id, span_id, "{text}"),
+                    _ => {
+                        tracing::debug!(target: "convoke::function", request_id, function, trace_id, span_id, "{text}")
+                    }
                 }
             }
             if pending.left_out > 0 {

@@ -224,13 +224,14 @@ impl Runtime {
         };
         let telemetry_settings = section_of::<TelemetrySettings>(&settings);
         #[cfg(feature = "otel")]
-        let telemetry =
-            Telemetry::configured(&telemetry_settings, &data, &clock).map_err(StartError::Setting)?;
+        let telemetry = Telemetry::configured(&telemetry_settings, &data, &clock).map_err(StartError::Setting)?;
         #[cfg(feature = "otel")]
         let recorder = telemetry.as_ref().map(|telemetry| telemetry.recorder().clone());
         #[cfg(not(feature = "otel"))]
         let recorder = match telemetry_settings.otlp {
-            Some(_) => return Err(StartError::Setting("telemetry.otlp needs the feature `otel` of convoke".to_owned())),
+            Some(_) => {
+                return Err(StartError::Setting("telemetry.otlp needs the feature `otel` of convoke".to_owned()));
+            }
             None => None,
         };
         let services = ServicesOptions {

@@ -539,8 +539,7 @@ impl Dispatcher {
         let function = self.services.function::<F>()?;
         let request_id = self.services.request_id();
         let span = self.root_span(&function);
-        let capture =
-            Capture::new(self.services.limits(), request_id.clone(), function.path.clone(), span.clone());
+        let capture = Capture::new(self.services.limits(), request_id.clone(), function.path.clone(), span.clone());
         let flow = flow_of(&caller, None);
         let call = Call::new(self.services.clone(), F::DEF, caller, flow, request_id).within(span);
         let call = Arc::new(call);

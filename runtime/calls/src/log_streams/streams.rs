@@ -79,7 +79,9 @@ impl Streams {
 
     /// Adds an event of the runtime. The lines of functions and of calls are part of the calls.
     pub fn event(&self, record: &LogRecord) {
-        if matches!(record.target, "convoke::function") || (record.target == "convoke::call" && record.message == "call") {
+        if matches!(record.target, "convoke::function")
+            || (record.target == "convoke::call" && record.message == "call")
+        {
             return;
         }
         let line = Line::event(record);
@@ -112,8 +114,7 @@ impl Streams {
 
 impl CallObserver for Streams {
     fn completed(&self, call: &CompletedCall<'_>) -> Option<BoxFuture<'static, ()>> {
-        let is_of_listener =
-            matches!(call.called, Called::Rejected(rejection) if rejection.stage == Stage::Listener);
+        let is_of_listener = matches!(call.called, Called::Rejected(rejection) if rejection.stage == Stage::Listener);
         // Rejections of the listener come by the thousand; `/metrics` counts them.
         if self.has_calls && !is_of_listener {
             let record = Arc::new(CallRecord::of(call, self.with_arguments));

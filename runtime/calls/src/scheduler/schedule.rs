@@ -8,11 +8,11 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 
 use super::finished::Finished;
+use crate::context::shared::Call;
 use crate::context::{ActionCtx, ActionFn, Context as _, MutationCtx, MutationFn, Read as _};
 use crate::function::{Function, IsAction, IsMutation};
 use crate::rows::job::{self, Job, JobKind, JobState};
 use crate::rows::retry::Retry;
-use crate::context::shared::Call;
 use crate::services::Services;
 use convoke_core::clock::Millis;
 use convoke_core::error::{Error, Result};

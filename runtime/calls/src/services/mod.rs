@@ -355,9 +355,7 @@ impl Services {
 
     /// Returns the settings of a section: those of `convoke.toml`, or the defaults.
     pub fn settings<S: Section>(&self) -> Arc<S> {
-        self.typed(|| {
-            section_of(&self.0.settings)
-        })
+        self.typed(|| section_of(&self.0.settings))
     }
 
     /// Returns the leases of one kind, for the application's memory. All nodes that serve the database share them.

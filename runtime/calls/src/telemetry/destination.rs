@@ -146,7 +146,8 @@ mod tests {
 
     fn resolve(otlp: Option<&str>, variables: &[(&str, &str)]) -> Result<Option<Destination>, String> {
         let settings = TelemetrySettings { otlp: otlp.map(str::to_owned), ..TelemetrySettings::default() };
-        let variable = |name: &str| variables.iter().find(|(own, _)| *own == name).map(|(_, value)| (*value).to_owned());
+        let variable =
+            |name: &str| variables.iter().find(|(own, _)| *own == name).map(|(_, value)| (*value).to_owned());
         Destination::resolve(&settings, Path::new("/nonexistent"), variable)
     }
 
@@ -166,7 +167,10 @@ mod tests {
         let found = resolve(Some("http://localhost:4318"), &variables).unwrap().unwrap();
         let request = found.post(Signal::Traces).build().unwrap();
         assert_eq!(request.url().as_str(), "https://collector.example/base/v1/traces");
-        assert_eq!((&request.headers()["x-key"], &request.headers()["x-other"]), (&"a,b".parse().unwrap(), &"c".parse().unwrap()));
+        assert_eq!(
+            (&request.headers()["x-key"], &request.headers()["x-other"]),
+            (&"a,b".parse().unwrap(), &"c".parse().unwrap())
+        );
         assert_eq!(attribute(&found, "service.name"), Some("shop"));
         assert_eq!(attribute(&found, "deployment.environment.name"), Some("staging"));
         assert_eq!(found.settings.sampling.0, 0.25);
@@ -184,7 +188,11 @@ mod tests {
         for (otlp, variables, expected) in [
             ("localhost:4318", &[][..], "telemetry.otlp: "),
             ("http://user:hunter2@localhost", &[], "OTLP_HEADERS"),
-            ("http://localhost", &[("OTEL_TRACES_SAMPLER_ARG", "2")], "OTEL_TRACES_SAMPLER_ARG: must be between 0 and 1"),
+            (
+                "http://localhost",
+                &[("OTEL_TRACES_SAMPLER_ARG", "2")],
+                "OTEL_TRACES_SAMPLER_ARG: must be between 0 and 1",
+            ),
             ("http://localhost", &[("OTEL_EXPORTER_OTLP_HEADERS", "hunter2")], "OTEL_EXPORTER_OTLP_HEADERS: write"),
         ] {
             let error = resolve(Some(otlp), variables).err().unwrap();

@@ -33,18 +33,15 @@ pub(super) fn spans(resource: &[(String, String)], records: Vec<SpanRecord>) -> 
 
 /// Encodes the body of a request with log records.
 pub(super) fn logs(resource: &[(String, String)], records: Vec<LogRecord>) -> Vec<u8> {
-    let logs = ScopeLogs { scope: scope(), log_records: records.into_iter().map(log).collect(), ..ScopeLogs::default() };
+    let logs =
+        ScopeLogs { scope: scope(), log_records: records.into_iter().map(log).collect(), ..ScopeLogs::default() };
     let resource_logs =
         ResourceLogs { resource: of_process(resource), scope_logs: vec![logs], ..ResourceLogs::default() };
     ExportLogsServiceRequest { resource_logs: vec![resource_logs] }.encode_to_vec()
 }
 
 /// Encodes the body of a request with metrics. Totals begin at `start_ns`.
-pub(super) fn metrics(
-    resource: &[(String, String)],
-    records: Vec<Metric>,
-    (start_ns, time_ns): (u64, u64),
-) -> Vec<u8> {
+pub(super) fn metrics(resource: &[(String, String)], records: Vec<Metric>, (start_ns, time_ns): (u64, u64)) -> Vec<u8> {
     let metrics = records.into_iter().map(|one| one_metric(one, (start_ns, time_ns))).collect();
     let metrics = ScopeMetrics { scope: scope(), metrics, ..ScopeMetrics::default() };
     let resource_metrics =
@@ -157,7 +154,8 @@ fn log(record: LogRecord) -> logs::LogRecord {
 }
 
 fn one_metric(record: Metric, (start_time_unix_nano, time_unix_nano): (u64, u64)) -> metrics::Metric {
-    let attributes = |labels: Vec<(String, String)>| labels.into_iter().map(|(name, value)| text(&name, value)).collect();
+    let attributes =
+        |labels: Vec<(String, String)>| labels.into_iter().map(|(name, value)| text(&name, value)).collect();
     let number = |Point { labels, value }: Point<f64>| NumberDataPoint {
         attributes: attributes(labels),
         start_time_unix_nano,

@@ -255,9 +255,7 @@ impl Telemetry {
         match status {
             200..=299 => Ok(rejected(batch.signal, &body)),
             // The statuses that the protocol names as temporary.
-            429 | 502..=504 => {
-                Err(SendError::Later(format!("status {status}"), retry_after.map(Duration::from_secs)))
-            }
+            429 | 502..=504 => Err(SendError::Later(format!("status {status}"), retry_after.map(Duration::from_secs))),
             _ => Err(SendError::Rejected(format!("status {status}"))),
         }
     }

@@ -126,8 +126,7 @@ impl Recorder {
     /// Decides by the lower half of a trace id, so that all programs of a trace decide alike.
     fn samples(&self, low: u64) -> bool {
         // The comparison with 1 is exact: every trace is sampled then.
-        self.options.sampling >= 1.0
-            || ( (low >> 11) as f64) < self.options.sampling * (1u64 << 53) as f64
+        self.options.sampling >= 1.0 || ((low >> 11) as f64) < self.options.sampling * (1u64 << 53) as f64
     }
 
     pub(super) fn add_span(&self, span: SpanRecord) {

@@ -93,7 +93,9 @@ async fn collector(admin: &Admin) -> Option<Finding> {
             "the log says why: the collector rejects them, or is slower than the server; lower telemetry.sampling",
         ),
         Ok(Err(error)) => Finding::warning("telemetry", format!("{host}:{port} cannot be reached: {error}"), ADVICE),
-        Err(_) => Finding::warning("telemetry", format!("{host}:{port} does not accept a connection within 2 s"), ADVICE),
+        Err(_) => {
+            Finding::warning("telemetry", format!("{host}:{port} does not accept a connection within 2 s"), ADVICE)
+        }
     })
 }
 

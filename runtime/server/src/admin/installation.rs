@@ -8,9 +8,9 @@ use super::key_uses::{self, Audit, KeyUse};
 use crate::auth::Environment;
 use crate::auth::deploy_key_cache::{self, DeployKey, DeployKeyCache};
 use crate::backup::making;
+use crate::console::{Console, ConsoleOptions};
 #[cfg(feature = "otel")]
 use crate::metrics::{Page, collected};
-use crate::console::{Console, ConsoleOptions};
 use crate::settings::in_force::SettingInForce;
 use convoke_calls::background::{self, Background};
 use convoke_calls::runtime::Runtime;
