@@ -28,7 +28,7 @@ pub(super) struct Destination {
 }
 
 impl Destination {
-    /// Returns the collector; `None` if there is none in the settings and in the standard variables.
+    /// Returns the collector; `None` if neither the settings nor the standard variables name one.
     ///
     /// # Errors
     /// A sentence about the invalid setting or variable.

@@ -1,7 +1,7 @@
 //! What a stream contains, and what is lost.
 
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use convoke::testing::TestApp;
 use convoke_calls::log_sink::LogLine;
@@ -124,11 +124,11 @@ fn webhook_receives_a_refused_batch_again_under_the_same_id_with_a_valid_signatu
     say(&app, "first");
     say(&app, "second");
     let background = app.block_on(async { app.runtime().start_background() });
-    let began = Instant::now();
-    while receiver.arrived().len() < 2 {
-        assert!(began.elapsed() < Duration::from_secs(20), "no second try");
+    let has_second_try = (0..2_000).any(|_| {
         std::thread::sleep(Duration::from_millis(10));
-    }
+        receiver.arrived().len() >= 2
+    });
+    assert!(has_second_try);
     app.block_on(background.stop());
     let [refused, accepted] = receiver.arrived().try_into().unwrap();
     for request in [&refused, &accepted] {

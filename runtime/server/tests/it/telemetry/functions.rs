@@ -36,6 +36,19 @@ pub(super) fn invoice(_ctx: &mut MutationCtx, _args: NoArgs) -> Result<()> {
     Ok(())
 }
 
+/// Sends an invoice in a step.
+#[workflow]
+pub(super) async fn shipment(ctx: &WorkflowCtx) -> Result<()> {
+    ctx.run::<invoice>(NoArgs {}).await
+}
+
+/// Starts a shipment.
+#[mutation]
+pub(super) fn ship(ctx: &mut MutationCtx, _args: NoArgs) -> Result<()> {
+    ctx.start::<shipment>(NoArgs {})?;
+    Ok(())
+}
+
 /// Fails.
 #[query]
 pub(super) fn fail(_ctx: &QueryCtx, _args: NoArgs) -> Result<i64> {

@@ -1,13 +1,29 @@
 //! Collectors that are dead, slow, or reject records.
 
 use std::net::TcpListener;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use convoke::testing::{TestApp, TestServer};
+use convoke_core::clock::{Clock as _, SystemClock};
 use serde_json::json;
 
 use super::collector::{Collector, flush};
 use crate::observe::support::Samples;
+
+/// Measures real time.
+struct Stopwatch(SystemClock, Duration);
+
+impl Stopwatch {
+    fn start() -> Self {
+        let clock = SystemClock::new();
+        let began = clock.monotonic();
+        Self(clock, began)
+    }
+
+    fn elapsed(&self) -> Duration {
+        self.0.monotonic() - self.1
+    }
+}
 
 fn call(server: &TestServer<'_>, count: usize) {
     for _ in 0..count {
@@ -28,7 +44,7 @@ fn dead_collector_loses_what_the_queue_cannot_hold_and_ends_with_the_server() {
     let server = app.serve();
     call(&server, 20);
     assert_eq!(lost(&app, &server, "traces"), 30.0, "each call has a request, a call and a read");
-    let began = Instant::now();
+    let began = Stopwatch::start();
     flush(&app, &server);
     assert!(began.elapsed() < Duration::from_secs(6), "{:?}", began.elapsed());
     assert_eq!(lost(&app, &server, "traces"), 60.0);
@@ -44,12 +60,12 @@ fn slow_collector_delays_no_call_and_the_end_by_at_most_five_seconds() {
     let background = app.block_on(async { server.admin().start_background() });
     // The exporter waits for the collector, and the calls do not.
     std::thread::sleep(Duration::from_millis(1_500));
-    let began = Instant::now();
+    let began = Stopwatch::start();
     call(&server, 300);
     assert!(began.elapsed() < Duration::from_secs(30), "no call waited for the response, which takes 60 s");
     let before_the_end = lost(&app, &server, "traces");
     assert_eq!(before_the_end, 300.0, "900 spans, of which 600 wait");
-    let began = Instant::now();
+    let began = Stopwatch::start();
     app.block_on(background.stop());
     assert!(began.elapsed() < Duration::from_secs(8), "{:?}", began.elapsed());
     assert_eq!(lost(&app, &server, "traces"), 930.0);

@@ -97,6 +97,20 @@ fn trace_leads_from_the_request_to_the_outbound_request_and_the_job() {
 }
 
 #[test]
+fn step_of_a_workflow_is_linked_to_the_start_of_its_run() {
+    let collector = Collector::new();
+    let app = TestApp::configured(&collector.settings(""));
+    let server = app.serve();
+    server.call(None, "telemetry/functions/ship", &json!({})).value();
+    assert!(app.run_due() > 0);
+    flush(&app, &server);
+    let spans = collector.spans();
+    let (start, step) = (one(&spans, "telemetry/functions/ship"), one(&spans, "telemetry/functions/invoice"));
+    assert_eq!((&step.links[0].trace_id, &step.links[0].span_id), (&start.trace_id, &start.span_id));
+    assert_eq!((step.links.len(), step.kind()), (1, SpanKind::Consumer));
+}
+
+#[test]
 fn failure_is_an_exception_and_a_rejection_is_not() {
     let collector = Collector::new();
     let app = TestApp::configured(&collector.settings(""));
