@@ -281,8 +281,9 @@ impl Dispatcher {
             rows_read: call.work.rows_read.load(Ordering::Relaxed),
             rows_written: call.work.rows_written.load(Ordering::Relaxed),
             waited: call.work.waited(),
+            span: &call.span,
         };
-        end_span(&call.span, function, &completed);
+        end_span(function, &completed);
         dispatcher::with_default(capture.operator(), || self.observers.completed(&completed))
     }
 
@@ -316,6 +317,7 @@ impl Dispatcher {
             rows_read: 0,
             rows_written: 0,
             waited: Duration::ZERO,
+            span: &Span::default(),
         })
     }
 
@@ -565,7 +567,8 @@ impl Dispatcher {
 }
 
 /// Ends the span of a call. Arguments and identities are not attributes: collectors store them for long.
-fn end_span(span: &Span, function: &Registered, call: &CompletedCall<'_>) {
+fn end_span(function: &Registered, call: &CompletedCall<'_>) {
+    let span = call.span;
     if !span.is_recorded() {
         return;
     }

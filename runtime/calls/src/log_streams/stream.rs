@@ -11,7 +11,6 @@ use super::line::{self, Line};
 use super::queue::Queue;
 #[cfg(feature = "outbound")]
 use super::webhook::Webhook;
-use convoke_core::clock::Clock;
 
 /// Interval between two batches.
 const INTERVAL: Duration = Duration::from_millis(250);
@@ -37,7 +36,6 @@ pub(super) struct Stream {
     /// Its name in messages: the file or the host.
     pub(super) name: String,
     pub(super) destination: Destination,
-    pub(super) clock: Arc<dyn Clock>,
     /// Makes the ids of batches unique: a number of this process.
     pub(super) process: u32,
     sending: Mutex<Sending>,
@@ -58,14 +56,9 @@ struct Batch {
 }
 
 impl Stream {
-    pub(super) fn new(
-        (calls, events): (bool, bool),
-        name: String,
-        destination: Destination,
-        (clock, process): (Arc<dyn Clock>, u32),
-    ) -> Self {
+    pub(super) fn new((calls, events): (bool, bool), name: String, destination: Destination, process: u32) -> Self {
         let (queue, sending) = (Queue::default(), Mutex::default());
-        Self { queue, calls, events, name, destination, clock, process, sending }
+        Self { queue, calls, events, name, destination, process, sending }
     }
 
     /// Writes waiting lines until the server stops.
@@ -136,6 +129,7 @@ impl Stream {
         }
     }
 
+    #[cfg_attr(not(feature = "outbound"), expect(unused_variables, reason = "only webhooks use the ids of batches"))]
     async fn write(&self, id: &str, text: Arc<[u8]>) -> Result<(), String> {
         match &self.destination {
             Destination::File(file) => {
@@ -144,7 +138,7 @@ impl Stream {
                 appended.map_err(|error| error.to_string())?.map_err(|error| error.to_string())
             }
             #[cfg(feature = "outbound")]
-            Destination::Webhook(webhook) => webhook.send(id, &text, self.clock.now()).await,
+            Destination::Webhook(webhook) => webhook.send(id, &text).await,
         }
     }
 }

@@ -68,13 +68,12 @@ impl Streams {
             #[cfg(feature = "outbound")]
             (None, Some(url)) => {
                 let secret = services.secret(&settings.secret).map_err(|error| error.to_string())?;
-                let webhook = Webhook::new(url, secret.expose())?;
+                let webhook = Webhook::new(url, secret.expose(), services.clock().clone())?;
                 ("the webhook of a log stream".to_owned(), Destination::Webhook(Box::new(webhook)))
             }
             _ => return Err("needs the feature `outbound` of convoke".to_owned()),
         };
-        let parts = (services.clock().clone(), services.process());
-        Ok(Stream::new((settings.calls, settings.events), name, destination, parts))
+        Ok(Stream::new((settings.calls, settings.events), name, destination, services.process()))
     }
 
     /// Adds an event of the runtime. The lines of functions and of calls are part of the calls.

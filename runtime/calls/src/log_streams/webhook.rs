@@ -1,11 +1,12 @@
 //! A webhook that receives batches of lines.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::Url;
 
 use crate::signatures::{Key, standard_webhooks};
-use convoke_core::clock::Millis;
+use convoke_core::clock::Clock;
 
 /// Timeout of one request.
 const TIMEOUT: Duration = Duration::from_secs(15);
@@ -15,6 +16,7 @@ pub(super) struct Webhook {
     client: reqwest::Client,
     url: Url,
     key: Key,
+    clock: Arc<dyn Clock>,
 }
 
 impl Webhook {
@@ -22,7 +24,7 @@ impl Webhook {
     ///
     /// # Errors
     /// A sentence about the URL or the secret.
-    pub(super) fn new(url: &str, secret: &str) -> Result<Self, String> {
+    pub(super) fn new(url: &str, secret: &str, clock: Arc<dyn Clock>) -> Result<Self, String> {
         let url = Url::parse(url).map_err(|error| format!("webhook: {error}; write https://HOST/PATH"))?;
         if !matches!(url.scheme(), "http" | "https") {
             return Err(format!("webhook must begin with https:// or http:// (got {}://)", url.scheme()));
@@ -34,15 +36,15 @@ impl Webhook {
             .user_agent(concat!("convoke/", env!("CARGO_PKG_VERSION")))
             .build()
             .map_err(|error| error.to_string())?;
-        Ok(Self { client, url, key })
+        Ok(Self { client, url, key, clock })
     }
 
     /// Sends a batch. `id` is the same for each try.
     ///
     /// # Errors
     /// The reason, without the URL, which may contain a secret.
-    pub(super) async fn send(&self, id: &str, lines: &[u8], now: Millis) -> Result<(), String> {
-        let timestamp_s = u64::try_from(now.0 / 1_000).unwrap_or(0);
+    pub(super) async fn send(&self, id: &str, lines: &[u8]) -> Result<(), String> {
+        let timestamp_s = u64::try_from(self.clock.now().0 / 1_000).unwrap_or(0);
         let signature = standard_webhooks::sign(std::slice::from_ref(&self.key), id, timestamp_s, lines);
         let request = self
             .client

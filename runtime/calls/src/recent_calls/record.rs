@@ -79,6 +79,9 @@ pub struct CallRecord {
     /// The error for the operator. A failure includes its causes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<Box<str>>,
+    /// Id of its trace in hexadecimal, if the trace is recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace_id: Option<Box<str>>,
     /// Log lines of the function.
     #[serde(default, skip_serializing_if = "LogLines::is_empty")]
     pub log_lines: LogLines,
@@ -118,6 +121,7 @@ impl CallRecord {
                 (Called::Function(_), 500..) => shortened(&error.chain()),
                 _ => shortened(error.message()),
             }),
+            trace_id: call.span.ids().map(|(trace, _)| trace.into()),
             log_lines,
         }
     }

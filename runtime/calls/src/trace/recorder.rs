@@ -152,7 +152,7 @@ impl Recorder {
     }
 
     /// Waits until many records wait.
-    pub(crate) async fn many(&self) {
+    pub async fn many(&self) {
         self.wake.notified().await;
     }
 

@@ -5,9 +5,11 @@ use std::time::Duration;
 
 use convoke::testing::{TestApp, TestServer};
 use convoke_core::clock::{Clock as _, SystemClock};
+use reqwest::Method;
 use serde_json::json;
 
 use super::collector::{Collector, flush};
+use crate::admin::Door;
 use crate::observe::support::Samples;
 
 /// Measures real time.
@@ -115,4 +117,20 @@ fn headers_of_the_secret_are_sent() {
     let head = collector.arrived()[0].head.clone();
     assert!(head.contains("x-honeycomb-team: hunter2,3"), "{head}");
     assert!(head.contains("content-type: application/x-protobuf"), "{head}");
+}
+
+#[test]
+fn doctor_reports_if_the_collector_can_be_reached() {
+    let telemetry = |port: u16| {
+        let app = TestApp::configured(&format!("[telemetry]\notlp = \"http://127.0.0.1:{port}\"\n"));
+        let reply = Door::of(&app).operator(Method::GET, "/api/admin/doctor", None);
+        let findings = reply.value()["findings"].as_array().unwrap().clone();
+        findings.into_iter().find(|finding| finding["subject"] == "telemetry").unwrap()
+    };
+    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let refused = telemetry(closed);
+    assert_eq!(refused["state"], "warning");
+    assert!(refused["says"].as_str().unwrap().contains("cannot be reached"), "{refused}");
+    assert!(refused["advice"].as_str().unwrap().contains("telemetry.otlp"), "{refused}");
+    assert_eq!(telemetry(Collector::new().port)["state"], "ok");
 }
