@@ -46,12 +46,22 @@ impl Span {
         kind: SpanKind,
         client: Option<TraceContext>,
     ) -> Self {
+        Self::root_with(recorder, kind, client, || name.clone())
+    }
+
+    /// As [`Span::root`]. The name is made only if the span is recorded.
+    pub fn root_with(
+        recorder: Option<&Arc<Recorder>>,
+        kind: SpanKind,
+        client: Option<TraceContext>,
+        name: impl FnOnce() -> Arc<str>,
+    ) -> Self {
         let Some(recorder) = recorder.filter(|recorder| recorder.has_spans()) else { return Self::default() };
         match client.filter(|_| recorder.continues_traces()) {
             Some(client) if !client.is_sampled => Self::passed_on(client),
-            Some(client) => Self::begin(recorder, (client.trace_id, Some(client.span_id)), name.clone(), kind, None),
+            Some(client) => Self::begin(recorder, (client.trace_id, Some(client.span_id)), name(), kind, None),
             None => match recorder.new_trace() {
-                Some(trace_id) => Self::begin(recorder, (trace_id, None), name.clone(), kind, client),
+                Some(trace_id) => Self::begin(recorder, (trace_id, None), name(), kind, client),
                 None => Self::default(),
             },
         }

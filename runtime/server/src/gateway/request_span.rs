@@ -36,7 +36,7 @@ pub(super) fn begin(
         span_id: parent.parent_id,
         is_sampled: parent.flags & 1 == 1,
     });
-    let span = Span::root(Some(recorder), &format!("{method} {route}").into(), SpanKind::Server, client);
+    let span = Span::root_with(Some(recorder), SpanKind::Server, client, || format!("{method} {route}").into());
     span.set("http.request.method", method);
     span.set("http.route", route);
     span.set("convoke.request_id", &*incoming.request_id);
