@@ -37,6 +37,13 @@ impl Runtime {
         tasks.spawn(scheduler::background::run(self.scheduler().clone(), stopped));
         #[cfg(feature = "outbound")]
         tasks.spawn(webhooks::background::run(self.deliverer().clone(), stop.subscribe()));
+        if let Some(streams) = self.log_streams() {
+            streams.start(&mut tasks, &stop);
+        }
+        #[cfg(feature = "otel")]
+        if let Some(telemetry) = self.telemetry() {
+            tasks.spawn(telemetry.clone().run(stop.subscribe()));
+        }
         let mut background = Background { runtime: self.clone(), stop, tasks };
         let runtime = self.clone();
         background.every(STATS, move || {
@@ -105,6 +112,21 @@ impl Background {
         if let Err(error) = self.runtime.store_all_performance().await {
             tracing::warn!(target: "convoke::background", "the latest metrics are lost: {}", error.chain());
         }
+        // Both have their own time limit, and run concurrently.
+        let streams = async {
+            if let Some(streams) = self.runtime.log_streams() {
+                streams.flush().await;
+            }
+        };
+        #[cfg(feature = "otel")]
+        let telemetry = async {
+            if let Some(telemetry) = self.runtime.telemetry() {
+                telemetry.flush().await;
+            }
+        };
+        #[cfg(not(feature = "otel"))]
+        let telemetry = std::future::ready(());
+        tokio::join!(streams, telemetry);
         let runtime = self.runtime;
         if tokio::task::spawn_blocking(move || runtime.write_calls()).await.is_err() {
             tracing::warn!(target: "convoke::background", "the latest calls are not recorded");

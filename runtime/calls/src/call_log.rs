@@ -78,7 +78,12 @@ impl CallObserver for CallLog {
         if let Some(error) = call.error
             && error.code().status() == 500
         {
-            tracing::error!(target: "convoke::call", request_id, function = path, "{}", error.chain());
+            let (trace_id, span_id) = call.span.ids().unzip();
+            let (trace_id, span_id) = (trace_id.as_deref(), span_id.as_deref());
+            tracing::error!(
+                target: "convoke::call",
+                request_id, function = path, trace_id, span_id, "{}", error.chain()
+            );
         }
         // Within a caller's trace, the program's log decides how the line is shown.
         let lines = self.lines.as_ref().filter(|_| tracing::Span::current().is_none());

@@ -20,6 +20,7 @@ use crate::context::{ActionCtx, ActionFn, MutationCtx, MutationFn, QueryCtx, Que
 use crate::function::{Function, IsAction, IsMutation, IsQuery, Visibility};
 use crate::logs::Capture;
 use crate::registry::Registered;
+use crate::trace::{Failure, Span, SpanKind};
 use convoke_core::error::{Error, Result};
 use convoke_core::identity::Caller;
 use convoke_store::{
@@ -136,11 +137,18 @@ async fn on_reader<R: Send + 'static>(
     let asked_at = if latency.is_quick() { call.began } else { clock.monotonic() };
     // Passes the lines on even if the query is cancelled, as by a time limit in an action.
     let _passed_on = PassedOn { lines, capture };
+    let span = call.span.child("read", SpanKind::Internal);
     let read = call.services.store().read_timed(access(&call), call.flow, latency, run).await;
-    let (result, ran_in_turn) = read.map_err(|error| with_its_limit(error, "query", "setting limits.query_timeout"))?;
-    if let Some(ran) = ran_in_turn {
-        call.work.add_wait(clock.monotonic().saturating_sub(asked_at).saturating_sub(ran));
-    }
+    let result = match read {
+        Ok((result, ran_in_turn)) => {
+            if let Some(ran) = ran_in_turn {
+                call.work.add_wait(clock.monotonic().saturating_sub(asked_at).saturating_sub(ran));
+            }
+            result
+        }
+        Err(error) => Err(with_its_limit(error, "query", "setting limits.query_timeout")),
+    };
+    span.end(result.as_ref().err().and_then(Failure::of));
     result
 }
 
@@ -180,6 +188,19 @@ pub(crate) async fn mutation<R: Send + 'static>(
     function: &Registered,
     work: impl Fn(&mut MutationCtx) -> Result<R> + Send + 'static,
 ) -> Result<R> {
+    let span = call.span.child("transaction", SpanKind::Internal);
+    let result = attempts(call, capture, function, work, &span).await;
+    span.end(result.as_ref().err().and_then(Failure::of));
+    result
+}
+
+async fn attempts<R: Send + 'static>(
+    call: Arc<Call>,
+    capture: Capture,
+    function: &Registered,
+    work: impl Fn(&mut MutationCtx) -> Result<R> + Send + 'static,
+    span: &Span,
+) -> Result<R> {
     let mut attempt = Attempt { work, ahead: Prepared::default(), charged_before: None, bytes_paid: 0 };
     loop {
         let (reply, answer) = oneshot::channel();
@@ -194,6 +215,7 @@ pub(crate) async fn mutation<R: Send + 'static>(
             outcome: None,
             after_commit: Vec::new(),
             reply,
+            span: span.clone(),
         };
         if let Err((_, error)) = call.services.store().write(Box::new(job)) {
             return Err(error.into());
@@ -252,6 +274,8 @@ struct Job<R, W> {
     outcome: Option<AttemptResult<R>>,
     after_commit: Vec<AfterCommit>,
     reply: oneshot::Sender<JobReply<R, W>>,
+    /// The span of the transaction.
+    span: Span,
 }
 
 enum AttemptResult<R> {
@@ -271,7 +295,7 @@ impl<R: Send, W: Fn(&mut MutationCtx) -> Result<R> + Send> WriteJob for Job<R, W
             self.call.work.add_wait(start.saturating_sub(queued_at));
         }
         let db = services.database().db_mut(transaction, self.call.now);
-        let mut ctx = MutationCtx::new(self.call.clone(), db, std::mem::take(ahead));
+        let mut ctx = MutationCtx::new(self.call.clone(), db, std::mem::take(ahead), self.span.clone());
         let result = self
             .capture
             .within(|| catch_unwind(AssertUnwindSafe(|| work(&mut ctx))))
@@ -393,8 +417,16 @@ impl ActionCtx {
     where
         F::Kind: Run<F>,
     {
-        self.call.services.count_nested(F::DEF);
-        <F::Kind as Run<F>>::run(Arc::new(self.call.begun_now()), self.capture.clone(), args.into())
+        let services = &self.call.services;
+        services.count_nested(F::DEF);
+        let span = self.call.span.child_with(SpanKind::Internal, || services.path_of(F::DEF).into());
+        let call = Arc::new(self.call.begun_now().within(span.clone()));
+        let run = <F::Kind as Run<F>>::run(call, self.capture.clone(), args.into());
+        async move {
+            let result = run.await;
+            span.end(result.as_ref().err().and_then(Failure::of));
+            result
+        }
     }
 }
 

@@ -21,6 +21,7 @@ use tracing::subscriber::{Interest, Subscriber};
 use tracing::{Dispatch, Event, Level, Metadata, dispatcher};
 
 use crate::function::Submitted;
+use crate::trace::Span;
 use convoke_core::limits::Limits;
 
 /// The lines of one call, limited in number and size. Clones share them.
@@ -127,6 +128,8 @@ struct Sink {
     path: Arc<str>,
     /// The dispatcher that was installed when the call began.
     operator: Dispatch,
+    /// The span of the call, whose ids the operator's lines have.
+    span: Span,
 }
 
 /// Lines for the operator. The caller's limit applies each time that they are passed on.
@@ -152,7 +155,7 @@ thread_local! {
 
 impl Capture {
     /// Creates the capture of a call.
-    pub(crate) fn new(limits: &Limits, request_id: Arc<str>, path: Arc<str>) -> Self {
+    pub(crate) fn new(limits: &Limits, request_id: Arc<str>, path: Arc<str>, span: Span) -> Self {
         // Within another capture, the current dispatcher is the runtime's, which has no operator.
         let operator =
             Self::current().map_or_else(|| dispatcher::get_default(Clone::clone), |current| current.0.operator.clone());
@@ -164,13 +167,14 @@ impl Capture {
             request_id,
             path,
             operator,
+            span,
         }))
     }
 
     /// Returns a capture for the attempts of one query or mutation of this call. Its lines are separate, since a
     /// repeated attempt drops the lines of the previous one.
     pub(crate) fn of_attempts(&self, path: Arc<str>) -> Self {
-        let Sink { lines_max, line_bytes_max, request_id, operator, .. } = &*self.0;
+        let Sink { lines_max, line_bytes_max, request_id, operator, span, .. } = &*self.0;
         Self(Arc::new(Sink {
             lines: Mutex::default(),
             pending: Mutex::default(),
@@ -179,6 +183,7 @@ impl Capture {
             request_id: request_id.clone(),
             path,
             operator: operator.clone(),
+            span: span.clone(),
         }))
     }
 
@@ -206,13 +211,23 @@ impl Capture {
         }
         dispatcher::with_default(&self.0.operator, || {
             let (request_id, function) = (&*self.0.request_id, &*self.0.path);
+            let (trace_id, span_id) = self.0.span.ids().unzip();
+            let (trace_id, span_id) = (trace_id.as_deref(), span_id.as_deref());
             for (level, line) in &pending.lines {
                 let text = line.split_once("] ").map_or(line.as_str(), |(_, text)| text);
                 match *level {
-                    Level::ERROR => tracing::error!(target: "convoke::function", request_id, function, "{text}"),
-                    Level::WARN => tracing::warn!(target: "convoke::function", request_id, function, "{text}"),
-                    Level::INFO => tracing::info!(target: "convoke::function", request_id, function, "{text}"),
-                    _ => tracing::debug!(target: "convoke::function", request_id, function, "{text}"),
+                    Level::ERROR => {
+                        tracing::error!(target: "convoke::function", request_id, function, trace_id, span_id, "{text}");
+                    }
+                    Level::WARN => {
+                        tracing::warn!(target: "convoke::function", request_id, function, trace_id, span_id, "{text}");
+                    }
+                    Level::INFO => {
+                        tracing::info!(target: "convoke::function", request_id, function, trace_id, span_id, "{text}");
+                    }
+                    _ => {
+                        tracing::debug!(target: "convoke::function", request_id, function, trace_id, span_id, "{text}")
+                    }
                 }
             }
             if pending.left_out > 0 {

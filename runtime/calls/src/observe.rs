@@ -12,6 +12,7 @@ use futures_util::future::BoxFuture;
 use crate::codec::decode::Body;
 use crate::logs::LogLines;
 use crate::registry::Registered;
+use crate::trace::Span;
 use convoke_core::clock::Millis;
 use convoke_core::error::{Code, Error};
 use convoke_core::excerpt::excerpt;
@@ -57,6 +58,8 @@ pub struct CompletedCall<'a> {
     pub rows_written: u64,
     /// Time that it waited for a reader or for the writer.
     pub waited: Duration,
+    /// The span of the call.
+    pub span: &'a Span,
 }
 
 /// The target of a call.

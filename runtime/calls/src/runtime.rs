@@ -5,13 +5,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::cache::ResultCache;
-use crate::call::dispatch::{Dispatcher, Outcome, Request};
+use crate::call::dispatch::{Dispatcher, Origin, Outcome, Request};
 use crate::call::idempotency::Repeatable;
 use crate::call_log::{CallLines, CallLog};
 use crate::codec::Format;
 use crate::execute::Run;
 use crate::function::Function;
 use crate::live::Hub;
+use crate::log_streams::Streams;
 use crate::observe::{CallObserver, Observers, Rejection, UsedKey};
 use crate::outbound::{SecretError, StoreKey};
 use crate::performance::Performance;
@@ -21,7 +22,10 @@ use crate::rejections::Rejections;
 use crate::route::request::RouteRequest;
 use crate::routing::verify;
 use crate::scheduler::{Jobs, Scheduler, cron::Crons};
-use crate::services::{Services, ServicesOptions, SubmittedObserver, rates_of, section_problems};
+use crate::services::{Services, ServicesOptions, SubmittedObserver, rates_of, section_of, section_problems};
+#[cfg(feature = "otel")]
+use crate::telemetry::Telemetry;
+use crate::telemetry::settings::TelemetrySettings;
 use crate::totals::CallTotals;
 #[cfg(feature = "outbound")]
 use crate::webhooks::Deliverer;
@@ -52,6 +56,9 @@ struct Inner {
     recent_calls: Arc<RecentCalls>,
     rejections: Arc<Rejections>,
     live: Arc<Hub>,
+    log_streams: Option<Arc<Streams>>,
+    #[cfg(feature = "otel")]
+    telemetry: Option<Arc<Telemetry>>,
 }
 
 impl Deref for Runtime {
@@ -60,6 +67,19 @@ impl Deref for Runtime {
     fn deref(&self) -> &Services {
         &self.0.services
     }
+}
+
+/// The parts of a runtime, before they are assembled.
+struct Parts {
+    services: Services,
+    crons: Crons,
+    workflows: Workflows,
+    newest: Millis,
+    call_log: CallLog,
+    disk: Arc<dyn Disk>,
+    log_streams: Option<Arc<Streams>>,
+    #[cfg(feature = "otel")]
+    telemetry: Option<Arc<Telemetry>>,
 }
 
 /// The options of [`Runtime::start`].
@@ -206,7 +226,20 @@ impl Runtime {
                 u32::from_le_bytes(boot)
             }
         };
+        let telemetry_settings = section_of::<TelemetrySettings>(&settings);
+        #[cfg(feature = "otel")]
+        let telemetry = Telemetry::configured(&telemetry_settings, &data, &clock).map_err(StartError::Setting)?;
+        #[cfg(feature = "otel")]
+        let recorder = telemetry.as_ref().map(|telemetry| telemetry.recorder().clone());
+        #[cfg(not(feature = "otel"))]
+        let recorder = match telemetry_settings.otlp {
+            Some(_) => {
+                return Err(StartError::Setting("telemetry.otlp needs the feature `otel` of convoke".to_owned()));
+            }
+            None => None,
+        };
         let services = ServicesOptions {
+            recorder,
             registry,
             store,
             ids,
@@ -227,16 +260,25 @@ impl Runtime {
             services.store().close();
             return Err(StartError::Signature(problem));
         }
-        Ok(Self::of(services, (crons, workflows), newest, CallLog::new(call_lines), disk))
+        let log_streams = Streams::of(&services, &disk).map_err(|problem| {
+            services.store().close();
+            StartError::Setting(problem)
+        })?;
+        Ok(Self::of(Parts {
+            log_streams,
+            services,
+            crons,
+            workflows,
+            newest,
+            call_log: CallLog::new(call_lines),
+            disk,
+            #[cfg(feature = "otel")]
+            telemetry,
+        }))
     }
 
-    fn of(
-        services: Services,
-        (crons, workflows): (Crons, Workflows),
-        newest: Millis,
-        call_log: CallLog,
-        disk: Arc<dyn Disk>,
-    ) -> Self {
+    fn of(parts: Parts) -> Self {
+        let Parts { services, crons, workflows, newest, call_log, disk, log_streams, .. } = parts;
         let totals = Arc::new(CallTotals::new(services.registry()));
         let recent_calls = Arc::new(RecentCalls::new(RecordOptions {
             settings: services.settings::<RecordedCalls>(),
@@ -249,7 +291,8 @@ impl Runtime {
         let own: [Arc<dyn CallObserver>; 5] =
             [services.history().clone(), totals.clone(), Arc::new(call_log), recent_calls.clone(), rejections.clone()];
         let submitted = inventory::iter::<SubmittedObserver>().map(|submitted| (submitted.0)(&services));
-        let observers = Observers::new(own.into_iter().chain(submitted));
+        let streams = log_streams.clone().map(|streams| streams as Arc<dyn CallObserver>);
+        let observers = Observers::new(own.into_iter().chain(streams).chain(submitted));
         let dispatcher = Arc::new(Dispatcher::new(services.clone(), observers));
         let scheduler = Arc::new(Scheduler::new(dispatcher.clone(), crons, workflows, newest));
         #[cfg(feature = "outbound")]
@@ -266,7 +309,21 @@ impl Runtime {
             recent_calls,
             rejections,
             live,
+            log_streams,
+            #[cfg(feature = "otel")]
+            telemetry: parts.telemetry,
         }))
+    }
+
+    /// Returns the streams of log lines, if the settings have any.
+    pub fn log_streams(&self) -> Option<&Arc<Streams>> {
+        self.0.log_streams.as_ref()
+    }
+
+    /// Returns the exporter of traces, logs and metrics, if a collector is set.
+    #[cfg(feature = "otel")]
+    pub fn telemetry(&self) -> Option<&Arc<Telemetry>> {
+        self.0.telemetry.as_ref()
     }
 
     /// Runs a call from this process, such as a test. Never panics, and returns exactly one outcome. The format is that
@@ -289,9 +346,9 @@ impl Runtime {
         caller: Caller,
         flow: Flow,
         key: Option<UsedKey<'_>>,
-        request_id: Arc<str>,
+        origin: Origin,
     ) -> impl Future<Output = (Outcome, Format)> + Send {
-        self.0.dispatcher.call_of(request, repeatable, caller, flow, key, request_id)
+        self.0.dispatcher.call_of(request, repeatable, caller, flow, key, origin)
     }
 
     /// Checks the signature of a route's request. Call this before the caller is identified.

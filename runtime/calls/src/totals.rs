@@ -209,6 +209,7 @@ mod tests {
                             rows_read: 0,
                             rows_written: 0,
                             waited: Duration::ZERO,
+                            span: &crate::trace::Span::default(),
                         };
                         assert!(totals.completed(&call).is_none());
                     }

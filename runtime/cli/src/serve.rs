@@ -182,6 +182,7 @@ impl Serving {
             ..config.into_options(engines)?
         };
         let runtime = Runtime::start(options)?;
+        log.forward_to(&runtime);
         let authenticator = Authenticator::new(auth, runtime.clock().clone(), &limits, http_client().build()?)?;
         executor.block_on(authenticator.start());
         let is_on_main = console.on_main;

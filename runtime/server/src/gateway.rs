@@ -24,7 +24,7 @@ use crate::routes::{self, AdminRoute, ConsoleRoute, Endpoint};
 use crate::site::Site;
 use crate::sync::{self, ClientKind, Peer};
 use convoke_calls::call::Format;
-use convoke_calls::call::dispatch::{Outcome, Request};
+use convoke_calls::call::dispatch::{Origin, Outcome, Request};
 use convoke_calls::call::envelope::{self, LogLinesOn};
 use convoke_calls::call::flow::flow_of;
 use convoke_calls::call::idempotency::Repeatable;
@@ -47,6 +47,7 @@ use convoke_store::Flow;
 mod application;
 mod console;
 mod mcp;
+mod request_span;
 
 /// Response header: the call created the user that the operator acts as.
 pub const USER_CREATED: HeaderName = HeaderName::from_static("x-convoke-user-created");
@@ -299,11 +300,14 @@ impl Gateway {
         // The operator's log lines of this call belong to the caller's trace.
         let trace = incoming.trace_parent.as_ref();
         let span = trace.map(|trace| tracing::info_span!(target: "convoke::call", "trace", parent = %trace));
-        let call = || self.runtime.call_of(request, repeatable, caller, flow, used, incoming.request_id.clone());
+        let sent = request_span::begin(&self.runtime, incoming, &self.own_routes);
+        let origin = Origin { request_id: incoming.request_id.clone(), span: Some(sent.clone()) };
+        let call = || self.runtime.call_of(request, repeatable, caller, flow, used, origin);
         let (outcome, format) = match span {
             Some(span) => Box::pin(call().instrument(span)).await,
             None => call().await,
         };
+        request_span::end(&sent, &outcome);
         let has_created_user = match unknown.as_deref() {
             Some(Identity { issuer, subject, .. }) => {
                 Box::pin(provision::is_known(self.runtime.database(), issuer, subject)).await.unwrap_or(false)

@@ -28,6 +28,7 @@ use crate::observe::{By, Called, CompletedCall, Observers, Rejection, Stage, Use
 use crate::registry::Registered;
 use crate::route::request::RouteRequest;
 use crate::services::Services;
+use crate::trace::{Failure, Span, SpanKind};
 use convoke_core::answer::pieces::Pieces;
 use convoke_core::error::{Code, Error, Result};
 use convoke_core::excerpt::excerpt;
@@ -105,6 +106,20 @@ impl Request<'_> {
     }
 }
 
+/// The id of a call in logs, and the span of its request.
+pub struct Origin {
+    /// The request id.
+    pub request_id: Arc<str>,
+    /// The span of the request. Without it, the call begins a trace.
+    pub span: Option<Span>,
+}
+
+impl From<Arc<str>> for Origin {
+    fn from(request_id: Arc<str>) -> Self {
+        Self { request_id, span: None }
+    }
+}
+
 /// The request of a call to its function.
 struct FunctionRequest<'a> {
     args: Body<'a>,
@@ -164,7 +179,7 @@ impl Dispatcher {
     /// of the request.
     pub async fn call(&self, request: Request<'_>, caller: Caller, request_id: Arc<str>) -> (Outcome, Format) {
         let flow = flow_of(&caller, None);
-        self.call_of(request, None, caller, flow, None, request_id).await
+        self.call_of(request, None, caller, flow, None, request_id.into()).await
     }
 
     /// As [`Dispatcher::call`], for a call from outside: its address may select the `flow`, a client may send it again,
@@ -176,8 +191,9 @@ impl Dispatcher {
         caller: Caller,
         flow: Flow,
         key: Option<UsedKey<'_>>,
-        request_id: Arc<str>,
+        origin: Origin,
     ) -> (Outcome, Format) {
+        let Origin { request_id, span } = origin;
         let reach = Reach::of(key.map(|used| used.key));
         let read = match &request {
             Request::Args { args, .. } => Ok((Format::Json, *args)),
@@ -207,8 +223,13 @@ impl Dispatcher {
                 return (Outcome { result, log_lines, is_replayed: false }, format);
             }
         };
-        let call = Arc::new(Call::new(self.services.clone(), function.def, caller, flow, request_id));
-        let capture = Capture::new(self.services.limits(), call.request_id.clone(), function.path.clone());
+        let span = match span {
+            Some(request) => request.child_with(SpanKind::Internal, || function.path.clone()),
+            None => self.root_span(&function),
+        };
+        let call = Call::new(self.services.clone(), function.def, caller, flow, request_id).within(span.clone());
+        let call = Arc::new(call);
+        let capture = Capture::new(self.services.limits(), call.request_id.clone(), function.path.clone(), span);
         let (mut is_replayed, args) = (false, wanted.args);
         let ran = self.steps(&function, wanted, call.clone(), &capture).await;
         let mut result = ran.map(|(value, replayed)| {
@@ -234,6 +255,11 @@ impl Dispatcher {
         (Outcome { result, log_lines, is_replayed }, format)
     }
 
+    /// Begins the span of a call that begins a trace.
+    fn root_span(&self, function: &Registered) -> Span {
+        Span::root(self.services.recorder(), &function.path, SpanKind::Server, None)
+    }
+
     /// Reports a completed call of a function to the observers. Await the returned futures before the response.
     #[must_use]
     pub(crate) fn completed(&self, call: &Call, ended: CallEnd<'_>, capture: &Capture) -> Vec<BoxFuture<'static, ()>> {
@@ -255,7 +281,9 @@ impl Dispatcher {
             rows_read: call.work.rows_read.load(Ordering::Relaxed),
             rows_written: call.work.rows_written.load(Ordering::Relaxed),
             waited: call.work.waited(),
+            span: &call.span,
         };
+        end_span(function, &completed);
         dispatcher::with_default(capture.operator(), || self.observers.completed(&completed))
     }
 
@@ -289,6 +317,7 @@ impl Dispatcher {
             rows_read: 0,
             rows_written: 0,
             waited: Duration::ZERO,
+            span: &Span::default(),
         })
     }
 
@@ -511,9 +540,11 @@ impl Dispatcher {
     {
         let function = self.services.function::<F>()?;
         let request_id = self.services.request_id();
-        let capture = Capture::new(self.services.limits(), request_id.clone(), function.path.clone());
+        let span = self.root_span(&function);
+        let capture = Capture::new(self.services.limits(), request_id.clone(), function.path.clone(), span.clone());
         let flow = flow_of(&caller, None);
-        let call = Arc::new(Call::new(self.services.clone(), F::DEF, caller, flow, request_id));
+        let call = Call::new(self.services.clone(), F::DEF, caller, flow, request_id).within(span);
+        let call = Arc::new(call);
         let steps = async {
             provision_identity(&self.identities, &self.handlers, &call).await?;
             require_rights(&function, &call.caller)?;
@@ -533,6 +564,23 @@ impl Dispatcher {
         await_all(self.completed(&call, ended, &capture)).await;
         result
     }
+}
+
+/// Ends the span of a call. Arguments and identities are not attributes: collectors store them for long.
+fn end_span(function: &Registered, call: &CompletedCall<'_>) {
+    let span = call.span;
+    if !span.is_recorded() {
+        return;
+    }
+    span.set("convoke.function", &*function.path);
+    span.set("convoke.kind", function.kind().as_str());
+    span.set("convoke.request_id", &**call.request_id);
+    span.set("convoke.outcome", call.outcome().map_or("OK", Code::as_str));
+    span.set("convoke.cached", call.is_cached);
+    span.set("convoke.rows_read", call.rows_read);
+    span.set("convoke.rows_written", call.rows_written);
+    span.set("convoke.waited_us", u64::try_from(call.waited.as_micros()).unwrap_or(u64::MAX));
+    span.end(call.error.and_then(Failure::of));
 }
 
 /// The functions that a caller from outside can reach.

@@ -108,7 +108,7 @@ async fn record_identity(
     // Before the first read.
     let history = call.services.store().commits().history();
     let hook = hook.clone();
-    let capture = Capture::new(call.services.limits(), call.request_id.clone(), hook.path.clone());
+    let capture = Capture::new(call.services.limits(), call.request_id.clone(), hook.path.clone(), call.span.clone());
     let claims = digest(identity);
     let identity = identity.clone();
     let (issuer, subject) = (identity.issuer.clone(), identity.subject.clone());

@@ -100,7 +100,7 @@ impl ActionCtx {
     /// `INTERNAL` if TLS cannot be set up on this machine.
     #[cfg(feature = "outbound")]
     pub fn http(&self) -> Result<Http> {
-        Ok(self.call.services.http()?.clone())
+        Ok(self.call.services.http()?.within(self.call.span.clone()))
     }
 
     /// Returns a secret of the installation: the environment variable `CONVOKE_SECRET_<NAME>`, or the file

@@ -11,6 +11,7 @@ use super::shared::{Context as _, Read as _};
 use crate::codec::decode::{self, Body};
 use crate::function::{Function, FunctionDef, IsAction, IsMutation, IsQuery, Output};
 use crate::registry::{PerFunction, Registered, Registry};
+use crate::trace::{Failure, SpanKind};
 use convoke_core::answer::pieces::Pieces;
 use convoke_core::answer::writer::Writer;
 use convoke_core::error::{Error, Result};
@@ -55,8 +56,13 @@ impl MutationCtx {
     where
         F::Kind: RunInMutation<F>,
     {
-        self.call().services.count_nested(F::DEF);
-        <F::Kind as RunInMutation<F>>::run(self, args.into())
+        let services = &self.call().services;
+        services.count_nested(F::DEF);
+        let span = self.span.child_with(SpanKind::Internal, || services.path_of(F::DEF).into());
+        let outer = std::mem::replace(&mut self.span, span);
+        let result = <F::Kind as RunInMutation<F>>::run(self, args.into());
+        std::mem::replace(&mut self.span, outer).end(result.as_ref().err().and_then(Failure::of));
+        result
     }
 }
 

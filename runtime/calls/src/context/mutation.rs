@@ -9,6 +9,7 @@ use super::query::QueryCtx;
 use super::shared::{Call, Context, Read};
 #[cfg(feature = "outbound")]
 use crate::outbound::Http;
+use crate::trace::Span;
 use convoke_core::error::{Error, Result};
 use convoke_store::{Db, DbMut};
 
@@ -23,14 +24,16 @@ pub struct MutationCtx {
     ahead: Prepared,
     /// A mistake of a method that returns no result.
     mistake: Option<Error>,
+    /// The span of the transaction, or of the innermost function.
+    pub(super) span: Span,
 }
 
 /// Work after the commit of a mutation.
 pub(crate) type AfterCommit = Box<dyn FnOnce() + Send>;
 
 impl MutationCtx {
-    pub(crate) fn new(call: Arc<Call>, db: DbMut, ahead: Prepared) -> Self {
-        Self { call, db, after_commit: Vec::new(), ahead, mistake: None }
+    pub(crate) fn new(call: Arc<Call>, db: DbMut, ahead: Prepared, span: Span) -> Self {
+        Self { call, db, after_commit: Vec::new(), ahead, mistake: None, span }
     }
 
     /// Returns the database for writes. For reads, [`Read::db`] is enough.

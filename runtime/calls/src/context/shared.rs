@@ -13,6 +13,7 @@ use crate::function::FunctionDef;
 use crate::leases::{LeaseLimits, LeaseOwner, LeaseValue, Leases};
 use crate::performance::Performance;
 use crate::services::Services;
+use crate::trace::Span;
 use convoke_core::clock::Millis;
 use convoke_core::error::Result;
 use convoke_core::identity::{Caller, Identity};
@@ -48,6 +49,8 @@ pub struct Call {
     pub(crate) inputs: UsedInputs,
     /// True if the call received a cached result.
     pub(crate) is_cached: AtomicBool,
+    /// The span of the call, or of the function that an action called.
+    pub(crate) span: Span,
 }
 
 impl Call {
@@ -75,7 +78,13 @@ impl Call {
             work,
             inputs: UsedInputs::default(),
             is_cached: AtomicBool::new(false),
+            span: Span::default(),
         }
+    }
+
+    /// Sets the span of the call.
+    pub(crate) fn within(self, span: Span) -> Self {
+        Self { span, ..self }
     }
 
     /// Makes the call free of charge, because an equal call has paid before.
@@ -111,6 +120,7 @@ impl Call {
             work: self.work.clone(),
             inputs: UsedInputs::default(),
             is_cached: AtomicBool::new(false),
+            span: self.span.clone(),
         }
     }
 }

@@ -100,7 +100,7 @@ impl RunRequest {
             RunReason::Subscribed => call,
             RunReason::Again => call.paid(),
         });
-        let capture = Capture::new(services.limits(), request_id, self.function.path.clone());
+        let capture = Capture::new(services.limits(), request_id, self.function.path.clone(), call.span.clone());
         let visited = reader.rows_observed();
         let within = || catch_unwind(AssertUnwindSafe(|| self.value(dispatcher, reader, &call)));
         let result = capture.within(within).unwrap_or_else(|panic| Err(Error::panicked(&*panic)));

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
+use http::header::Entry;
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use reqwest::Url;
 use serde::Serialize;
@@ -15,9 +16,12 @@ use serde::de::DeserializeOwned;
 
 use super::retry;
 use super::secret::Secret;
+use crate::trace::{Failure, Span, SpanKind};
 use convoke_core::clock::Clock;
 use convoke_core::error::{Error, IntoError, Result};
 
+/// The header with the position in the caller's trace (W3C Trace Context).
+const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 /// Timeout of one attempt, from its first byte to the last byte of the response.
 const TIMEOUT: Duration = Duration::from_secs(30);
 /// Timeout for the connection.
@@ -34,6 +38,8 @@ const REDIRECTS_MAX: usize = 5;
 pub struct Http {
     client: reqwest::Client,
     clock: Arc<dyn Clock>,
+    /// The span of the action that sends.
+    span: Span,
 }
 
 /// Reason why a request has no response.
@@ -91,6 +97,21 @@ pub enum HttpError {
     },
 }
 
+impl HttpError {
+    /// Returns the name of the kind, for traces.
+    fn name(&self) -> &'static str {
+        match self {
+            HttpError::Request(_) => "Request",
+            HttpError::TimedOut { .. } => "TimedOut",
+            HttpError::Unreachable { .. } => "Unreachable",
+            HttpError::Redirect { .. } => "Redirect",
+            HttpError::TooLarge { .. } => "TooLarge",
+            HttpError::Answer { .. } => "Answer",
+            HttpError::Status { .. } => "Status",
+        }
+    }
+}
+
 impl IntoError for HttpError {
     fn into_error(self) -> Error {
         let error = self;
@@ -126,7 +147,12 @@ impl Http {
             .user_agent(concat!("convoke/", env!("CARGO_PKG_VERSION")))
             .build()
             .map_err(|error| HttpError::Request(error.to_string()))?;
-        Ok(Self { client, clock })
+        Ok(Self { client, clock, span: Span::default() })
+    }
+
+    /// Returns the client for an action. The spans of its requests are inside of `span`.
+    pub(crate) fn within(&self, span: Span) -> Self {
+        Self { span, ..self.clone() }
     }
 
     /// Creates a GET request.
@@ -275,7 +301,7 @@ impl Request {
         let host = url.host_str().unwrap_or_default().to_owned();
         let mut attempt = 0;
         loop {
-            let outcome = self.once(&url, &host).await;
+            let outcome = self.traced(&url, &host, attempt).await;
             tracing::debug!(target: "convoke::outbound", method = %self.method, host, attempt, outcome = %shown(&outcome));
             let wanted = match &outcome {
                 Ok(reply) if retry::may_pass(reply.status()) => reply.retry_after(&*self.http.clock),
@@ -291,12 +317,43 @@ impl Request {
         }
     }
 
-    async fn once(&self, url: &Url, host: &str) -> Result<Reply, HttpError> {
+    /// Sends the request once, in a span of its own, which the server may continue.
+    async fn traced(&self, url: &Url, host: &str, attempt: u32) -> Result<Reply, HttpError> {
+        let span = self.http.span.child(self.method.as_str(), SpanKind::Client);
+        let outcome = self.once(url, host, &span).await;
+        if span.is_recorded() {
+            span.set("http.request.method", self.method.as_str());
+            span.set("server.address", host);
+            span.set("server.port", u64::from(url.port_or_known_default().unwrap_or_default()));
+            if attempt > 0 {
+                span.set("http.request.resend_count", u64::from(attempt));
+            }
+            let failure = match &outcome {
+                Ok(reply) => {
+                    span.set("http.response.status_code", u64::from(reply.status));
+                    let message = || format!("{host} responded with status {}", reply.status);
+                    (reply.status >= 400).then(|| Failure { kind: reply.status.to_string().into(), message: message() })
+                }
+                Err(error) => Some(Failure { kind: error.name().into(), message: error.to_string() }),
+            };
+            span.end(failure);
+        }
+        outcome
+    }
+
+    async fn once(&self, url: &Url, host: &str, span: &Span) -> Result<Reply, HttpError> {
+        let mut headers = self.headers.clone();
+        if let Some(context) = span.context()
+            && let Entry::Vacant(entry) = headers.entry(TRACEPARENT)
+            && let Ok(value) = HeaderValue::try_from(context.to_string())
+        {
+            entry.insert(value);
+        }
         let request = self
             .http
             .client
             .request(self.method.clone(), url.clone())
-            .headers(self.headers.clone())
+            .headers(headers)
             .body(self.body.clone())
             .timeout(self.timeout);
         let mut answer = request.send().await.map_err(|error| failure(error, host))?;

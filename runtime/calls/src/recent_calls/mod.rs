@@ -449,6 +449,7 @@ mod tests {
             rows_read: 0,
             rows_written: 0,
             error: None,
+            trace_id: None,
             log_lines: LogLines::default(),
         }
     }

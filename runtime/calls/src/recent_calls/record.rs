@@ -79,6 +79,9 @@ pub struct CallRecord {
     /// The error for the operator. A failure includes its causes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<Box<str>>,
+    /// Id of its trace in hexadecimal, if the trace is recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace_id: Option<Box<str>>,
     /// Log lines of the function.
     #[serde(default, skip_serializing_if = "LogLines::is_empty")]
     pub log_lines: LogLines,
@@ -86,7 +89,7 @@ pub struct CallRecord {
 
 impl CallRecord {
     /// Creates the record of a completed call. The arguments are copied if `with_arguments` is true.
-    pub(super) fn of(call: &CompletedCall<'_>, with_arguments: bool) -> Self {
+    pub(crate) fn of(call: &CompletedCall<'_>, with_arguments: bool) -> Self {
         let (function, kind) = match call.called {
             Called::Function(function) => (function.path.clone(), Some(function.kind())),
             Called::Rejected(rejection) => (rejection.asked_in_short().into(), None),
@@ -118,12 +121,13 @@ impl CallRecord {
                 (Called::Function(_), 500..) => shortened(&error.chain()),
                 _ => shortened(error.message()),
             }),
+            trace_id: call.span.ids().map(|(trace, _)| trace.into()),
             log_lines,
         }
     }
 
     /// Returns the bytes of the members that may be large.
-    pub(super) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         self.log_lines.bytes()
             + self.error.as_ref().map_or(0, |error| error.len())
             + self.arguments.as_ref().map_or(0, Arguments::bytes)

@@ -94,6 +94,8 @@ pub struct Job {
     pub then: Option<String>,
     /// Run and step of a workflow that it belongs to.
     pub step: Option<OfRun>,
+    /// The span that scheduled it, as a `traceparent`, if its trace is recorded.
+    pub trace: Option<String>,
 }
 
 /// A function that runs on a schedule, and its next time.
@@ -137,6 +139,7 @@ impl Job {
             retry: None,
             then: None,
             step: None,
+            trace: None,
         }
     }
 

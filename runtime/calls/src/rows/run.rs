@@ -74,6 +74,8 @@ pub struct Run {
     pub blocked_by: Option<u32>,
     /// Time of its end.
     pub ended_at: Option<Millis>,
+    /// The span that started it, as a `traceparent`, if its trace is recorded.
+    pub trace: Option<String>,
 }
 
 /// The kind of a step.

@@ -22,6 +22,7 @@ use crate::registry::Registered;
 use crate::rows::job::{self, AfterFailure, Failure, Job, JobKind, JobState};
 use crate::rows::outcome;
 use crate::rows::run::{OfRun, RunPart};
+use crate::trace::{Failure as SpanFailure, Span};
 use crate::workflow::advance::Advancer;
 use convoke_core::answer::pieces::Pieces;
 use convoke_core::answer::writer::Writer;
@@ -84,8 +85,10 @@ impl Scheduler {
         };
         let id: Arc<str> = job.id().to_string().into();
         let attempt = job.step.as_ref().map_or_else(|| id.clone(), |of| of.key().into());
-        let capture = Capture::new(self.services().limits(), id.clone(), function.path.clone());
+        let span = Span::scheduled(self.services().recorder(), &function.path, job.trace.as_deref());
+        let capture = Capture::new(self.services().limits(), id.clone(), function.path.clone(), span.clone());
         let call = Call::new(self.services().clone(), function.def, job.caller(), Flow::SYSTEM, id).of_job(attempt);
+        let call = call.within(span);
         let ready = ReadyJob { job, function: &function, capture, tries };
         match prepared {
             Prepared::Mutation(mutation) => {
@@ -100,6 +103,7 @@ impl Scheduler {
             }
             Prepared::Query(_) => {
                 let error = Error::internal(format!("{} is a query now", function.path));
+                call.span.end(SpanFailure::of(&error));
                 self.failed(job, 1, Failure { for_good: true, ..Failure::of(&error, job.run_at) }).await
             }
         }
@@ -130,13 +134,19 @@ impl Scheduler {
         };
         let result = execute::mutation(call.clone(), capture.clone(), function, work).await;
         match result {
-            Ok(false) => Ok(AttemptEnd::Ran),
+            Ok(false) => {
+                call.span.discard();
+                Ok(AttemptEnd::Ran)
+            }
             Ok(true) => {
                 self.services().alarm().wake(job.run_at);
                 self.completed(job, &call, function, &capture, None).await;
                 Ok(AttemptEnd::Ran)
             }
-            Err(error) if is_of_the_store(&error) => self.no_room(job).await,
+            Err(error) if is_of_the_store(&error) => {
+                call.span.discard();
+                self.no_room(job).await
+            }
             Err(error) => {
                 self.completed(job, &call, function, &capture, Some(&error)).await;
                 let (boot, for_good) = (job.boot, !job.is_retried_after(&error));
@@ -147,11 +157,15 @@ impl Scheduler {
 
     async fn run_action(&self, ready: ReadyJob<'_>, call: Call, action: Box<dyn PreparedAction>) -> Result<AttemptEnd> {
         let ReadyJob { job, function, capture, .. } = ready;
-        let Ok(permit) = self.services().action_permit() else { return self.no_room(job).await };
+        let Ok(permit) = self.services().action_permit() else {
+            call.span.discard();
+            return self.no_room(job).await;
+        };
         let attempt = match job.state {
             JobState::Running => job.attempts,
             JobState::Pending | JobState::Failed => {
                 if !self.claim(job).await? {
+                    call.span.discard();
                     return Ok(AttemptEnd::Ran);
                 }
                 job.attempts + 1

@@ -8,6 +8,7 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 
 use super::finished::Finished;
+use crate::context::shared::Call;
 use crate::context::{ActionCtx, ActionFn, Context as _, MutationCtx, MutationFn, Read as _};
 use crate::function::{Function, IsAction, IsMutation};
 use crate::rows::job::{self, Job, JobKind, JobState};
@@ -112,6 +113,8 @@ pub(crate) struct Request {
     when: When,
     key: Option<(String, OnPending)>,
     options: Options,
+    /// The span that schedules it.
+    trace: Option<String>,
 }
 
 /// The options of a job beyond its time and arguments.
@@ -125,7 +128,7 @@ struct Options {
 
 impl Request {
     fn of<F: Function>(
-        services: &Services,
+        call: &Call,
         when: impl Into<When>,
         args: F::Args,
         key: Option<(&str, OnPending)>,
@@ -135,12 +138,13 @@ impl Request {
     {
         let args = serde_json::to_string(&args).map_err(Error::internal)?;
         Ok(Self {
-            path: services.path_of(F::DEF).to_owned(),
+            path: call.services.path_of(F::DEF).to_owned(),
             kind: <F::Kind as Schedulable<F>>::KIND,
             args,
             when: when.into(),
             key: key.map(|(key, pending)| (key.to_owned(), pending)),
             options: Options::default(),
+            trace: call.span.stored(),
         })
     }
 
@@ -153,6 +157,7 @@ impl Request {
             subject,
             asked_at: self.when.is_delay(now).then_some(now),
             key: self.key.as_ref().map(|(key, _)| key.clone()),
+            trace: self.trace.clone(),
             ..Job::new(self.path.clone(), self.kind, self.args.clone(), run_at)
         };
         self.options.set(&mut row);
@@ -292,7 +297,7 @@ impl MutationCtx {
     where
         F::Kind: Schedulable<F>,
     {
-        self.schedule_request(Request::of::<F>(&self.call().services, when, args.into(), None)?)
+        self.schedule_request(Request::of::<F>(self.call(), when, args.into(), None)?)
     }
 
     /// As [`MutationCtx::schedule`], unless a job of this function and `key` is pending. Then that job stays as it is,
@@ -310,7 +315,7 @@ impl MutationCtx {
         F::Kind: Schedulable<F>,
     {
         let key = Some((key, OnPending::Keep));
-        self.schedule_request(Request::of::<F>(&self.call().services, when, args.into(), key)?)
+        self.schedule_request(Request::of::<F>(self.call(), when, args.into(), key)?)
     }
 
     /// As [`MutationCtx::schedule`], unless a job of this function and `key` is pending. Then that job takes the new
@@ -328,7 +333,7 @@ impl MutationCtx {
         F::Kind: Schedulable<F>,
     {
         let key = Some((key, OnPending::Move));
-        self.schedule_request(Request::of::<F>(&self.call().services, when, args.into(), key)?)
+        self.schedule_request(Request::of::<F>(self.call(), when, args.into(), key)?)
     }
 
     fn schedule_request<F>(&mut self, request: Request) -> Result<Scheduled<'_, F>> {
@@ -483,7 +488,7 @@ impl ActionCtx {
     where
         F::Kind: Schedulable<F>,
     {
-        let request = Request::of::<F>(&self.call().services, when, args.into(), key);
+        let request = Request::of::<F>(self.call(), when, args.into(), key);
         Scheduling { ctx: self, request, function: PhantomData }
     }
 

@@ -28,6 +28,7 @@ use crate::performance::History;
 use crate::public_url::PublicUrl;
 use crate::rate::Rates;
 use crate::registry::{Registered, Registry};
+use crate::trace::Recorder;
 use crate::turns::Turns;
 pub(crate) use alarm::Alarm;
 use convoke_core::answer::budget::Budget;
@@ -71,6 +72,7 @@ struct Inner {
     is_development: bool,
     /// The key for own secrets that all nodes derive.
     store_key: Option<StoreKey>,
+    recorder: Option<Arc<Recorder>>,
     #[cfg(feature = "outbound")]
     http: OnceLock<Http>,
 }
@@ -95,6 +97,8 @@ pub(crate) struct ServicesOptions {
     pub is_development: bool,
     pub public_url: Option<String>,
     pub disk: Arc<dyn Disk>,
+    /// Receiver of spans and log records, if they are sent anywhere.
+    pub recorder: Option<Arc<Recorder>>,
 }
 
 impl Services {
@@ -118,6 +122,7 @@ impl Services {
             is_development,
             public_url,
             disk,
+            recorder,
         } = options;
         let (registry, rates) = (Arc::new(registry), rates.with_nodes_of(&store));
         let turns = Turns::of(&store);
@@ -161,6 +166,7 @@ impl Services {
             idempotent_replays: AtomicU64::new(0),
             data,
             store_key,
+            recorder,
             #[cfg(feature = "outbound")]
             http: OnceLock::new(),
         })))
@@ -300,6 +306,11 @@ impl Services {
         &self.0.deliveries_alarm
     }
 
+    /// Returns the receiver of spans and log records, if they are sent anywhere.
+    pub fn recorder(&self) -> Option<&Arc<Recorder>> {
+        self.0.recorder.as_ref()
+    }
+
     /// Returns true if the server is for development.
     pub fn is_development(&self) -> bool {
         self.0.is_development
@@ -362,10 +373,7 @@ impl Services {
 
     /// Returns the settings of a section: those of `convoke.toml`, or the defaults.
     pub fn settings<S: Section>(&self) -> Arc<S> {
-        self.typed(|| {
-            // The sections were checked at start; a mistake would have stopped it.
-            self.0.settings.get(S::NAME).cloned().and_then(|value| value.try_into().ok()).unwrap_or_default()
-        })
+        self.typed(|| section_of(&self.0.settings))
     }
 
     /// Returns the leases of one kind, for the application's memory. All nodes that serve the database share them.
@@ -397,6 +405,12 @@ impl Services {
 /// Separates memory from settings of the same type.
 #[derive(Default)]
 struct Memory<S>(Arc<S>);
+
+/// Returns a section of checked settings, or its defaults.
+pub(crate) fn section_of<S: Section>(settings: &toml::Table) -> S {
+    // The sections were checked at start; a mistake would have stopped it.
+    settings.get(S::NAME).cloned().and_then(|value| value.try_into().ok()).unwrap_or_default()
+}
 
 /// Returns the mistakes in `[rates]` and the application's sections, one sentence each.
 pub fn section_problems(settings: &toml::Table) -> Vec<String> {

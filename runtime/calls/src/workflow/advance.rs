@@ -175,7 +175,7 @@ impl Advancer {
             Work::Now(now) => now.0.to_string(),
             Work::Start { args, version, key } => {
                 row.args = Some(args.clone());
-                let new = NewRun { path: name, version, args, key };
+                let new = NewRun { path: name, version, args, key, trace: run.trace.clone() };
                 let started = (run.issuer.clone().zip(run.subject.clone()), run.acts);
                 let child = journal::insert(db, new, started, now)?;
                 serde_json::to_string(&child).map_err(Error::internal)?

@@ -21,6 +21,8 @@ pub(super) struct NewRun {
     pub version: u32,
     pub args: String,
     pub key: Option<String>,
+    /// The span that starts it.
+    pub trace: Option<String>,
 }
 
 /// Writes a run and schedules its first advance, or returns the stored run of its key.
@@ -30,7 +32,7 @@ pub(super) fn insert(
     (starter, acts): (Option<(String, String)>, bool),
     now: Millis,
 ) -> Result<Id<Run>> {
-    let NewRun { path, version, args, key } = new;
+    let NewRun { path, version, args, key, trace } = new;
     if let Some(key) = &key
         && let Some(run) = db.query(Run::by_key).eq(&*path).eq(&**key).unique()?
     {
@@ -54,6 +56,7 @@ pub(super) fn insert(
         blocked: None,
         blocked_by: None,
         ended_at: None,
+        trace,
     })?;
     if let Some(run) = db.get(id)? {
         wake(db, &run, now)?;
@@ -86,7 +89,7 @@ pub(super) fn job(run: &Run, of: OfRun, path: String, kind: JobKind, args: Strin
         false => (None, None),
     };
     let key = Some(of.key());
-    Job { issuer, subject, key, step: Some(of), ..Job::new(path, kind, args, run_at) }
+    Job { issuer, subject, key, step: Some(of), trace: run.trace.clone(), ..Job::new(path, kind, args, run_at) }
 }
 
 /// Schedules an advance of a run for now.

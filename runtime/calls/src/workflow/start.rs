@@ -99,7 +99,7 @@ impl MutationCtx {
         let path = W::DEF.path().ok_or_else(|| Error::internal("a workflow at the root of its crate"))?;
         let starter = self.identity().map(|identity| (identity.issuer.clone(), identity.subject.clone()));
         let now = self.now();
-        let new = NewRun { path, version: W::DEF.version, args, key: None };
+        let new = NewRun { path, version: W::DEF.version, args, key: None, trace: self.call().span.stored() };
         let run = journal::insert(self.db_mut(), new, (starter, false), now)?;
         self.wake_at(now);
         Ok(Started { ctx: self, run, is_new: true })

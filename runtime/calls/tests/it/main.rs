@@ -4,6 +4,7 @@
 
 mod cache;
 mod call;
+mod log_streams;
 mod outbound;
 mod performance;
 mod scheduler;

@@ -1,6 +1,7 @@
 //! The operator's log: on standard error, as text or as JSON lines, one line per event.
 
 mod call_line;
+mod forward;
 mod one_line;
 mod writer;
 
@@ -15,6 +16,8 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 
 use super::failure::Failure;
 use call_line::Lines;
+use convoke_calls::runtime::Runtime;
+use forward::Forward;
 pub(crate) use one_line::visible;
 use writer::{Writer, Written};
 
@@ -23,6 +26,7 @@ use writer::{Writer, Written};
 pub(crate) struct OperatorLog {
     /// Writer of call lines, if they are enabled.
     pub(crate) calls: Option<Arc<dyn CallLines>>,
+    forward: Forward,
     #[expect(dead_code, reason = "its drop writes the remaining lines")]
     written: Written,
 }
@@ -41,7 +45,8 @@ impl OperatorLog {
         let colored = std::io::stderr().is_terminal();
         let events = one_line::OneLine::new(writer.clone(), colored);
         let log = tracing_subscriber::fmt::layer().with_writer(events).with_ansi(colored);
-        let filtered = tracing_subscriber::registry().with(filter);
+        let forward = Forward::default();
+        let filtered = tracing_subscriber::registry().with(filter).with(forward.clone());
         match config.log_format {
             LogFormat::Text => filtered.with(log.with_target(false).compact()).init(),
             LogFormat::Json => filtered.with(log.json().flatten_event(true)).init(),
@@ -49,6 +54,13 @@ impl OperatorLog {
         // A terminal shows colors, and its reader does not read a thousand lines per second.
         let are_wanted = !colored && tracing::enabled!(target: "convoke::call", tracing::Level::INFO);
         let calls = are_wanted.then(|| Arc::new(Lines::new(writer, config.log_format)) as Arc<dyn CallLines>);
-        Ok(Self { calls, written })
+        Ok(Self { calls, forward, written })
+    }
+
+    /// Forwards the lines from now on, if the settings of the runtime have a collector or a stream.
+    pub(crate) fn forward_to(&self, runtime: &Runtime) {
+        if let Some(sink) = runtime.log_sink() {
+            self.forward.to(sink);
+        }
     }
 }

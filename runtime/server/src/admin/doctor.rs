@@ -10,6 +10,8 @@ use crate::backup::copying::Copying;
 use crate::backup::schedule::{self, BackupSettings, Scheduled};
 use crate::doctor::finding::Finding;
 use crate::doctor::{database, files, machine};
+#[cfg(feature = "otel")]
+use convoke_calls::telemetry::Signal;
 use convoke_core::error::{Error, Result};
 use convoke_http::Reply;
 use convoke_store::file_fields::has_files;
@@ -33,6 +35,8 @@ pub async fn look(admin: &Admin, request: AdminRequest) -> Result<Reply> {
     ];
     findings.extend(backups(admin));
     findings.extend(shared_files(admin));
+    #[cfg(feature = "otel")]
+    findings.extend(collector(admin).await);
     let bytes = admin.runtime.store().files().bytes();
     if bytes > CHECKED_BYTES_MAX && !full {
         let says = format!("{} were not checked while the server runs; --full checks them", space::human(bytes));
@@ -67,6 +71,30 @@ fn backups(admin: &Admin) -> Option<Finding> {
                 true => Finding::problem("backups", says, ADVICE),
                 false => Finding::ok("backups", says),
             }
+        }
+    })
+}
+
+/// Tests if the collector accepts connections, if the settings have one.
+#[cfg(feature = "otel")]
+async fn collector(admin: &Admin) -> Option<Finding> {
+    const TIMEOUT: Duration = Duration::from_secs(2);
+    const ADVICE: &str = "check telemetry.otlp or OTEL_EXPORTER_OTLP_ENDPOINT, and that the collector runs; calls are served \
+                          meanwhile, and the records are lost";
+    let telemetry = admin.runtime.telemetry()?;
+    let (host, port) = telemetry.address();
+    let lost: u64 = Signal::ALL.iter().map(|signal| telemetry.lost(*signal)).sum();
+    let connected = tokio::time::timeout(TIMEOUT, tokio::net::TcpStream::connect((&*host, port))).await;
+    Some(match connected {
+        Ok(Ok(_)) if lost == 0 => Finding::ok("telemetry", format!("{host}:{port} accepts connections")),
+        Ok(Ok(_)) => Finding::warning(
+            "telemetry",
+            format!("{host}:{port} accepts connections, and {lost} records were lost since the start"),
+            "the log says why: the collector rejects them, or is slower than the server; lower telemetry.sampling",
+        ),
+        Ok(Err(error)) => Finding::warning("telemetry", format!("{host}:{port} cannot be reached: {error}"), ADVICE),
+        Err(_) => {
+            Finding::warning("telemetry", format!("{host}:{port} does not accept a connection within 2 s"), ADVICE)
         }
     })
 }

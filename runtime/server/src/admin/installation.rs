@@ -9,6 +9,8 @@ use crate::auth::Environment;
 use crate::auth::deploy_key_cache::{self, DeployKey, DeployKeyCache};
 use crate::backup::making;
 use crate::console::{Console, ConsoleOptions};
+#[cfg(feature = "otel")]
+use crate::metrics::{Page, collected};
 use crate::settings::in_force::SettingInForce;
 use convoke_calls::background::{self, Background};
 use convoke_calls::runtime::Runtime;
@@ -102,6 +104,20 @@ impl Admin {
             let admin = admin.clone();
             async move { admin.remove_expired().await }
         });
+        #[cfg(feature = "otel")]
+        if let Some(telemetry) = self.runtime.telemetry()
+            && let Some(period) = telemetry.metrics_interval()
+        {
+            let (runtime, telemetry) = (self.runtime.clone(), telemetry.clone());
+            background.every(period, move || {
+                let (runtime, telemetry) = (runtime.clone(), telemetry.clone());
+                async move {
+                    let page = Page { runtime: &runtime, authenticator: None, traffic: None };
+                    telemetry.set_metrics(collected(page).await);
+                    Ok(())
+                }
+            });
+        }
         background
     }
 

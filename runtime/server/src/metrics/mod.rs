@@ -19,10 +19,17 @@ mod gauge;
 mod http;
 mod jobs;
 mod live;
+mod log_streams;
 mod process;
 mod store;
+#[cfg(feature = "otel")]
+mod telemetry;
 mod webhooks;
 mod workflows;
+#[cfg(feature = "otel")]
+mod collector;
 
+#[cfg(feature = "otel")]
+pub(crate) use collector::collected;
 pub use page::{CONTENT_TYPE, Page};
 pub use process::watch_log;

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use prometheus::TextEncoder;
 
 use super::family::Families;
-use super::{backup, cache, calls, files, gauge, http, jobs, live, process, store, webhooks, workflows};
+#[cfg(feature = "otel")]
+use super::telemetry;
+use super::{backup, cache, calls, files, gauge, http, jobs, live, log_streams, process, store, webhooks, workflows};
 use crate::auth::Authenticator;
 use convoke_calls::runtime::Runtime;
 use convoke_http::Traffic;
@@ -26,6 +28,12 @@ pub struct Page<'a> {
 impl Page<'_> {
     /// Writes the page. Omits jobs, which are counted in the database, while the database cannot be read.
     pub async fn text(&self) -> String {
+        // The encoder fails only for a family without a name or samples.
+        TextEncoder::new().encode_to_string(&self.families().await.into_inner()).unwrap_or_default()
+    }
+
+    /// Collects the metrics. Omits jobs, which are counted in the database, while the database cannot be read.
+    pub(super) async fn families(&self) -> Families {
         let mut families = Families::default();
         calls::write(&mut families, self.runtime);
         if let Some(traffic) = self.traffic {
@@ -46,7 +54,9 @@ impl Page<'_> {
         files::write(&mut families, self.runtime);
         gauge::write(&mut families, self.runtime);
         process::write(&mut families, self.runtime);
-        // The encoder fails only for a family without a name or samples.
-        TextEncoder::new().encode_to_string(&families.into_inner()).unwrap_or_default()
+        log_streams::write(&mut families, self.runtime);
+        #[cfg(feature = "otel")]
+        telemetry::write(&mut families, self.runtime);
+        families
     }
 }

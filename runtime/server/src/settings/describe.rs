@@ -70,7 +70,17 @@ pub fn describe() -> Table {
     root.tables.push(rates());
     let mut sections: Vec<&SubmittedSection> = inventory::iter::<SubmittedSection>().collect();
     sections.sort_unstable_by_key(|section| section.name);
-    root.tables.extend(sections.iter().map(|section| from_schema(section.name, &(section.schema)(), None)));
+    root.tables.extend(sections.iter().map(|section| {
+        let schema = (section.schema)();
+        match as_table(&schema) {
+            // An array of tables, such as `[[log_streams]]`.
+            Some((inner, true)) => {
+                let inner = from_schema(section.name, inner, None);
+                Table { many: true, doc: description(&schema), ..inner }
+            }
+            Some((_, false)) | None => from_schema(section.name, &schema, None),
+        }
+    }));
     root
 }
 
@@ -123,7 +133,7 @@ fn rates() -> Table {
 
 /// Returns the table of a type with this schema. `defaults` are the defaults of the table as a whole.
 fn from_schema(path: &str, schema: &Json, defaults: Option<&Json>) -> Table {
-    let text = |value: &Json| value.get("description").and_then(Json::as_str).map(one_line).unwrap_or_default();
+    let text = description;
     let required = |name: &str| {
         schema.get("required").and_then(Json::as_array).is_some_and(|required| required.iter().any(|one| one == name))
     };
@@ -151,6 +161,10 @@ fn from_schema(path: &str, schema: &Json, defaults: Option<&Json>) -> Table {
         });
     }
     table
+}
+
+fn description(schema: &Json) -> String {
+    schema.get("description").and_then(Json::as_str).map(one_line).unwrap_or_default()
 }
 
 /// Returns the schema of a property that is a table, and true if it is an array of tables.

@@ -366,8 +366,8 @@ impl Client {
             let request = Request::Parts { kind, path: &path, args: &args, format: Format::ConvexEncoded };
             let key = caller.deploy_key().cloned();
             let used = key.as_ref().map(|key| UsedKey { key, peer: Some(peer) });
-            let request_id = runtime.request_id();
-            let (outcome, _) = runtime.call_of(request, repeatable, caller, flow, used, request_id).await;
+            let origin = runtime.request_id().into();
+            let (outcome, _) = runtime.call_of(request, repeatable, caller, flow, used, origin).await;
             (number, outcome)
         }
         .boxed()

@@ -12,4 +12,5 @@ mod openapi;
 mod opening;
 mod settings;
 mod site;
+mod telemetry;
 mod work;

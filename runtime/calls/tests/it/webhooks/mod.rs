@@ -4,4 +4,4 @@ mod addresses;
 mod delivery;
 mod functions;
 mod lanes;
-mod receiver;
+pub(crate) mod receiver;

@@ -9,19 +9,19 @@ use convoke_calls::signatures::{Key, standard_webhooks};
 
 /// A request that arrived.
 #[derive(Clone, Debug)]
-pub(super) struct Arrived {
+pub(crate) struct Arrived {
     head: String,
-    pub(super) body: String,
+    pub(crate) body: String,
 }
 
 impl Arrived {
-    pub(super) fn header(&self, name: &str) -> &str {
+    pub(crate) fn header(&self, name: &str) -> &str {
         let field = self.head.lines().find_map(|line| line.strip_prefix(&format!("{name}: ")));
         field.unwrap_or_else(|| panic!("no {name} in {}", self.head))
     }
 
     /// Verifies the signature with a secret, at the time of the request itself.
-    pub(super) fn is_signed_by(&self, secret: &str) -> bool {
+    pub(crate) fn is_signed_by(&self, secret: &str) -> bool {
         let [id, at, signature] =
             ["webhook-id", "webhook-timestamp", "webhook-signature"].map(|name| self.header(name));
         let (keys, now_s) = ([Key::standard_webhooks(secret).unwrap()], at.parse().unwrap());
@@ -29,20 +29,20 @@ impl Arrived {
     }
 }
 
-pub(super) struct Receiver {
-    pub(super) url: String,
+pub(crate) struct Receiver {
+    pub(crate) url: String,
     arrived: Arc<Mutex<Vec<Arrived>>>,
 }
 
 /// A response with this status and further header lines, each ended by CRLF.
-pub(super) fn answer(status: u16, headers: &str, body: &str) -> String {
+pub(crate) fn answer(status: u16, headers: &str, body: &str) -> String {
     let length = body.len();
     format!("HTTP/1.1 {status} X\r\nconnection: close\r\ncontent-length: {length}\r\n{headers}\r\n{body}")
 }
 
 impl Receiver {
     /// Answers request number `n` (from 0) with `respond(n)`. An empty text closes the connection.
-    pub(super) fn new(respond: impl Fn(usize) -> String + Send + Sync + 'static) -> Self {
+    pub(crate) fn new(respond: impl Fn(usize) -> String + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}/hooks", listener.local_addr().unwrap());
         let arrived = Arc::<Mutex<Vec<Arrived>>>::default();
@@ -66,11 +66,11 @@ impl Receiver {
     }
 
     /// A receiver that accepts everything.
-    pub(super) fn accepting() -> Self {
+    pub(crate) fn accepting() -> Self {
         Self::new(|_| answer(200, "", "ok"))
     }
 
-    pub(super) fn arrived(&self) -> Vec<Arrived> {
+    pub(crate) fn arrived(&self) -> Vec<Arrived> {
         self.arrived.lock().unwrap().clone()
     }
 }

@@ -1,0 +1,4 @@
+//! Streams of log lines, to real files and receivers.
+
+mod functions;
+mod streams;
