@@ -99,6 +99,8 @@ pub(super) fn name_things(example: &mut Value, call: &Value, ids: &Ids) {
                 ("insight_", &ids.insight),
                 ("prompt_", &ids.prompt),
                 ("attachment_", &ids.attachment),
+                ("fileupload_", &ids.upload),
+                ("webhookendpoint_", &ids.endpoint),
                 ("match_", &ids.matched),
                 ("signal_", &ids.signal),
             ];

@@ -77,6 +77,10 @@ pub(crate) struct Ids {
     pub matched: String,
     /// A file of the meeting.
     pub attachment: String,
+    /// An upload of the participant for the meeting.
+    pub upload: String,
+    /// A disabled webhook endpoint of the admin's organization.
+    pub endpoint: String,
 }
 
 /// An app with all of them.
@@ -94,6 +98,7 @@ impl Fixture {
         fixture.write();
         fixture.put();
         fixture.attach();
+        fixture.subscribe();
         fixture
     }
 
@@ -193,7 +198,17 @@ impl Fixture {
         let id = upload(&self.app, &participant, begin, json!({"meetingId": meeting}), b"Agenda");
         let args = json!({"meetingId": meeting, "upload": id, "name": "agenda.txt"});
         let added = participant.call("meetings/attachments/add", args).value().clone();
-        self.ids.attachment = added.as_str().unwrap().to_owned();
+        let second = upload(&self.app, &participant, begin, json!({"meetingId": meeting}), b"Minutes");
+        (self.ids.attachment, self.ids.upload) = (added.as_str().unwrap().to_owned(), second);
+    }
+
+    fn subscribe(&mut self) {
+        let created =
+            self.call(Who::Admin, "meetings/webhooks/createEndpoint", json!({"url": "https://hooks.example.com/"}));
+        self.ids.endpoint = created["endpoint"]["id"].as_str().unwrap().to_owned();
+        // A disabled endpoint receives nothing of the meetings that the tests end.
+        let disabled = json!({"endpointId": self.ids.endpoint, "enabled": false});
+        self.call(Who::Admin, "meetings/webhooks/updateEndpoint", disabled);
     }
 
     fn put(&mut self) {

@@ -71,10 +71,10 @@ const ADMINS: Cells = [Login, NoRight, NoRight, NoRight, NoRight, NoRight, Yes, 
 const KEYS: Cells = [Login, NoRight, NoRight, NoRight, NoRight, NoRight, NoRight, NoRight, Yes];
 /// For requests of an admin about the own organization, whichever that is.
 const ALL_ADMINS: Cells = [Login, NoRight, NoRight, NoRight, NoRight, NoRight, Yes, Yes, Yes];
-/// For a webhook endpoint that does not exist.
+/// For a webhook endpoint of the admin's organization.
 const ENDPOINT: Cells = {
     let absent = Absent("No webhook endpoint has this id");
-    [Login, NoRight, NoRight, NoRight, NoRight, NoRight, absent, absent, absent]
+    [Login, NoRight, NoRight, NoRight, NoRight, NoRight, Yes, absent, Yes]
 };
 /// For a profile of the participant.
 const OWNER_AND_ADMINS: Cells = [Login, NoRight, Yes, NoRight, NoRight, NoRight, Yes, NoRight, Yes];
@@ -84,10 +84,10 @@ const ACQUAINTED: Cells = [Login, NoRight, Yes, Yes, NoRight, Yes, Yes, NoRight,
 const SPEAKER: Cells = [Login, NoPlace, Yes, NoHost, NoPlace, Yes, NoPlace, NoPlace, Yes];
 /// For closing a session of the participant.
 const SESSION_OR_HOST: Cells = [Login, NoPlace, Yes, NoHost, NoPlace, Yes, NoPlace, NoPlace, ActAs];
-/// For adding an upload that the caller does not have.
+/// For adding an upload of the participant.
 const CONTRIBUTOR: Cells = {
     let lost = Absent("There is no such upload of yours, or its file was taken already; upload the file again");
-    [Login, NoPlace, lost, lost, NoPlace, lost, NoPlace, NoPlace, ActAs]
+    [Login, NoPlace, Yes, lost, NoPlace, lost, NoPlace, NoPlace, ActAs]
 };
 const SESSION: Cells = own_in_meeting(Absent("Media session not found"));
 const INSIGHT: Cells = own(Absent("Insight not found"));
