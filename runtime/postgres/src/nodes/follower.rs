@@ -108,13 +108,14 @@ pub(crate) struct Following {
 }
 
 impl Follower {
-    /// Starts to follow commits in `history` after `from`, the oldest transaction that was open at some moment.
+    /// Starts to follow commits in `history` after its oldest open transaction.
     ///
     /// # Errors
     /// The system has no thread.
-    pub(crate) fn start(following: Following, History { name, from }: History) -> io::Result<Self> {
+    pub(crate) fn start(following: Following, history: History) -> io::Result<Self> {
         let signals = Arc::new(Signals::default());
-        let work = Work { following, signals: signals.clone(), history: name, file: None, from, seen: BTreeSet::new() };
+        let (shared, from) = (signals.clone(), history.from);
+        let work = Work { following, signals: shared, history, is_new: false, from, seen: BTreeSet::new() };
         let thread = thread::Builder::new().name("convoke-follower".to_owned()).spawn(move || work.run())?;
         Ok(Self { signals, thread: Mutex::new(Some(thread)) })
     }
@@ -145,10 +146,10 @@ impl Drop for Follower {
 struct Work {
     following: Following,
     signals: Arc<Signals>,
-    /// Name of the current history.
-    history: String,
-    /// File of the table of commits, which a restore replaces.
-    file: Option<u32>,
+    /// The current history.
+    history: History,
+    /// True if the history has begun, and no look into it has succeeded.
+    is_new: bool,
     from: i64,
     /// Received transactions from `from` on, with the ids of their rows.
     seen: BTreeSet<(i64, u128)>,
@@ -206,8 +207,7 @@ impl Work {
         let channel = quoted(&channel(&self.following.server.schema));
         client.batch_execute(&self.following.server.settle()).await.map_err(failed)?;
         let history = History::of_row(&client.query_one(HISTORY, &[]).await.map_err(failed)?)?;
-        let mut is_new = history.name != self.history;
-        if is_new {
+        if history.name != self.history.name || history.is_of_other_file(self.history.file) {
             self.begin_history(history);
         }
         client.batch_execute(&format!("LISTEN {channel}")).await.map_err(failed)?;
@@ -224,14 +224,13 @@ impl Work {
             if table.is_on_standby {
                 return Err(Failure::NotWritable(STANDBY));
             }
-            if self.file.replace(table.file).is_some_and(|file| file != table.file) {
+            if table.file != self.history.file {
                 let history = History::of_row(&client.query_one(HISTORY, &[]).await.map_err(failed)?)?;
                 self.begin_history(history);
-                is_new = true;
                 continue;
             }
             self.take_in(&rows).map_err(failed)?;
-            if std::mem::take(&mut is_new) {
+            if std::mem::take(&mut self.is_new) {
                 // After the first look, which may have missed it.
                 publish(&self.following.commits, ChangeSet::everything());
             }
@@ -249,7 +248,8 @@ impl Work {
         self.following.server.primary.begin_history();
         self.following.commits.begin_history();
         self.seen.clear();
-        (self.history, self.from, self.file) = (history.name, history.from, None);
+        self.from = history.from;
+        (self.history, self.is_new) = (history, true);
     }
 
     /// Each row has the oldest open transaction, and its own one with its changes, if there is one.
@@ -307,16 +307,20 @@ impl Table {
     }
 }
 
-/// The name of the history, and the oldest open transaction. Commits of one history are never lost: another cluster,
-/// timeline or start of the server is another history.
+/// The name of the history, the oldest open transaction, and the file of the table of commits. Commits of one history
+/// are never lost: another cluster, timeline or start of the server is another history, and so is another file of the
+/// table, which a restore of a dump makes.
 pub(crate) const HISTORY: &str = "SELECT CASE WHEN pg_is_in_recovery() THEN NULL ELSE concat_ws(' ', system_identifier, \
     left(pg_walfile_name(pg_current_wal_lsn()), 8), extract(epoch FROM pg_postmaster_start_time())) END, \
-    pg_snapshot_xmin(pg_current_snapshot())::text::bigint FROM pg_control_system()";
+    pg_snapshot_xmin(pg_current_snapshot())::text::bigint, pg_relation_filenode(to_regclass('_commits')) \
+    FROM pg_control_system()";
 
 /// A history of the database, from a transaction on.
 pub(crate) struct History {
     name: String,
     from: i64,
+    /// 0 while there is no table of commits.
+    file: u32,
 }
 
 impl History {
@@ -327,7 +331,13 @@ impl History {
     pub(crate) fn of_row(row: &tokio_postgres::Row) -> Result<Self, Failure> {
         let failed = |error: tokio_postgres::Error| Failure::of(&error);
         let name = row.try_get::<_, Option<String>>(0).map_err(failed)?.ok_or(Failure::NotWritable(STANDBY))?;
-        Ok(Self { name, from: row.try_get(1).map_err(failed)? })
+        let file = row.try_get::<_, Option<u32>>(2).map_err(failed)?.unwrap_or(0);
+        Ok(Self { name, from: row.try_get(1).map_err(failed)?, file })
+    }
+
+    /// Returns true if the table of commits is another one. During a restore, there is none.
+    fn is_of_other_file(&self, file: u32) -> bool {
+        self.file != 0 && self.file != file
     }
 }
 
