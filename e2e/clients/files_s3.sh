@@ -11,7 +11,7 @@ need python3 python3 python3-venv
 need curl curl
 build_programs
 
-work=$target/clients/files
+work=$target/clients/files_s3
 mkdir -p "$work"
 cp e2e/clients/files/* "$work"
 (cd "$work" && npm ci --silent --no-audit --no-fund --prefer-offline)
