@@ -335,7 +335,7 @@ impl History {
         Ok(Self { name, from: row.try_get(1).map_err(failed)?, file })
     }
 
-    /// Returns true if the table of commits is another one. During a restore, there is none.
+    /// Returns true if the table of commits is another one. During a restore, the table is missing.
     fn is_of_other_file(&self, file: u32) -> bool {
         self.file != 0 && self.file != file
     }

@@ -58,7 +58,7 @@ pub struct Flags {
     #[arg(long, value_name = "ADDR", env = "CONVOKE_OPS_LISTEN")]
     pub ops_listen: Option<SocketAddr>,
     /// Address under which clients reach this server, with scheme and without path. Links, upload addresses and callback
-    /// URLs begin with it. Set it behind a proxy [default: the address of the listener]
+    /// URLs begin with it. Set it behind a proxy. Without it, they begin with the address of the listener
     #[arg(long, value_name = "URL", env = "CONVOKE_PUBLIC_URL", value_parser = public_url)]
     pub public_url: Option<String>,
     /// Serve the console on the main listener too, not only on the ops listener [default: false; dev: true]

@@ -124,23 +124,25 @@ fn webhook_receives_a_refused_batch_again_under_the_same_id_with_a_valid_signatu
     say(&app, "first");
     say(&app, "second");
     let background = app.block_on(async { app.runtime().start_background() });
-    let has_second_try = (0..2_000).any(|_| {
+    let are_all_accepted = (0..2_000).any(|_| {
         std::thread::sleep(Duration::from_millis(10));
-        receiver.arrived().len() >= 2
+        written_and_lost(&app) == (2, 0)
     });
-    assert!(has_second_try);
+    assert!(are_all_accepted);
     app.block_on(background.stop());
-    let [refused, accepted] = receiver.arrived().try_into().unwrap();
-    for request in [&refused, &accepted] {
+    let arrived = receiver.arrived();
+    for request in &arrived {
         assert!(request.is_signed_by(SECRET));
         assert!(!request.is_signed_by("whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"));
         assert_eq!(request.header("content-type"), "application/x-ndjson");
     }
-    assert_eq!(refused.header("webhook-id"), accepted.header("webhook-id"));
-    assert_eq!(refused.body, accepted.body);
-    let texts: Vec<Value> = lines(&accepted.body).iter().map(|line| line["arguments"]["text"].clone()).collect();
+    let [refused, accepted @ ..] = &arrived[..] else { panic!("no request") };
+    assert_eq!(refused.header("webhook-id"), accepted[0].header("webhook-id"));
+    assert_eq!(refused.body, accepted[0].body);
+    // A slow test may be in the middle of its calls when the first batch is sent.
+    let lines = accepted.iter().flat_map(|request| lines(&request.body));
+    let texts: Vec<Value> = lines.map(|line| line["arguments"]["text"].clone()).collect();
     assert_eq!(texts, ["first", "second"]);
-    assert_eq!(written_and_lost(&app), (2, 0));
 }
 
 #[test]
