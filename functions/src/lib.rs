@@ -82,5 +82,10 @@ of the token stands for its user as well.",
             description: "Matching, presence and subscriptions, figures, and the audit.",
             modules: ["matching", "realtime", "monitoring", "system"],
         },
+        {
+            name: "Workflows",
+            description: "State and steps of the runs of workflows.",
+            modules: ["workflows"],
+        },
     ],
 }
