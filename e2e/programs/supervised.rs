@@ -58,8 +58,8 @@ fn main() -> ExitCode {
     }
     the_supervisor_hears_ready_alive_and_stopping();
     the_watchdog_is_not_fed_while_a_mutation_does_not_return();
-    without_a_supervisor_nothing_is_told();
-    the_supervisor_hears_of_a_long_start_and_is_asked_for_time();
+    server_without_a_supervisor_starts_and_stops();
+    long_start_reports_progress_and_requests_more_time();
     eprintln!("supervised: all is well");
     ExitCode::SUCCESS
 }
@@ -162,7 +162,7 @@ fn the_watchdog_is_not_fed_while_a_mutation_does_not_return() {
     assert!(fed.is_some(), "it is fed again once the mutation has returned");
 }
 
-fn without_a_supervisor_nothing_is_told() {
+fn server_without_a_supervisor_starts_and_stops() {
     let folder = TempDir::new().unwrap();
     let (mut process, _) = started(&mut server(&folder));
     let id = process.id().to_string();
@@ -181,7 +181,7 @@ fn remove_index(folder: &TempDir, table: &str, index: &str) {
     file.execute("UPDATE _schema SET definition = ?1", [definition.to_string()]).unwrap();
 }
 
-fn the_supervisor_hears_of_a_long_start_and_is_asked_for_time() {
+fn long_start_reports_progress_and_requests_more_time() {
     let folder = TempDir::new().unwrap();
     let (mut process, url) = started(&mut server(&folder));
     for _ in 0..15 {

@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn who_waits_longer_than_25_seconds_is_refused() {
+    async fn caller_is_rejected_after_waiting_25_seconds() {
         let (gate, turns) = (Gate::default(), Turns::default());
         let enter = |number| gate.patiently(9, gate.enter(&turns, meeting(number), 2, NOW));
         let first = enter(1).await.unwrap();
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn whoever_finds_many_waiting_is_refused_at_once() {
+    async fn caller_is_rejected_immediately_when_the_queue_is_full() {
         let (gate, turns) = (&Gate::default(), &Turns::default());
         let first = gate.enter(turns, meeting(1), 1, NOW).await.unwrap();
         let call = |number: u128| gate.patiently(2, gate.enter(turns, meeting(number), 1, NOW));
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn one_at_a_time_for_a_meeting_and_few_at_once_over_all() {
+    async fn gate_allows_one_generation_per_meeting_and_a_total_limit() {
         let (gate, turns) = (Gate::default(), Turns::default());
         let (inside, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let of_meeting: Vec<AtomicUsize> = (0..4).map(|_| AtomicUsize::new(0)).collect();

@@ -18,7 +18,7 @@ fn nothing_is_left_for_a_reader_to_guess() {
 }
 
 #[test]
-fn who_may_call_is_said_of_what_is_for_admins() {
+fn admin_functions_describe_their_permitted_callers() {
     let document = document(&Options { admin: true, ..Options::default() });
     let description = |path: &str| {
         let text = document.value()["paths"][format!("/api/run/{path}")]["post"]["description"].as_str();

@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_have_defaults_and_refuse_what_they_do_not_know() {
+    fn settings_have_defaults_and_reject_unknown_members() {
         let quotas: Quotas = serde_json::from_str(r#"{"broadcast_recipients": 4}"#).unwrap();
         assert_eq!(quotas, Quotas { broadcast_recipients: 4, ..Quotas::default() });
         assert!(serde_json::from_str::<Quotas>(r#"{"surprise": 4}"#).is_err());

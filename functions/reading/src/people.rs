@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_first_name_that_two_bear_and_the_name_of_somebody_absent_stay_as_they_were_said() {
+    fn ambiguous_first_names_and_absent_names_stay_as_written() {
         for (sentence, name) in
             [("Anna sends it", "Anna"), ("Dana will send it", "Dana"), ("Mrs Vogt will", "Mrs Vogt")]
         {

@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn who_waited_is_left_with_what_was_made_unless_the_first_failed() {
+    async fn waiting_call_uses_the_first_result_unless_the_first_failed() {
         let turns = Turns::default();
         for (fails, left) in [(false, Demand::AsMade), (true, Demand::Anew)] {
             let first = take(&turns, 1, Demand::Current, NOW).await;

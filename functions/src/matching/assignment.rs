@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn of_three_alike_the_two_who_wait_longest_are_matched() {
+    fn equal_weights_match_the_two_longest_waiting_users() {
         let alike = [edge(0, 1, 5), edge(1, 2, 5), edge(0, 2, 5)];
         let waiting = [Node { since: 30, id: 'a' }, Node { since: 10, id: 'c' }, Node { since: 10, id: 'b' }];
 
@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_and_edges_that_are_none_make_no_pair() {
+    fn empty_input_and_invalid_edges_make_no_pair() {
         let none = Assignment { pairs: vec![], total_weight: 0, method: Method::Exact };
 
         assert_eq!(assign(&nodes(0), &[], &Limits::default()), none);

@@ -53,7 +53,7 @@ mod tests {
     };
 
     #[test]
-    fn what_is_unknown_explains_nothing() {
+    fn unknown_features_have_no_explanation() {
         assert_eq!(explain(&UNKNOWN), Vec::<&str>::new());
     }
 

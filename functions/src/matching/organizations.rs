@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn one_wish_that_fails_outweighs_one_that_cannot_be_judged() {
+    fn failed_wish_outweighs_a_wish_that_cannot_be_evaluated() {
         let named = Wish::Named("other".into());
         let unknown = Belonging::default();
 

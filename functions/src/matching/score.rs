@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_profile_without_interests_is_worth_no_more_than_one_that_shares_some() {
+    fn profile_without_interests_scores_no_higher_than_shared_interests() {
         let person = |keys: &[&str], wanted: &[&str]| Person {
             interests: interests(keys),
             wanted_interests: wanted.iter().map(|name| (*name).to_owned()).collect(),
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn two_users_who_say_nothing_have_all_eight_features() {
+    fn two_empty_profiles_have_all_eight_features() {
         let features = compared(Person::default(), Person::default(), 0);
 
         let names: Vec<&str> = features.named().iter().map(|(name, _)| *name).collect();

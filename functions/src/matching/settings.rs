@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_set_is_as_usual() {
+    fn unset_settings_have_defaults() {
         let settings: Matching = from_value(json!({"score_min": 0.5, "decline_days": 7})).unwrap();
         assert_eq!(settings.rules.score_min, 0.5);
         assert_eq!(settings.rules.decline_ms, 7 * 24 * 3_600_000);

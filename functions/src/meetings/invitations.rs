@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_of_the_inviter_who_has_most_falls() {
+    fn oldest_invitation_of_the_most_frequent_inviter_is_dropped() {
         assert_eq!(falling(&[1, 2, 2, 3], 5), NONE, "there is room");
         assert_eq!(falling(&[1, 2, 2, 3], 4), [1]);
         assert_eq!(falling(&[1, 2, 9, 9, 2], 5), [2], "the new one counts as its inviter's");

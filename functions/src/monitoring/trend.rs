@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn one_slow_bucket_makes_no_trend() {
+    fn single_slow_bucket_is_not_a_trend() {
         let spike = latencies(&[10.0, 10.0, 10.0, 10.0, 10.0, 900.0]);
         assert_eq!(trends(&spike, LastBucket::Complete).latency, Health::Stable);
     }

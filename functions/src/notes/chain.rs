@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_split_delete_gives_two_pieces_and_joins_again_when_what_split_it_goes() {
+    fn split_delete_has_two_pieces_until_the_inserted_text_is_deleted() {
         let chain = Chain::new(log(&[Operation::insert(4, "XY")]));
         let split = chain.walk(Shape::delete(2, 5), 12).unwrap().moved;
 
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_delete_whose_text_is_gone_is_one_retain_of_nothing() {
+    fn delete_of_removed_text_becomes_one_empty_retain() {
         let chain = Chain::new(log(&[Operation::insert(4, "XY"), Operation::delete(1, 9)]));
 
         let walked = chain.walk(Shape::delete(2, 5), 3).unwrap().moved;

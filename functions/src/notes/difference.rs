@@ -47,7 +47,7 @@ mod tests {
     }
 
     #[test]
-    fn what_begins_and_ends_alike_is_kept() {
+    fn common_prefix_and_suffix_are_kept() {
         let operations = difference("one two three", "one 2 three", 100);
 
         assert_eq!(operations, [Operation::delete(4, 3), Operation::insert(4, "2")]);

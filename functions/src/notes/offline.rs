@@ -432,7 +432,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_queue_is_judged_by_what_waits_and_what_failed() {
+    fn queue_health_depends_on_pending_and_failed_operations() {
         let of = |pending, failed, waits_s| QueueHealth::of(pending, failed, Some(Duration::from_secs(waits_s)));
         assert_eq!(QueueHealth::of(0, 0, None), QueueHealth::Healthy);
         assert_eq!(of(50, 10, 60), QueueHealth::Healthy);

@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_delete_whose_text_is_gone_becomes_a_retain_of_nothing() {
+    fn delete_of_removed_text_becomes_an_empty_retain() {
         let gone = transform(Shape::delete(3, 2), Shape::delete(1, 6), Side::Incoming);
 
         assert_eq!(gone, Pieces::one(Shape::retain(1, 0)));

@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn what_exists_is_not_made_again_and_takes_room() {
+    fn existing_prompts_are_not_repeated_and_count_toward_the_limit() {
         let ada = guest("Ada", &["Rust"], &[]);
         let others: Vec<Guest> = (0..20).map(|i| guest(&format!("Guest {i}"), &["Rust"], &[])).collect();
         let first = pre_call(&PreCall { others: &others, ..nothing(&ada) });
@@ -367,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn two_people_of_one_name_are_asked_about_once() {
+    fn two_guests_with_the_same_name_get_one_prompt() {
         let ada = guest("Ada", &["Rust"], &[]);
         let others = [guest("Bob", &["Rust"], &[]), guest("Bob", &["Rust"], &[])];
         assert_eq!(pre_call(&PreCall { others: &others, ..nothing(&ada) }).len(), 1);

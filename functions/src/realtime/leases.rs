@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn what_two_nodes_have_counted_is_added_up_unless_one_has_bound_it_anew() {
+    fn counts_of_two_nodes_are_added_unless_the_subscription_was_rebound() {
         let subscription = |meeting: u128, updates: u64, at: i64| Subscription {
             resource: Resource::Notes,
             meeting: Id::from_bits(meeting),

@@ -162,7 +162,7 @@ mod tests {
     use super::words;
 
     #[test]
-    fn words_are_what_white_space_leaves() {
+    fn words_are_separated_by_white_space() {
         assert_eq!(words("well-known  facts,\tit's\u{a0}so\u{3000}here"), 5);
         assert_eq!(words("日本語"), 1);
         assert_eq!(words(" "), 0);

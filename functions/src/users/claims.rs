@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_claim_that_is_absent_leaves_what_is_stored_except_rights() {
+    fn absent_claims_keep_stored_values_except_rights() {
         let mut user = first_seen(&identity(), Millis(1));
         let issuer_and_subject =
             Identity { issuer: "https://id.example".to_owned(), subject: "ada".to_owned(), ..Identity::default() };
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn another_address_has_to_be_verified_anew() {
+    fn changed_address_is_unverified() {
         let mut user = first_seen(&identity(), Millis(1));
         let moved = Identity { email: Some("ada@new.example".to_owned()), email_verified: None, ..identity() };
         update(&mut user, &moved);

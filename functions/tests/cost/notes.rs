@@ -193,7 +193,7 @@ fn an_operation_costs_the_same_in_a_long_document_with_a_long_log() {
 }
 
 #[test]
-fn reading_costs_the_same_however_long_the_text_is() {
+fn read_cost_does_not_depend_on_text_length() {
     let app = TestApp::new();
     let mut notes = Notes::new(&app);
     notes.batch(vec![insert(0, "short")]);
@@ -250,7 +250,7 @@ fn of_length(app: &TestApp, entries: usize) -> Notes<'_> {
 }
 
 #[test]
-fn what_a_transaction_reads_does_not_grow_with_how_far_behind_an_operation_was_made() {
+fn transaction_reads_do_not_grow_with_the_age_of_the_base() {
     let app = unlimited();
     let visited = |behind: usize, path: &str, args: Value| {
         let notes = of_length(&app, behind);
@@ -271,7 +271,7 @@ fn what_a_transaction_reads_does_not_grow_with_how_far_behind_an_operation_was_m
 }
 
 #[test]
-fn what_a_drain_reads_does_not_grow_with_how_far_behind_it_is() {
+fn drain_reads_do_not_grow_with_its_lag() {
     let app = unlimited();
     let visited = |behind: usize| {
         let mut notes = Notes::new(&app);
@@ -314,7 +314,7 @@ fn a_rollback_reads_the_text_of_now_and_replays_a_thousand_entries_elsewhere() {
 }
 
 #[test]
-fn what_is_committed_between_the_reading_and_the_transaction_is_passed_in_the_transaction() {
+fn transaction_transforms_past_a_commit_made_after_its_read() {
     let app = unlimited();
     let notes = of_length(&app, 300);
     let args = json!({"meetingId": notes.meeting, "clientSequence": 0, "operation": insert(0, "late")});
@@ -326,7 +326,7 @@ fn what_is_committed_between_the_reading_and_the_transaction_is_passed_in_the_tr
 }
 
 #[test]
-fn who_loses_the_right_to_write_between_the_reading_and_the_transaction_does_not_write() {
+fn lost_write_access_after_the_read_prevents_the_write() {
     let app = unlimited();
     let notes = of_length(&app, 300);
     let args = json!({"meetingId": notes.meeting, "clientSequence": 0, "operation": insert(0, "late")});

@@ -98,7 +98,7 @@ fn clearing_nothing_does_not_walk_the_queue() {
 }
 
 #[test]
-fn removing_somebody_does_not_read_what_he_did_long_ago() {
+fn removing_a_participant_does_not_read_old_operations() {
     let app = TestApp::new();
     let read = |operations: usize| {
         let meeting = meeting(&app, operations);

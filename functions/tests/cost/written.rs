@@ -87,7 +87,7 @@ fn edit(caller: &TestCaller<'_>, meeting: &Value, operation: &Value) -> Reply {
 }
 
 #[test]
-fn an_hour_of_fast_typing_is_less_than_a_quarter_of_what_a_user_may_write() {
+fn hour_of_fast_typing_fits_in_a_quarter_of_the_quota() {
     let quarter = Limits::default().user_bytes_written_per_hour / 4;
     let app = app(quarter);
     let (ada, ben) = (app.user("ada"), app.user("ben"));

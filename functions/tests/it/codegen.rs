@@ -41,7 +41,7 @@ fn two_runs_print_the_same_and_no_internal_function() {
 }
 
 #[test]
-fn a_file_that_is_not_up_to_date_is_told_with_its_line_and_left_alone() {
+fn outdated_file_is_reported_with_its_line_and_not_changed() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("new/convoke.ts");
     let file = path.to_str().unwrap();

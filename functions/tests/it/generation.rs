@@ -106,7 +106,7 @@ fn generates(caller: &TestCaller<'_>, path: &'static str, meeting: &str) -> impl
 }
 
 #[test]
-fn one_generates_at_a_time_for_a_meeting_and_others_are_not_held_up() {
+fn generations_of_one_meeting_run_serially_without_blocking_other_meetings() {
     let app = TestApp::configured("[generation]\nat_once = 3\n");
     let ada = app.user("ada");
     let (here, there) = (meeting(&ada, &[]), meeting(&ada, &[]));

@@ -136,7 +136,7 @@ proptest! {
     }
 
     #[test]
-    fn nobody_is_left_alone_who_could_take_the_place_of_one_who_waits_less_long((count, edges) in graph()) {
+    fn longer_waiting_user_is_preferred_between_equal_pairs((count, edges) in graph()) {
         let users = nodes(count);
         let weight = |a: usize, b: usize| {
             let between = edges.iter().filter(|edge| (edge.a, edge.b) == (a, b) || (edge.a, edge.b) == (b, a));

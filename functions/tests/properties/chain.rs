@@ -152,7 +152,7 @@ proptest! {
     }
 
     #[test]
-    fn one_drain_and_many_give_the_same_text_where_nothing_comes_between(case in case(1..2), part in 1..4usize) {
+    fn single_and_multiple_drains_give_the_same_text_without_other_commits(case in case(1..2), part in 1..4usize) {
         let (at_once, _) = play(&case);
         let mut played = Played::begin(&case);
         let mut chain = Chain::new(played.entries(0));

@@ -125,7 +125,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(150))]
 
     #[test]
-    fn pieces_hold_what_one_text_would_and_refuse_what_it_would(
+    fn pieces_accept_and_reject_the_same_edits_as_one_text(
         begin in 0..20_000usize, edits in prop::collection::vec(edit(), 1..25)
     ) {
         let begin = text(begin);

@@ -166,7 +166,7 @@ proptest! {
         let filled = value(&one, &other);
         let unknown = [value(&one, &emptied(&other)), value(&emptied(&one), &other), value(&emptied(&one), &emptied(&other))];
 
-        // Whoever has none, the wishes stand alone.
+        // If a user has no interests, only the wishes count.
         prop_assert!(unknown.iter().all(|value| value.to_bits() == unknown[0].to_bits()));
         if one.wanted_interests.is_empty() || other.wanted_interests.is_empty() {
             prop_assert_eq!(unknown[0], 0.5);
@@ -179,7 +179,7 @@ proptest! {
     }
 
     #[test]
-    fn one_more_shared_interest_never_lowers_the_overlap(one in person(), other in person(), now in 0..3 * HOUR) {
+    fn additional_shared_interest_never_lowers_the_overlap(one in person(), other in person(), now in 0..3 * HOUR) {
         let more = |person: &Person| {
             let mut person = person.clone();
             person.interests.push(Interest { key: "shared".to_owned(), label: "Shared".to_owned() });
@@ -193,7 +193,7 @@ proptest! {
     }
 
     #[test]
-    fn the_company_that_somebody_wrote_down_decides_nothing_about_the_same_organization(
+    fn company_text_does_not_affect_the_same_organization_wish(
         one in person(), other in person(), wish in prop::sample::select(&["same", "different", "any"][..]),
         company in maybe(&["Acme", "Other", "org-1"]), now in 0..3 * HOUR
     ) {

@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_address_is_refused() {
+    fn invalid_address_is_rejected() {
         let local = "x".repeat(65);
         let long = format!("a@{}.org", "x".repeat(249));
         for bad in [

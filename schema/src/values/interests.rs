@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refused_category_is_told_the_others() {
+    fn invalid_category_error_lists_the_valid_categories() {
         assert_eq!(
             "zzz".parse::<InterestCategory>().unwrap_err().sentence(),
             "must be one of academic, industry, skill, personal (got \"zzz\")"

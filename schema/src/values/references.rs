@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn an_actor_says_what_kind_it_is() {
+    fn actor_text_includes_its_kind() {
         assert!(Actor::user(Id::from_bits(1)).as_str().starts_with("user_"));
         assert_eq!(Actor::deploy_key("nightly").as_str(), "deploy-key:nightly");
     }

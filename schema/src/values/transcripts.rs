@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_said_has_up_to_ten_thousand_characters() {
+    fn chunk_text_has_at_most_ten_thousand_characters() {
         assert_eq!(ChunkText::new(" hello \n").unwrap().as_str(), "hello");
         assert!(ChunkText::new(" ").is_err());
         assert!(ChunkText::new("x".repeat(10_000)).is_ok() && ChunkText::new("x".repeat(10_001)).is_err());
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_named_is_unknown() {
+    fn default_language_is_unknown() {
         assert_eq!(LanguageTag::default().as_str(), "und");
         assert!(!LanguageTag::default().is_known());
         assert!(LanguageTag::new("en").unwrap().is_known());
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_tag_is_refused() {
+    fn invalid_language_tag_is_rejected() {
         for bad in
             ["", "e", "x", "en_US", "en-", "-en", "en--US", "englishes", "e1", "en-verylongpart", "deütsch", "en US"]
         {

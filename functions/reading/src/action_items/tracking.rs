@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_a_joke_is_dropped() {
+    fn retracted_joke_is_dropped() {
         let found = matches(&[("Ada", "I'll send the contract by Friday."), ("Ada", "Just kidding.")]);
         assert_eq!(found[0][0].2, Fate::Dropped, "{found:?}");
     }

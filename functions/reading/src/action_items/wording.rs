@@ -417,7 +417,7 @@ mod tests {
     }
 
     #[test]
-    fn answer_is_told_in_the_words_of_its_request() {
+    fn accepted_task_uses_the_words_of_its_request() {
         let said = "Ana: The wiki page on releases is older than the team.
             Tom: Somebody has to touch it before the audit.
             Ana: Could somebody update the wiki page?

@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_filled_in_is_no_place_itself() {
+    fn filled_in_text_is_not_a_placeholder() {
         let text = filled("{a} and {b}, {c}", &[("a", "{b}"), ("b", "two")]);
         assert_eq!(text, "{b} and two, {c}");
     }

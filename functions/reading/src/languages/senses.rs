@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_are_none_are_left_out() {
+    fn invalid_lines_are_ignored() {
         let senses = Senses::read("# forms\nsend\tsend\tgive/inf\nbroken\tline\n\n");
         assert_eq!(senses.0.len(), 1);
         assert_eq!(senses.of("send"), Some(Sense { lemma: "send", group: "give/inf" }));

@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_chunks_say_wins_over_what_the_text_looks_like() {
+    fn declared_chunk_language_wins_over_detected_language() {
         let german = "Wir müssen die neue Datenbank noch vor dem Wochenende einrichten und prüfen.";
         let told = Material { chunks: vec![chunk(german, Some("fr-CA"))], ..Material::default() };
         assert_eq!(Languages::of(&told).main, "fr");

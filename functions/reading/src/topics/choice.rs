@@ -139,14 +139,14 @@ mod tests {
     ];
 
     #[test]
-    fn what_is_spoken_of_again_and_again_comes_first() {
+    fn repeated_topics_come_first() {
         let found = phrases(&said(ENGLISH, "en"), 3);
         assert!(found.contains(&"vector database".to_owned()), "{found:?}");
         assert!(found.contains(&"release plan".to_owned()), "{found:?}");
     }
 
     #[test]
-    fn a_word_is_told_by_the_phrase_in_which_it_mostly_stands() {
+    fn topic_is_the_phrase_that_contains_a_word_most_often() {
         let lines = ["The mail provider is slow.", "Another mail provider costs more.", "Nobody knows the provider."];
         assert_eq!(phrases(&said(&lines, "en"), 1), ["mail provider"]);
     }

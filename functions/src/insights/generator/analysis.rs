@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn one_speaker_alone_gets_a_summary() {
+    fn lone_speaker_gets_a_summary() {
         let mut material = meeting(&[("Ada", "The database plan is ready. The database plan needs a disk.")], "");
         material.people.truncate(1);
         let insights = Analysis::of(&material).insights_for("ada");

@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn without_evidence_there_is_none() {
+    fn no_recommendations_without_evidence() {
         let people = vec![person("Ada", &["Rust"]), person("Bob", &["Chess"])];
         let material =
             Material { chunks: vec![chunk("Ada", 5, "Good morning everybody")], people, ..Material::default() };
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn those_with_most_in_common_are_named_and_of_equals_those_who_came_first() {
+    fn people_with_most_shared_interests_are_recommended() {
         let people = vec![
             person("Bob", &["chess", "CHESS"]),
             person("Ada", &["Chess", "Law", "Rust"]),
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn own_tasks_are_followed_up_and_free_ones_find_somebody() {
+    fn own_tasks_are_followed_up_and_unowned_tasks_need_an_owner() {
         let people = vec![person("Ada", &[]), person("Bob", &[])];
         let chunks = vec![chunk("Ada", 5, "I'll send the report. I'll call Bob today. We need to update the docs.")];
         let material = Material { chunks, people, ..Material::default() };

@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_summary_keeps_within_its_bound_whatever_is_said() {
+    fn summary_of_long_input_stays_within_its_limit() {
         let long = "The annual budget meets another subject ".repeat(30);
         let chunks =
             (0..40_i64).map(|i| chunk(&format!("{}{i}", "Name ".repeat(19)), i * 1000, &format!("{i} {long}")));
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn decisions_and_open_questions_follow_and_are_told_once() {
+    fn summary_lists_each_decision_and_open_question_once() {
         let notes = "We decided to use the annual budget.\nThe annual budget of the team is larger than before.\n\
                      Open question: who pays";
         let summary = written(&Material { notes: notes.to_owned(), ..Material::default() });

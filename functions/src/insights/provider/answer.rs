@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn an_item_whose_evidence_does_not_stand_in_the_meeting_is_left_out() {
+    fn item_without_evidence_in_the_meeting_is_omitted() {
         let with_evidence = |evidence: &str| {
             let mut item = item("write to the vendor");
             item["evidence"] = json!(evidence);
@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_match_the_schema_is_refused() {
+    fn response_that_does_not_match_the_schema_is_rejected() {
         let wrong = [
             with("summary", json!("  ")),
             with("summary", json!(5)),
@@ -394,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn refusals_and_cut_off_answers_are_told_apart() {
+    fn refused_and_truncated_responses_are_distinguished() {
         let refused = json!({"choices": [{"message": {"content": null, "refusal": "No."}}]}).to_string();
         assert!(matches!(read(refused.as_bytes(), &known()), Err(Unusable::Refused)));
         let content = good().to_string();

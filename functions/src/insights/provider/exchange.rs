@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn a_good_answer_is_asked_for_once() {
+    fn valid_response_needs_one_request() {
         let endpoint = Scripted::new(vec![good("They planned.")]);
         let generated = run(&endpoint, Fallback::BuiltIn, "").unwrap();
         assert_eq!(generated.insights.summary, "They planned.");
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn busy_broken_and_silent_servers_are_asked_twice_more() {
+    fn busy_broken_and_silent_servers_get_two_retries() {
         for failing in [status(429), status(500), status(503), Reply::TimedOut] {
             let endpoint = Scripted::new(vec![failing.clone(), failing, good("Late.")]);
             assert_eq!(run(&endpoint, Fallback::None, "").unwrap().insights.summary, "Late.");
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_fallback_the_last_failure_is_told() {
+    fn last_failure_is_returned_without_a_fallback() {
         let endpoint = Scripted::new(vec![Reply::TimedOut, Reply::TimedOut, Reply::TimedOut]);
         assert!(matches!(run(&endpoint, Fallback::None, ""), Err(ProviderError::TimedOut)));
         assert!(matches!(run(&Scripted::new(vec![status(401)]), Fallback::None, ""), Err(ProviderError::Status(401))));
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_does_not_know_schemas_is_asked_for_json() {
+    fn server_without_schema_support_gets_a_plain_json_request() {
         for failing in [status(400), status(422), status(200)] {
             let endpoint = Scripted::new(vec![failing, good("Plain.")]);
             assert_eq!(run(&endpoint, Fallback::None, "").unwrap().insights.summary, "Plain.");
@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_meeting_is_asked_for_in_parts_and_the_form_is_learned_once() {
+    fn long_meeting_is_sent_in_parts_and_reuses_the_response_format() {
         let notes = "The budget is tight. ".repeat(PART_CHARS * 2 / 21);
         let endpoint = Scripted::new(vec![status(400), good("One."), good("Two."), good("Three.")]);
         assert_eq!(run(&endpoint, Fallback::None, &notes).unwrap().insights.summary, "One. Two. Three.");

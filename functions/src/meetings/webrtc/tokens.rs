@@ -415,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn only_those_who_do_not_host_a_webinar_only_watch() {
+    fn only_webinar_participants_without_host_role_are_viewers() {
         for &meeting_type in MeetingType::ALL {
             let other = if meeting_type == MeetingType::Webinar { RoomRole::Viewer } else { RoomRole::Participant };
             assert_eq!(RoomRole::of(Role::Host, meeting_type), RoomRole::Host);

@@ -65,7 +65,7 @@ fn a_cancelled_meeting_gets_none() {
 }
 
 #[test]
-fn failed_model_is_asked_again_and_then_the_next_meeting_gets_prompts() {
+fn failed_model_is_retried_before_the_next_meeting_gets_prompts() {
     let service = Service::new([vec![status(400, ""); 6], vec![good("They planned.")]].concat());
     let app = TestApp::with(|options| {
         let table = format!("[insights]\nbase_url = {:?}\nmodel = \"m1\"\nfallback = false\n", service.url);

@@ -11,7 +11,7 @@ use super::{GENERATE, counted, end, force, gathering, generate, own, say, write}
 use crate::support::{id_of, meeting, scheduled};
 
 #[test]
-fn who_may_not_generate_is_refused() {
+fn callers_without_access_cannot_generate_insights() {
     let app = TestApp::new();
     let (ada, eve) = (app.user("ada"), app.user("eve"));
     let id = gathering(&app);
@@ -77,7 +77,7 @@ fn the_same_material_is_used_again_and_other_material_is_not() {
 }
 
 #[test]
-fn force_makes_them_anew_once_a_minute() {
+fn force_regenerates_insights_once_per_minute() {
     let app = TestApp::new();
     let ada = app.user("ada");
     let id = gathering(&app);
@@ -91,7 +91,7 @@ fn force_makes_them_anew_once_a_minute() {
 }
 
 #[test]
-fn everybody_gets_his_own_and_nothing_of_another_meeting() {
+fn each_participant_gets_own_insights_of_this_meeting_only() {
     let app = TestApp::new();
     let (ada, bob) = (app.user("ada"), app.user("bob"));
     let id = gathering(&app);
@@ -138,7 +138,7 @@ fn an_item_tells_its_owner_and_its_day() {
 }
 
 #[test]
-fn a_meeting_is_read_and_told_in_its_own_language() {
+fn insights_use_the_language_of_the_meeting() {
     let app = TestApp::new();
     let ada = app.user("ada");
     let id = gathering(&app);
@@ -170,7 +170,7 @@ fn two_at_once_make_them_once() {
 }
 
 #[test]
-fn somebody_who_was_removed_gets_none() {
+fn removed_participant_gets_no_insights() {
     let app = TestApp::new();
     let ada = app.user("ada");
     let id = gathering(&app);

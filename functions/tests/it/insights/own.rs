@@ -26,7 +26,7 @@ fn strangers_read_nothing() {
 }
 
 #[test]
-fn an_insight_shows_what_its_reader_needs() {
+fn insight_has_exactly_the_documented_members() {
     let app = TestApp::new();
     let ada = app.user("ada");
     let id = gathering(&app);

@@ -54,7 +54,7 @@ fn a_good_answer_is_kept_with_the_meetings_own_links_only() {
 }
 
 #[test]
-fn while_a_meeting_goes_on_only_those_who_came_are_asked_for() {
+fn active_meeting_calls_the_provider_for_joined_participants_only() {
     let service = Service::new(vec![good("They planned.")]);
     let app = asking(&service, "");
     let id = gathering(&app);
@@ -72,7 +72,7 @@ fn while_a_meeting_goes_on_only_those_who_came_are_asked_for() {
 }
 
 #[test]
-fn an_answer_that_is_none_is_asked_for_in_the_other_form_and_then_made_here() {
+fn unusable_response_is_retried_as_json_before_the_builtin_fallback() {
     let service = Service::new(vec![completion("Sorry, I would rather not.")]);
     let app = asking(&service, "");
     let ada = app.user("ada");
@@ -86,7 +86,7 @@ fn an_answer_that_is_none_is_asked_for_in_the_other_form_and_then_made_here() {
 }
 
 #[test]
-fn without_fallback_a_failing_provider_is_told_and_nothing_is_written() {
+fn failing_provider_without_fallback_returns_an_error_and_writes_nothing() {
     let service = Service::new(vec![completion("{}"), completion("{}"), status(401, ""), good("Now.")]);
     let app = asking(&service, "fallback = false");
     let ada = app.user("ada");
@@ -100,7 +100,7 @@ fn without_fallback_a_failing_provider_is_told_and_nothing_is_written() {
 }
 
 #[test]
-fn a_busy_provider_is_asked_again_when_it_says() {
+fn busy_provider_is_retried_after_its_retry_after() {
     let service = Service::new(vec![status(429, "retry-after: 1\r\n"), good("Late.")]);
     let app = asking(&service, "fallback = false");
     let id = alone(&app);
@@ -128,7 +128,7 @@ fn a_silent_provider_is_a_timeout_only_without_fallback() {
 }
 
 #[test]
-fn a_second_call_waits_and_reads_what_the_first_one_made() {
+fn second_call_waits_for_the_result_of_the_first() {
     let service = Service::new(vec![slow(good("Once."), Duration::from_millis(700))]);
     let app = asking(&service, "fallback = false");
     let id = alone(&app);
@@ -141,7 +141,7 @@ fn a_second_call_waits_and_reads_what_the_first_one_made() {
 }
 
 #[test]
-fn what_stands_in_for_a_provider_is_read_by_force_and_replaced_by_the_next_call() {
+fn forced_call_returns_fallback_insights_and_next_call_replaces_them() {
     let service = Service::new(vec![status(401, ""), status(401, ""), good("At last.")]);
     let app = asking(&service, "");
     let ada = app.user("ada");
@@ -155,7 +155,7 @@ fn what_stands_in_for_a_provider_is_read_by_force_and_replaced_by_the_next_call(
 }
 
 #[test]
-fn everybody_has_insights_before_a_model_is_asked() {
+fn every_participant_has_insights_before_the_model_is_called() {
     let service = Service::new(vec![slow(good("Later."), Duration::from_millis(300))]);
     let app = asking(&service, "");
     let id = gathering(&app);
@@ -180,7 +180,7 @@ fn everybody_has_insights_before_a_model_is_asked() {
 }
 
 #[test]
-fn a_provider_that_does_not_answer_is_not_asked_for_everybody() {
+fn unresponsive_provider_is_not_called_for_every_participant() {
     let service = Service::new(vec![slow(good("Too late."), Duration::from_secs(20))]);
     let app = asking(&service, "timeout_s = 1");
     let names = ["bob", "carol", "dan", "eve", "frank"];

@@ -12,7 +12,7 @@ inventory::submit!(Call::new(CALCULATE, |ids| json!({"user1Id": ids.participant,
 const CALCULATE: &str = "matching/scoring/calculateCompatibilityScore";
 
 #[test]
-fn an_admin_asks_how_two_of_his_organization_fit() {
+fn admin_reads_the_compatibility_of_two_organization_members() {
     let app = TestApp::new();
     let root = admin(&app, "root", "acme");
     let (ada, bob) = (member(&app, "ada", "acme"), member(&app, "bob", "acme"));
@@ -38,7 +38,7 @@ fn an_admin_asks_how_two_of_his_organization_fit() {
 }
 
 #[test]
-fn nobody_else_learns_it() {
+fn compatibility_is_hidden_from_other_callers() {
     let app = TestApp::new();
     let root = admin(&app, "root", "acme");
     let (ada, eve) = (member(&app, "ada", "acme"), member(&app, "eve", "other"));

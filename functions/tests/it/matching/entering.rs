@@ -24,7 +24,7 @@ fn cancel(caller: &convoke::testing::TestCaller<'_>) -> convoke::testing::Reply 
 }
 
 #[test]
-fn who_enters_waits_and_sees_his_place() {
+fn entered_user_waits_and_sees_the_queue_position() {
     let app = TestApp::new();
     let (ada, bob) = (app.user("ada"), app.user("bob"));
     assert_eq!(place(&ada), Value::Null);
@@ -52,7 +52,7 @@ fn who_enters_waits_and_sees_his_place() {
 }
 
 #[test]
-fn windows_that_are_none_are_refused() {
+fn invalid_windows_are_rejected() {
     let app = TestApp::new();
     let ada = app.user("ada");
     let now = app.now().get();
@@ -100,7 +100,7 @@ fn wishes_have_their_bounds() {
 }
 
 #[test]
-fn nobody_waits_twice() {
+fn user_has_at_most_one_waiting_entry() {
     let app = TestApp::new();
     let ada = app.user("ada");
     id_of(&ada);
@@ -170,7 +170,7 @@ fn only_a_waiting_entry_can_be_cancelled() {
 }
 
 #[test]
-fn what_a_deploy_key_does_for_a_user_is_recorded() {
+fn audit_records_queue_actions_of_a_deploy_key() {
     let app = TestApp::new();
     id_of(&app.user("ada"));
     let before = app.count::<AuditEntry>();
@@ -182,7 +182,7 @@ fn what_a_deploy_key_does_for_a_user_is_recorded() {
 }
 
 #[test]
-fn a_place_costs_the_same_however_many_wait() {
+fn position_cost_does_not_depend_on_queue_length() {
     let app = TestApp::new();
     let fill = |first: u32, count: u32| {
         let user = convoke::Id::<schema::User>::from_bits(u128::from(first)).to_string();
@@ -212,7 +212,7 @@ fn a_place_costs_the_same_however_many_wait() {
 }
 
 #[test]
-fn a_place_is_right_whoever_leaves_expires_or_came_before_there_were_tickets() {
+fn position_stays_correct_when_entries_leave_expire_or_lack_tickets() {
     let app = TestApp::new();
     let names: Vec<String> = (0..70).map(|at| format!("user-{at}")).collect();
     let callers: Vec<_> = names.iter().map(|name| app.user(name)).collect();

@@ -37,7 +37,7 @@ fn an_outcome_goes_back_and_forth_while_there_is_time() {
 }
 
 #[test]
-fn what_is_completed_is_final_but_for_what_is_said_about_it() {
+fn completed_match_accepts_only_feedback() {
     let app = TestApp::new();
     let (ada, bob) = (app.user("ada"), app.user("bob"));
     let id = matched(&app, &ada, &bob);

@@ -63,7 +63,7 @@ fn a_match_shows_the_other_one_and_why() {
 }
 
 #[test]
-fn somebody_elses_match_is_not_found() {
+fn match_of_other_users_is_not_found() {
     let app = TestApp::new();
     let (ada, bob, eve) = (app.user("ada"), app.user("bob"), app.user("eve"));
     let id = matched(&app, &ada, &bob);

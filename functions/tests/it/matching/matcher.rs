@@ -130,7 +130,7 @@ fn a_pair_that_was_chosen_before_something_changed_is_not_written() {
 }
 
 #[test]
-fn nobody_is_in_two_open_matches() {
+fn user_has_at_most_one_open_match() {
     let app = TestApp::new();
     let callers: Vec<_> = (0..6).map(|at| app.user(&format!("user-{at}"))).collect();
     for _ in 0..4 {
@@ -211,7 +211,7 @@ fn wishes_about_organizations_hold_on_both_sides() {
 }
 
 #[test]
-fn who_fills_in_nothing_falls_behind_who_shares_something() {
+fn users_with_shared_interests_match_before_a_user_without_interests() {
     let app = TestApp::new();
     let callers = ["ada", "bob", "cleo"].map(|name| app.user(name));
     for (caller, interests) in callers.iter().zip([&["chess", "rust", "law"][..], &[], &["chess", "rust", "art"]]) {
@@ -256,7 +256,7 @@ fn a_decline_keeps_two_apart_for_thirty_days() {
 }
 
 #[test]
-fn a_declined_user_is_matched_with_somebody_else() {
+fn declined_user_is_matched_with_another_user() {
     let app = TestApp::new();
     let (ada, bob, cleo) = (app.user("ada"), app.user("bob"), app.user("cleo"));
     let id = matched(&app, &ada, &bob);
@@ -270,7 +270,7 @@ fn a_declined_user_is_matched_with_somebody_else() {
 }
 
 #[test]
-fn who_fits_best_is_matched_and_who_waits_longest_first() {
+fn users_with_the_same_interests_are_matched() {
     let app = TestApp::new();
     let callers = ["ada", "bob", "cleo", "dora"].map(|name| app.user(name));
     let interests = [["chess", "hiking"], ["rust", "python"], ["chess", "hiking"], ["rust", "python"]];
@@ -312,7 +312,7 @@ fn a_match_expires_with_its_window() {
 }
 
 #[test]
-fn a_cycle_by_hand_says_what_it_did_or_would() {
+fn manual_cycle_reports_actual_or_planned_matches() {
     let app = TestApp::new();
     let callers = ["ada", "bob", "cleo"].map(|name| app.user(name));
     for caller in &callers {

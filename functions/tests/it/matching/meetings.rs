@@ -41,7 +41,7 @@ fn both_host_the_meeting_at_the_time_that_suits_both() {
 }
 
 #[test]
-fn it_is_made_once_whoever_asks_and_how_often() {
+fn concurrent_calls_create_one_match_meeting() {
     let app = TestApp::new();
     let (ada, bob) = (app.user("ada"), app.user("bob"));
     let id = matched(&app, &ada, &bob);

@@ -43,7 +43,7 @@ fn a_title_alone_makes_an_active_meeting_with_its_defaults() {
 }
 
 #[test]
-fn everything_that_is_asked_for_is_there() {
+fn created_meeting_has_all_requested_properties() {
     let app = TestApp::new();
     let ada = app.user("ada");
     let bob = id_of(&app.user("bob"));
@@ -104,7 +104,7 @@ fn type_and_size_follow_from_each_other() {
 }
 
 #[test]
-fn what_breaks_a_rule_is_refused_with_its_sentence() {
+fn invalid_argument_is_rejected_with_its_message() {
     let app = TestApp::new();
     let ada = app.user("ada");
     id_of(&ada);
@@ -176,7 +176,7 @@ fn the_same_key_makes_one_meeting() {
 }
 
 #[test]
-fn a_server_carries_what_is_large_or_recorded() {
+fn large_recorded_and_webinar_meetings_use_the_media_server() {
     let app = TestApp::with(|options| {
         media_server(options, "wss://media.test");
         secret(options, "LIVEKIT_API_SECRET", "s");

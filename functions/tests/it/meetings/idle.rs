@@ -52,7 +52,7 @@ fn a_meeting_that_is_empty_for_a_quarter_of_an_hour_is_concluded() {
 }
 
 #[test]
-fn somebody_who_comes_back_keeps_it_going() {
+fn returning_participant_keeps_the_meeting_active() {
     let app = TestApp::new();
     let ada = app.user("ada");
     let id = meeting(&ada, &[]);
@@ -69,7 +69,7 @@ fn somebody_who_comes_back_keeps_it_going() {
 }
 
 #[test]
-fn a_meeting_that_nobody_ever_joined_waits_a_day() {
+fn meeting_without_joins_ends_after_a_day() {
     let app = TestApp::new();
     let ada = app.user("ada");
     let id = meeting(&ada, &[]);
@@ -84,7 +84,7 @@ fn a_meeting_that_nobody_ever_joined_waits_a_day() {
 }
 
 #[test]
-fn a_meeting_ends_after_a_day_whoever_is_in_it() {
+fn meeting_ends_after_a_day_with_joined_participants() {
     let app = TestApp::new();
     let ada = app.user("ada");
     let id = scheduled(&app, &ada, &[]);

@@ -119,7 +119,7 @@ fn only_hosts_start_end_cancel_and_edit() {
 }
 
 #[test]
-fn the_end_takes_everybody_out_and_closes_what_is_open() {
+fn end_marks_joined_participants_as_left_and_closes_sessions() {
     let app = TestApp::new();
     let (ada, bob, cleo) = (app.user("ada"), app.user("bob"), app.user("cleo"));
     let bob_id = id_of(&bob);

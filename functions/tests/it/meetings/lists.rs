@@ -58,7 +58,7 @@ fn participants_are_listed_with_their_people_and_connections() {
 }
 
 #[test]
-fn a_watched_list_changes_when_somebody_joins_and_ends_for_whoever_is_removed() {
+fn live_list_updates_on_join_and_ends_for_a_removed_participant() {
     let app = TestApp::new();
     let (ada, bob) = (app.user("ada"), app.user("bob"));
     let (_, bob_id) = (id_of(&ada), id_of(&bob));
@@ -112,7 +112,7 @@ fn two_hundred_participants_cost_as_many_statements_as_one() {
 }
 
 #[test]
-fn a_meeting_is_shown_with_what_the_caller_is_in_it() {
+fn meeting_includes_the_role_and_presence_of_the_caller() {
     let app = TestApp::new();
     let (ada, bob) = (app.user("ada"), app.user("bob"));
     id_of(&bob);

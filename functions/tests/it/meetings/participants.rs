@@ -46,7 +46,7 @@ fn a_host_adds_users_and_invites_addresses() {
 }
 
 #[test]
-fn what_cannot_be_added_is_refused() {
+fn invalid_participant_is_rejected() {
     let app = TestApp::new();
     let (ada, bob) = (app.user("ada"), app.user("bob"));
     id_of(&bob);
@@ -87,7 +87,7 @@ fn a_meeting_holds_as_many_people_and_invitations_as_its_quota() {
 }
 
 #[test]
-fn whoever_is_added_has_an_entry_in_the_audit_however_he_came_in() {
+fn every_added_participant_has_one_audit_entry() {
     let app = TestApp::new();
     let (ada, bob, cleo) = (app.user("ada"), app.user("bob"), app.user("cleo"));
     id_of(&bob);
@@ -114,7 +114,7 @@ fn whoever_is_added_has_an_entry_in_the_audit_however_he_came_in() {
 }
 
 #[test]
-fn a_removed_participant_is_a_stranger_at_once_and_nothing_of_him_stays_open() {
+fn removed_participant_loses_access_and_open_items_immediately() {
     let app = TestApp::new();
     let (ada, bob) = (app.user("ada"), app.user("bob"));
     let bob_id = id_of(&bob);

@@ -82,7 +82,7 @@ fn leaving_closes_ones_own_sessions() {
 }
 
 #[test]
-fn the_host_who_comes_starts_a_scheduled_meeting_and_others_wait() {
+fn host_starts_a_scheduled_meeting_and_participants_wait() {
     let app = TestApp::new();
     let (ada, bob) = (app.user("ada"), app.user("bob"));
     id_of(&bob);
@@ -107,7 +107,7 @@ fn the_host_who_comes_starts_a_scheduled_meeting_and_others_wait() {
 }
 
 #[test]
-fn a_full_room_lets_in_hosts_and_those_who_were_in_before() {
+fn full_room_admits_hosts_and_returning_participants() {
     let app = TestApp::new();
     let callers: Vec<_> = ["ada", "bob", "cleo"].iter().map(|name| app.user(name)).collect();
     let [ada, bob, cleo] = &callers[..] else { panic!("three callers") };

@@ -66,7 +66,7 @@ fn the_only_host_is_not_demoted() {
 }
 
 #[test]
-fn somebody_who_is_not_in_the_meeting_has_no_role_there() {
+fn role_change_of_a_user_outside_the_meeting_is_rejected() {
     let app = TestApp::new();
     let ada = app.user("ada");
     let eve = id_of(&app.user("eve"));
@@ -80,7 +80,7 @@ fn somebody_who_is_not_in_the_meeting_has_no_role_there() {
 }
 
 #[test]
-fn of_two_hosts_who_demote_each_other_exactly_one_succeeds() {
+fn one_of_two_hosts_that_demote_each_other_succeeds() {
     let app = TestApp::new();
     let (ada, bob) = (app.user("ada"), app.user("bob"));
     id_of(&bob);
@@ -102,7 +102,7 @@ fn of_two_hosts_who_demote_each_other_exactly_one_succeeds() {
 }
 
 #[test]
-fn of_two_hosts_who_step_down_at_once_exactly_one_does() {
+fn one_of_two_hosts_that_step_down_concurrently_succeeds() {
     let app = TestApp::new();
     let (ada, bob) = (app.user("ada"), app.user("bob"));
     id_of(&bob);

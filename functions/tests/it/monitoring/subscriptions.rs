@@ -30,7 +30,7 @@ fn ids(metrics: &Value) -> Vec<&str> {
 const NOTHING: [&str; 0] = [];
 
 #[test]
-fn a_user_sees_the_figures_of_his_own_in_the_order_of_opening() {
+fn user_sees_metrics_of_own_subscriptions_in_order_of_opening() {
     let app = TestApp::new();
     let (ada, bob) = (app.user("ada"), app.user("bob"));
     id_of(&bob);
@@ -65,7 +65,7 @@ fn a_user_sees_the_figures_of_his_own_in_the_order_of_opening() {
 }
 
 #[test]
-fn one_that_is_validated_too_often_is_not_compliant() {
+fn subscription_validated_too_often_is_not_compliant() {
     let app = TestApp::new();
     let ada = app.user("ada");
     let id = meeting(&ada, &[]);
@@ -85,7 +85,7 @@ fn one_that_is_validated_too_often_is_not_compliant() {
 }
 
 #[test]
-fn an_admin_sees_his_organization_and_a_deploy_key_all() {
+fn admin_sees_own_organization_and_deploy_key_sees_all() {
     let app = TestApp::new();
     let (ada, bob, sue) = (member(&app, "ada", "north"), member(&app, "bob", "north"), member(&app, "sue", "south"));
     let (free, root) = (app.user("free"), admin(&app, "root", "north"));
@@ -111,7 +111,7 @@ fn an_admin_sees_his_organization_and_a_deploy_key_all() {
 }
 
 #[test]
-fn one_id_lists_that_one_and_a_foreign_or_unknown_one_nothing() {
+fn subscription_id_selects_own_subscription_only() {
     let app = TestApp::new();
     let (ada, bob) = (app.user("ada"), app.user("bob"));
     id_of(&bob);

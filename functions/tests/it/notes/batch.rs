@@ -71,7 +71,7 @@ fn all_of_a_batch_or_nothing() {
 }
 
 #[test]
-fn a_repeated_batch_is_answered_as_the_first_time() {
+fn repeated_batch_returns_its_first_response() {
     let app = TestApp::new();
     let room = Room::new(&app);
     room.apply(&room.ada, 0, insert(0, "abcdefghij")).value();

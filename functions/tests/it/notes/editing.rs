@@ -78,7 +78,7 @@ fn text_that_two_delete_is_deleted_once() {
 }
 
 #[test]
-fn a_delete_whose_text_is_gone_is_logged_as_a_retain_of_nothing() {
+fn delete_of_removed_text_is_logged_as_an_empty_retain() {
     let app = TestApp::new();
     let room = alphabet(&app);
     room.apply(&room.ada, 1, delete(1, 8)).value();
@@ -120,7 +120,7 @@ fn a_retain_that_cuts_a_surrogate_pair_is_refused_and_not_logged() {
 }
 
 #[test]
-fn what_a_type_does_not_need_is_ignored() {
+fn unused_members_of_an_operation_are_ignored() {
     let app = TestApp::new();
     let room = alphabet(&app);
 
@@ -194,7 +194,7 @@ fn more_than_the_limit_behind_is_refused_and_the_limit_is_not() {
 }
 
 #[test]
-fn what_does_not_fit_the_text_is_refused_with_its_field_and_changes_nothing() {
+fn operation_outside_the_text_is_rejected_and_changes_nothing() {
     let app = TestApp::new();
     let room = alphabet(&app);
     room.apply(&room.ada, 1, insert(10, "😀")).value();
@@ -252,7 +252,7 @@ fn the_range_is_that_of_the_text_at_the_base() {
 }
 
 #[test]
-fn a_full_document_takes_no_more() {
+fn full_document_rejects_insertions() {
     let app = TestApp::with(|options| {
         options.settings = "[quotas]\nnote_document_units = 12".parse().expect("settings are TOML");
     });
@@ -381,7 +381,7 @@ fn a_long_text_lies_in_pieces_and_checkpoints_are_made_on_the_way() {
 }
 
 #[test]
-fn of_a_delete_that_was_split_only_the_first_entry_names_what_changed_it() {
+fn split_delete_lists_conflicts_in_its_first_entry_only() {
     let app = TestApp::new();
     let room = Room::new(&app);
     room.apply(&room.ada, 0, insert(0, "abcdefghij")).value();

@@ -29,7 +29,7 @@ fn stored(app: &TestApp, sequence: i64) -> NoteOperation {
 }
 
 #[test]
-fn an_operation_far_behind_is_answered_and_applied_as_one_nearby() {
+fn distant_operation_is_applied_like_a_recent_operation() {
     let app = unlimited();
     for entries in [NEAR - 100, NEAR + 100] {
         let room = Room::new(&app);
@@ -59,7 +59,7 @@ fn an_operation_far_behind_is_answered_and_applied_as_one_nearby() {
 }
 
 #[test]
-fn what_does_not_fit_where_it_was_made_is_refused_from_far_too() {
+fn distant_operation_outside_its_base_text_is_rejected() {
     let app = unlimited();
     let room = Room::new(&app);
     room.apply(&room.ada, 0, insert(0, "a😀b")).value();
@@ -174,7 +174,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: cases(12), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_chain_from_far_says_what_its_client_meant(
+    fn distant_chain_preserves_the_intent_of_its_client(
         before in drafts(1..6),
         offline_drafts in prop::collection::vec((draft(), prop::bool::weighted(0.9)), 6..16),
         turns in prop::collection::vec(turn(), 4..10),

@@ -39,7 +39,7 @@ fn status(room: &Room<'_>) -> Value {
 }
 
 #[test]
-fn what_was_done_offline_is_in_the_notes_a_second_later() {
+fn offline_operations_are_applied_after_one_second() {
     let app = TestApp::new();
     let room = Room::new(&app);
     room.apply(&room.ada, 0, insert(0, "hello")).value();
@@ -297,7 +297,7 @@ fn an_operation_that_is_in_the_log_is_not_applied_again_though_its_row_is_gone()
 }
 
 #[test]
-fn who_was_removed_writes_no_more_and_retries_once_he_is_back() {
+fn removed_participant_cannot_write_and_can_retry_after_return() {
     let app = TestApp::new();
     let room = Room::new(&app);
     room.queue(&room.ben, "c", chain(&[insert(0, "a"), insert(1, "b")]), json!({})).value();
@@ -363,7 +363,7 @@ fn a_retried_operation_does_not_disturb_the_chain() {
 }
 
 #[test]
-fn what_is_not_right_is_refused_with_its_field() {
+fn invalid_offline_operation_is_rejected_with_its_field() {
     let app = TestApp::new();
     let room = Room::new(&app);
     let of = |changes: Value| {
@@ -407,7 +407,7 @@ fn what_is_not_right_is_refused_with_its_field() {
 }
 
 #[test]
-fn none_and_five_hundred_operations_are_taken() {
+fn queue_accepts_zero_to_five_hundred_operations() {
     let app = unlimited();
     let room = Room::new(&app);
 
@@ -472,7 +472,7 @@ fn a_chain_that_fell_too_far_behind_before_its_drain_fails_with_the_reason() {
 }
 
 #[test]
-fn a_client_may_have_so_many_pending_and_no_more() {
+fn client_has_a_limit_of_pending_operations() {
     let app = TestApp::with(|options| {
         options.settings = "[quotas]\npending_offline_operations_per_client = 3".parse().expect("settings are TOML");
     });

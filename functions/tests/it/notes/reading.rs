@@ -9,7 +9,7 @@ use serde_json::json;
 use super::room::{Room, delete, insert};
 
 #[test]
-fn the_notes_say_what_they_are_and_when_they_changed() {
+fn notes_include_content_version_and_time_of_change() {
     let app = TestApp::new();
     let room = Room::new(&app);
     assert_eq!(

@@ -41,7 +41,7 @@ fn the_text_goes_back_and_the_log_grows() {
 }
 
 #[test]
-fn what_others_do_meanwhile_is_moved_past_a_rollback() {
+fn concurrent_operations_are_transformed_past_a_rollback() {
     let app = TestApp::new();
     let room = Room::new(&app);
     room.apply(&room.ada, 0, insert(0, "keep")).value();
@@ -83,7 +83,7 @@ fn a_rollback_is_audited_with_its_reason() {
 }
 
 #[test]
-fn only_a_host_rolls_back_and_only_to_what_was() {
+fn only_a_host_rolls_back_to_an_existing_sequence() {
     let app = TestApp::new();
     let room = Room::new(&app);
     room.apply(&room.ada, 0, insert(0, "x")).value();

@@ -107,7 +107,7 @@ fn a_base_and_a_rollback_before_the_kept_text_are_refused() {
 }
 
 #[test]
-fn a_repetition_is_answered_as_the_first_time_however_long_ago_that_was() {
+fn old_repeated_operation_returns_its_first_response() {
     let app = unlimited();
     let room = Room::new(&app);
     room.apply(&room.ada, 0, insert(0, "abcdefghij")).value();
@@ -136,7 +136,7 @@ fn a_repetition_is_answered_as_the_first_time_however_long_ago_that_was() {
 }
 
 #[test]
-fn what_waits_offline_on_a_base_that_is_gone_fails_with_the_reason_and_can_be_retried() {
+fn offline_operation_on_a_removed_base_fails_and_can_be_retried() {
     let app = unlimited();
     let room = Room::new(&app);
     room.apply(&room.ada, 0, insert(0, "a")).value();

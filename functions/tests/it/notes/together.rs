@@ -235,7 +235,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: cases(64), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_chain_in_several_calls_and_drains_says_what_its_client_meant(
+    fn chain_across_calls_and_drains_preserves_the_clients_intent(
         before in drafts(0..6),
         offline_drafts in prop::collection::vec((draft(), prop::bool::weighted(0.9)), 1..16),
         turns in prop::collection::vec(turn(), 4..24),

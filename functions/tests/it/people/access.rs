@@ -53,7 +53,7 @@ const ADMIN: [&str; 6] = [
 ];
 
 #[test]
-fn nobody_is_asked_to_log_in_by_every_function() {
+fn every_function_rejects_anonymous_callers() {
     let app = TestApp::new();
     let ada = app.user("ada");
     let (meeting, user) = (meeting(&ada, &[]), id_of(&ada));
@@ -77,7 +77,7 @@ fn a_deactivated_user_is_refused_by_every_function() {
 }
 
 #[test]
-fn a_deploy_key_that_acts_as_nobody_is_told_to_act_as_somebody_where_a_user_is_meant() {
+fn deploy_key_must_act_as_a_user_for_user_functions() {
     let app = TestApp::new();
     let ada = app.user("ada");
     let (meeting, user) = (meeting(&ada, &[]), id_of(&ada));
@@ -126,7 +126,7 @@ fn a_stranger_learns_nothing_of_a_meeting_not_even_that_it_is_there() {
 }
 
 #[test]
-fn the_form_of_the_arguments_is_checked_before_who_calls() {
+fn argument_format_is_checked_before_the_caller() {
     let app = TestApp::new();
     let reply = app.nobody().call("meetings/lifecycle/leaveMeeting", json!({"meetingId": "user_x"}));
     assert_eq!((reply.code(), reply.field()), ("INVALID_ARGUMENT", Some("meetingId")));
@@ -148,7 +148,7 @@ fn an_id_of_another_table_is_refused_with_its_field() {
 }
 
 #[test]
-fn a_deploy_key_acts_as_a_user_who_came_before_and_as_no_other() {
+fn deploy_key_acts_only_as_an_existing_user() {
     let app = TestApp::new();
     id_of(&app.user("ada"));
     let key = app.deploy_key(&["act-as"]);

@@ -15,7 +15,7 @@ const DEACTIVATE: &str = "users/mutations/deactivateUser";
 const REACTIVATE: &str = "users/mutations/reactivateUser";
 
 #[test]
-fn deactivation_ends_what_is_open_and_keeps_what_was_made() {
+fn deactivation_closes_open_items_and_keeps_created_data() {
     let app = TestApp::new();
     let root = admin(&app, "root", "north");
     let ada = member(&app, "ada", "north");

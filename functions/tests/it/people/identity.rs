@@ -12,7 +12,7 @@ fn me(caller: &TestCaller<'_>) -> Value {
 }
 
 #[test]
-fn the_first_call_makes_the_user_whatever_becomes_of_the_call() {
+fn first_call_creates_the_user_even_if_it_fails() {
     let app = TestApp::new();
     let ada = app.user("ada");
     let reply = ada.call("meetings/queries/getMeeting", json!({"meetingId": "meeting_00000000000000000000000001"}));
@@ -36,7 +36,7 @@ fn concurrent_first_calls_make_one_user() {
 }
 
 #[test]
-fn the_user_is_what_the_claims_say() {
+fn user_is_created_from_the_claims() {
     let app = TestApp::new();
     let first = Identity {
         name: Some("Ada".to_owned()),
@@ -177,7 +177,7 @@ fn the_end_of_a_meeting_takes_its_invitations() {
 }
 
 #[test]
-fn one_user_has_at_most_twenty_open_invitations_to_one_address() {
+fn user_has_at_most_twenty_open_invitations_to_one_address() {
     let app = TestApp::new();
     let (ada, eve) = (app.user("ada"), app.user("eve"));
     let invite = |host: &TestCaller<'_>| {
@@ -197,7 +197,7 @@ fn one_user_has_at_most_twenty_open_invitations_to_one_address() {
 }
 
 #[test]
-fn nobody_can_block_an_address_for_the_others() {
+fn inviter_cannot_block_an_address_for_other_inviters() {
     let quotas = "[quotas]\nopen_invitations_per_address = 6\nopen_invitations_per_inviter_and_address = 4\n";
     let app = TestApp::configured(quotas);
     let callers: Vec<_> = ["ada", "cleo", "eve"].iter().map(|name| app.user(name)).collect();

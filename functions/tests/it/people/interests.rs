@@ -60,7 +60,7 @@ fn a_key_that_the_catalog_does_not_have_refuses_the_whole_set() {
 }
 
 #[test]
-fn only_the_owner_an_admin_of_his_organization_and_a_deploy_key_change_interests() {
+fn only_owner_organization_admin_and_deploy_key_change_interests() {
     let app = TestApp::new();
     let ada = member(&app, "ada", "north");
     let id = id_of(&ada);
@@ -187,7 +187,7 @@ fn a_deploy_key_keeps_the_catalog() {
 }
 
 #[test]
-fn what_was_removed_from_the_catalog_stays_removed() {
+fn removed_catalog_entry_stays_removed() {
     let app = TestApp::new();
     let key = app.deploy_key(&["admin"]);
     key.call("interests/mutations/removeCatalogEntry", json!({"key": "chess"})).value();

@@ -46,7 +46,7 @@ fn onboarding_stores_profile_interests_and_flag() {
 }
 
 #[test]
-fn onboarding_refuses_what_breaks_a_rule_and_stores_nothing_of_it() {
+fn invalid_onboarding_is_rejected_and_not_stored() {
     let app = TestApp::new();
     let ada = app.user("ada");
     let long = |n: usize| "x".repeat(n);
@@ -162,7 +162,7 @@ fn an_interest_is_the_row_of_its_id_else_of_its_name_else_a_new_one() {
         interest("ML", "machine  LEARNING"),         // a label of the catalog
         interest("x", "E-commerce"),                 // a label of the catalog, typed with another hyphen
         interest("Knitting & Co", "Knitting & Co"),  // the first of its name
-        interest("beekeeping", "Bees"),              // a valid key that nobody gave: of no meaning
+        interest("beekeeping", "Bees"),              // a valid key that no row has: ignored
         interest("custom:origami", "Paper folding"), // a client must not use custom:
         interest("beekeeping", "bees"),              // by its name the row made above
         interest("whatever", "Knitting... & co"),    // by its slug the row made above

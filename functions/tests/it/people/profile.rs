@@ -84,7 +84,7 @@ fn a_new_profile_takes_its_name_from_the_claims_or_asks_for_one() {
 }
 
 #[test]
-fn only_the_owner_an_admin_of_his_organization_and_a_deploy_key_change_a_profile() {
+fn only_owner_organization_admin_and_deploy_key_change_a_profile() {
     let app = TestApp::new();
     let ada = member(&app, "ada", "north");
     let id = id_of(&ada);
@@ -144,7 +144,7 @@ fn a_subject_that_looks_like_an_id_names_its_user() {
 }
 
 #[test]
-fn a_subject_of_another_issuer_names_nobody() {
+fn subject_of_another_issuer_identifies_no_user() {
     let app = TestApp::new();
     let ada = app.user("ada");
     id_of(&ada);

@@ -131,7 +131,7 @@ fn an_earlier_meeting_of_the_same_people_is_remembered() {
 }
 
 #[test]
-fn who_did_not_take_part_learns_nothing_of_an_earlier_meeting() {
+fn absent_participant_gets_no_prompts_from_an_earlier_meeting() {
     let app = TestApp::new();
     let (ada, bob, cleo) = (app.user("ada"), app.user("bob"), app.user("cleo"));
     for caller in [&bob, &cleo] {
@@ -148,7 +148,7 @@ fn who_did_not_take_part_learns_nothing_of_an_earlier_meeting() {
 }
 
 #[test]
-fn roles_of_the_queue_are_told_to_a_match_only() {
+fn queue_roles_are_shown_to_matched_users_only() {
     let app = TestApp::new();
     let (ada, bob, cleo) = (app.user("ada"), app.user("bob"), app.user("cleo"));
     let now = app.now().get();

@@ -14,7 +14,7 @@ const MOMENT: Duration = Duration::from_millis(1);
 const QUESTION: &str = "Still open: “Who pays for the index?” Who can answer it?";
 
 #[test]
-fn half_a_minute_of_silence_brings_up_what_is_open() {
+fn half_a_minute_of_silence_prompts_for_open_questions() {
     let app = TestApp::new();
     let (ada, bob, cleo) = (app.user("ada"), app.user("bob"), app.user("cleo"));
     for caller in [&bob, &cleo] {
@@ -60,7 +60,7 @@ fn interim_words_do_not_start_a_watch() {
 }
 
 #[test]
-fn one_alone_or_a_meeting_that_is_over_is_left_in_peace() {
+fn lone_participant_or_ended_meeting_gets_no_prompts() {
     let app = TestApp::new();
     let (ada, bob) = (app.user("ada"), app.user("bob"));
     id_of(&bob);

@@ -72,7 +72,7 @@ fn only_ones_own_are_seen_and_judged() {
 }
 
 #[test]
-fn five_are_shown_unless_told() {
+fn list_returns_five_prompts_by_default() {
     let app = TestApp::new();
     let ada = app.user("ada");
     let id = create(&ada, json!({"description": DESCRIPTION}));

@@ -15,7 +15,7 @@ inventory::submit!(Call::new(GENERATE, |ids| json!({"meetingId": ids.meeting, "k
 inventory::submit!(Call::new(GENERATE, |ids| json!({"meetingId": ids.meeting, "kind": "in-call"})));
 
 #[test]
-fn the_caller_makes_his_own_of_what_was_said_last() {
+fn caller_generates_own_prompts_from_the_latest_speech() {
     let app = TestApp::new();
     let (ada, bob) = (app.user("ada"), app.user("bob"));
     id_of(&bob);
@@ -31,7 +31,7 @@ fn the_caller_makes_his_own_of_what_was_said_last() {
 }
 
 #[test]
-fn ten_at_most_and_none_twice_however_often_and_at_once() {
+fn repeated_and_concurrent_calls_make_at_most_ten_distinct_prompts() {
     let app = TestApp::new();
     let ada = app.user("ada");
     let names: Vec<String> = (0..14).map(|at| format!("guest-{at}")).collect();

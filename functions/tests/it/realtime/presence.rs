@@ -22,7 +22,7 @@ fn row(app: &TestApp, name: &str) -> convoke::Doc<Participant> {
 }
 
 #[test]
-fn a_presence_is_answered_with_the_size_of_its_batch() {
+fn presence_update_returns_its_batch_size() {
     let app = TestApp::new();
     let callers = ["ada", "bob", "cleo"].map(|name| app.user(name));
     callers.iter().for_each(|caller| {
@@ -206,7 +206,7 @@ fn a_client_sends_only_joined_and_left() {
 }
 
 #[test]
-fn others_in_the_meeting_read_what_somebody_says_with_the_presence() {
+fn participants_read_presence_metadata_of_other_participants() {
     let app = TestApp::new();
     let (ada, bob, eve) = (app.user("ada"), app.user("bob"), app.user("eve"));
     let (ada_id, bob_id) = (id_of(&ada), id_of(&bob));
@@ -266,7 +266,7 @@ fn no_participant_can_send_a_key_that_the_clients_of_others_cannot_read() {
 }
 
 #[test]
-fn what_is_stored_from_before_the_rule_of_keys_is_read_without_it() {
+fn metadata_stored_before_the_key_rule_is_readable() {
     let app = TestApp::new();
     let (ada, bob) = (app.user("ada"), app.user("bob"));
     id_of(&bob);

@@ -131,7 +131,7 @@ fn the_form_is_checked() {
 }
 
 #[test]
-fn a_client_that_was_away_or_whose_rights_changed_is_to_connect_anew() {
+fn client_must_reconnect_after_absence_or_changed_rights() {
     let app = TestApp::new();
     let (ada, bob) = (app.user("ada"), app.user("bob"));
     id_of(&bob);
@@ -228,7 +228,7 @@ fn naming_another_thing_rebinds_the_lease_and_restarts_its_figures() {
 }
 
 #[test]
-fn what_is_found_not_valid_is_counted_and_does_not_renew() {
+fn invalid_subscription_is_counted_and_not_renewed() {
     let app = TestApp::new();
     let ada = app.user("ada");
     let id = meeting(&ada, &[]);
@@ -245,7 +245,7 @@ fn what_is_found_not_valid_is_counted_and_does_not_renew() {
 }
 
 #[test]
-fn one_user_holds_so_many_and_all_together_so_many() {
+fn leases_have_a_limit_per_user_and_in_total() {
     let app = TestApp::with(|options| {
         options.settings = "[quotas]\nleases_per_user = 2\nleases_in_all = 3\n".parse().unwrap();
     });
@@ -265,7 +265,7 @@ fn one_user_holds_so_many_and_all_together_so_many() {
 }
 
 #[test]
-fn two_hundred_is_what_one_user_holds_without_a_setting() {
+fn user_holds_two_hundred_subscriptions_by_default() {
     let app = TestApp::new();
     let ada = app.user("ada");
     let id = meeting(&ada, &[]);
@@ -276,7 +276,7 @@ fn two_hundred_is_what_one_user_holds_without_a_setting() {
 }
 
 #[test]
-fn one_who_is_removed_follows_nothing_more_of_that_meeting() {
+fn removed_participant_loses_all_subscriptions_of_the_meeting() {
     let app = TestApp::new();
     let (ada, bob) = (app.user("ada"), app.user("bob"));
     id_of(&bob);
@@ -308,7 +308,7 @@ fn a_closed_account_follows_nothing() {
 }
 
 #[test]
-fn a_restart_begins_the_figures_anew() {
+fn restart_resets_the_metrics() {
     let mut app = TestApp::new();
     let id = meeting(&app.user("ada"), &[]);
     validate(&app, &app.user("ada"), &id, "notes", "s");

@@ -55,7 +55,7 @@ fn every_submitted_call_names_a_function_of_the_product() {
 }
 
 #[test]
-fn every_caller_is_answered_as_the_table_says() {
+fn every_caller_has_the_access_in_the_table() {
     let count = callable(&Fixture::new()).len();
     let next = AtomicUsize::new(0);
     let work = || {
@@ -101,7 +101,7 @@ fn wrong_cells(place: usize) -> Vec<String> {
 }
 
 #[test]
-fn a_deploy_key_that_acts_as_a_user_is_answered_as_that_user() {
+fn acting_deploy_key_has_the_access_of_its_user() {
     let mut wrong = Vec::new();
     let shared = Fixture::new();
     for (place, row) in callable(&shared).iter().enumerate() {

@@ -77,7 +77,7 @@ fn a_client_id_of_another_user_names_a_queue_of_the_callers_own() {
 }
 
 #[test]
-fn an_author_is_who_calls_whatever_the_operation_says() {
+fn author_is_the_caller_and_not_the_id_in_the_operation() {
     let fixture = Fixture::new();
     let host = fixture.caller(Who::Host);
     let operation = offline("host-laptop", "mine", &fixture.ids.participant);
@@ -138,7 +138,7 @@ fn a_subscription_of_another_user_can_be_neither_taken_nor_ended_nor_seen() {
 }
 
 #[test]
-fn a_resource_that_is_none_of_the_callers_is_no_resource() {
+fn foreign_resource_is_treated_as_an_unknown_resource() {
     let fixture = Fixture::new();
     let ids = &fixture.ids;
     let unknown = "meeting_00000000000000000000000001";
@@ -170,7 +170,7 @@ fn a_resource_that_is_none_of_the_callers_is_no_resource() {
 }
 
 #[test]
-fn a_user_id_without_rights_over_him_is_answered_as_an_unknown_one() {
+fn user_id_without_access_is_treated_as_an_unknown_id() {
     let fixture = Fixture::new();
     let no_right = ("FORBIDDEN", "Access denied: Insufficient permissions");
     let calls = [
@@ -194,7 +194,7 @@ fn a_user_id_without_rights_over_him_is_answered_as_an_unknown_one() {
 }
 
 #[test]
-fn a_user_id_of_somebody_outside_the_meeting_is_no_participant() {
+fn user_outside_the_meeting_is_not_a_participant() {
     let fixture = Fixture::new();
     let host = fixture.caller(Who::Host);
     let outside = |path: &str, args: Value| {

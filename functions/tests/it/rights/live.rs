@@ -20,7 +20,7 @@ fn watched<'app>(caller: &TestCaller<'app>, rows: &[Row]) -> Vec<Watch<'app>> {
 }
 
 #[test]
-fn who_watches_is_let_in_as_who_calls() {
+fn live_query_has_the_same_access_as_a_call() {
     let fixture = Fixture::new();
     let mut wrong = Vec::new();
     for row in queries(&fixture) {
@@ -35,7 +35,7 @@ fn who_watches_is_let_in_as_who_calls() {
 }
 
 #[test]
-fn who_is_removed_from_a_meeting_is_told_that_and_nothing_more() {
+fn removed_participant_receives_the_removal_and_no_further_results() {
     let fixture = Fixture::new();
     let (participant, host) = (fixture.caller(Who::Participant), fixture.caller(Who::Host));
     let of_meeting = |row: &Row| row.cell(Who::Participant) == Cell::Yes && row.cell(Who::Removed) == Cell::NoPlace;
@@ -73,7 +73,7 @@ fn who_is_removed_from_a_meeting_is_told_that_and_nothing_more() {
 }
 
 #[test]
-fn whose_account_is_deactivated_sees_no_more_of_anything() {
+fn deactivated_account_receives_no_further_results() {
     let fixture = Fixture::new();
     let mut wrong = Vec::new();
     for (who, subject) in [(Who::Participant, "participant"), (Who::Host, "host"), (Who::Admin, "admin")] {

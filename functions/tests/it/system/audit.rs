@@ -23,7 +23,7 @@ fn actions(caller: &TestCaller<'_>, args: Value) -> Vec<String> {
 }
 
 #[test]
-fn an_admin_reads_his_organizations_audit_and_a_deploy_key_all() {
+fn admin_reads_own_organization_audit_and_deploy_key_reads_all() {
     let app = TestApp::new();
     let (north, south) = (admin(&app, "root", "north"), admin(&app, "other", "south"));
     let ada = member(&app, "ada", "north");

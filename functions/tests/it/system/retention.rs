@@ -60,7 +60,7 @@ fn each_kind_of_row_is_kept_as_long_as_it_says() {
 }
 
 #[test]
-fn what_does_not_fit_one_batch_goes_in_the_next_ones() {
+fn rows_beyond_one_batch_are_removed_in_later_batches() {
     let app = TestApp::new();
     let ada = app.user("ada");
     let ada_id = id_of(&ada);

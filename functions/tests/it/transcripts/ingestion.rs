@@ -130,7 +130,7 @@ fn a_retry_with_the_same_key_stores_nothing() {
 }
 
 #[test]
-fn a_deploy_key_brings_what_participants_said() {
+fn deploy_key_ingests_chunks_of_participants() {
     let app = TestApp::new();
     let ada = app.user("ada");
     let id = meeting(&ada, &[]);

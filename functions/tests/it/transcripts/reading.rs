@@ -52,7 +52,7 @@ fn figures_name_as_many_languages_as_the_quota_allows_and_every_chunk_is_stored(
 }
 
 #[test]
-fn a_language_of_three_letters_is_taken_as_two_and_none_is_unknown() {
+fn three_letter_language_becomes_two_letters_and_missing_is_unknown() {
     let app = TestApp::new();
     let ada = app.user("ada");
     let id = meeting(&ada, &[]);

@@ -9,7 +9,7 @@ use super::{INGEST, INGEST_ALL, chunk, of};
 use crate::support::{id_of, meeting, scheduled, with};
 
 #[test]
-fn only_people_of_the_meeting_bring_and_read_what_is_said() {
+fn only_participants_ingest_and_read_transcripts() {
     let app = TestApp::new();
     let (ada, eve) = (app.user("ada"), app.user("eve"));
     let id = meeting(&ada, &[]);
@@ -77,7 +77,7 @@ fn only_an_active_meeting_with_transcription_takes_chunks() {
 }
 
 #[test]
-fn what_has_the_wrong_form_is_refused_with_its_field() {
+fn invalid_chunk_is_rejected_with_its_field() {
     let app = TestApp::new();
     let ada = app.user("ada");
     let id = meeting(&ada, &[]);

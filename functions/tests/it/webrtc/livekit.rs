@@ -60,7 +60,7 @@ fn presence(caller: &TestCaller<'_>, meeting: &str, name: &str) -> Value {
 }
 
 #[test]
-fn participant_who_joins_and_leaves_is_present_in_between() {
+fn participant_is_present_between_join_and_leave() {
     let app = app();
     let (ada, grace) = (app.user("ada"), app.user("grace"));
     let id = meeting(&ada, &["grace"]);
@@ -84,7 +84,7 @@ fn participant_who_joins_and_leaves_is_present_in_between() {
 }
 
 #[test]
-fn finished_room_has_nobody_in_it() {
+fn finished_room_has_no_participants() {
     let app = app();
     let ada = app.user("ada");
     let id = meeting(&ada, &[]);

@@ -130,7 +130,7 @@ fn room(app: &TestApp) -> String {
 }
 
 #[test]
-fn one_who_is_removed_is_put_out_with_all_his_sessions() {
+fn removed_participant_is_disconnected_from_all_sessions() {
     let server = Server::start();
     let app = server.app();
     let (ada, bob) = (app.user("ada"), app.user("bob"));
@@ -162,7 +162,7 @@ fn one_who_is_removed_is_put_out_with_all_his_sessions() {
 }
 
 #[test]
-fn one_who_is_removed_is_put_out_of_a_session_that_was_closed_before_many_others() {
+fn removed_participant_is_disconnected_from_old_closed_sessions() {
     let server = Server::start();
     let app = server.app();
     let (ada, bob) = (app.user("ada"), app.user("bob"));
@@ -190,7 +190,7 @@ fn one_who_is_removed_is_put_out_of_a_session_that_was_closed_before_many_others
 }
 
 #[test]
-fn one_who_was_added_again_meanwhile_stays_where_he_is() {
+fn participant_added_again_keeps_the_new_session() {
     let server = Server::start();
     let app = server.app();
     let (ada, bob) = (app.user("ada"), app.user("bob"));
@@ -210,7 +210,7 @@ fn one_who_was_added_again_meanwhile_stays_where_he_is() {
 }
 
 #[test]
-fn a_change_of_role_changes_what_a_connected_participant_may_do() {
+fn role_change_updates_permissions_of_a_connected_participant() {
     let server = Server::start();
     let app = server.app();
     let (ada, bob) = (app.user("ada"), app.user("bob"));
@@ -246,7 +246,7 @@ fn a_change_of_role_changes_what_a_connected_participant_may_do() {
 }
 
 #[test]
-fn what_the_server_is_told_is_how_things_are_when_it_is_told() {
+fn server_call_sends_the_current_role() {
     let server = Server::start();
     let app = server.app();
     let (ada, bob) = (app.user("ada"), app.user("bob"));
@@ -276,7 +276,7 @@ fn the_end_of_a_meeting_ends_its_room() {
 }
 
 #[test]
-fn a_host_who_closes_a_session_and_a_closed_account_put_their_owner_out() {
+fn closed_session_and_deactivated_account_disconnect_the_participant() {
     let server = Server::start();
     let app = server.app();
     let (ada, bob) = (app.user("ada"), app.user("bob"));
@@ -299,7 +299,7 @@ fn a_host_who_closes_a_session_and_a_closed_account_put_their_owner_out() {
 }
 
 #[test]
-fn one_who_is_not_there_any_more_is_no_failure() {
+fn missing_room_is_not_a_failure() {
     let server = Server::start();
     let app = server.app();
     let ada = app.user("ada");
@@ -316,7 +316,7 @@ fn follow_ups(app: &TestApp) -> usize {
 }
 
 #[test]
-fn a_server_that_fails_is_told_again_until_it_takes_it() {
+fn failed_server_call_is_retried_until_it_succeeds() {
     let server = Server::start();
     let app = server.app();
     let ada = app.user("ada");

@@ -37,7 +37,7 @@ fn figures_are_rated_by_the_worst_of_them() {
 }
 
 #[test]
-fn what_is_no_figure_leaves_the_rating_as_it_was() {
+fn invalid_metrics_do_not_change_the_rating() {
     let app = TestApp::new();
     let ada = app.user("ada");
     let id = meeting(&ada, &[]);

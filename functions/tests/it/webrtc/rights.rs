@@ -33,7 +33,7 @@ fn calls(meeting: &str) -> Vec<(&'static str, Value)> {
 const ACKNOWLEDGE: &str = "meetings/webrtc/signaling/acknowledgeSignals";
 
 #[test]
-fn nobody_is_asked_to_log_in() {
+fn anonymous_callers_are_rejected() {
     let app = TestApp::new();
     let id = meeting(&app.user("ada"), &[]);
     for (path, args) in calls(&id).into_iter().chain([(ACKNOWLEDGE, json!({"signalIds": []}))]) {
@@ -42,7 +42,7 @@ fn nobody_is_asked_to_log_in() {
 }
 
 #[test]
-fn a_stranger_and_one_who_was_removed_learn_nothing() {
+fn stranger_and_removed_participant_get_no_information() {
     let app = TestApp::new();
     let (ada, bob, eve) = (app.user("ada"), app.user("bob"), admin(&app, "eve", "org"));
     id_of(&bob);
@@ -61,7 +61,7 @@ fn a_stranger_and_one_who_was_removed_learn_nothing() {
 }
 
 #[test]
-fn a_deactivated_account_is_let_into_nothing() {
+fn deactivated_account_is_rejected_by_all_calls() {
     let app = TestApp::new();
     let (ada, bob, root) = (app.user("ada"), app.user("bob"), app.deploy_key(&["admin"]));
     let bob_id = id_of(&bob);

@@ -62,7 +62,7 @@ fn a_session_moves_as_the_table_says() {
 }
 
 #[test]
-fn what_is_closed_stays_as_it_was_however_often_it_is_closed() {
+fn closing_a_closed_session_changes_nothing() {
     let app = TestApp::new();
     let ada = app.user("ada");
     let id = meeting(&ada, &[]);
@@ -117,7 +117,7 @@ fn a_hosts_connection_starts_a_scheduled_meeting_and_a_participants_waits() {
 }
 
 #[test]
-fn one_who_waits_and_is_made_host_starts_the_meeting_with_the_next_report() {
+fn waiting_participant_made_host_starts_the_meeting_on_next_report() {
     let app = TestApp::new();
     let (ada, bob) = (app.user("ada"), app.user("bob"));
     id_of(&bob);
@@ -222,7 +222,7 @@ fn the_limit_is_a_setting() {
 }
 
 #[test]
-fn an_id_belongs_to_whoever_used_it_first_in_that_meeting() {
+fn session_id_belongs_to_its_first_user_in_the_meeting() {
     let app = TestApp::new();
     let (ada, bob) = (app.user("ada"), app.user("bob"));
     id_of(&bob);
@@ -346,7 +346,7 @@ fn open_sessions_are_listed_with_their_owners_oldest_first() {
 }
 
 #[test]
-fn one_id_reported_by_many_at_once_is_one_session_of_one_of_them() {
+fn session_id_reported_concurrently_belongs_to_one_user() {
     let app = TestApp::new();
     let names = ["bob", "cleo", "dan", "eve"];
     let callers: Vec<_> = names.iter().map(|name| app.user(name)).collect();

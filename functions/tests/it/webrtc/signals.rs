@@ -79,7 +79,7 @@ fn a_signal_lies_ready_for_its_recipient_alone_until_it_is_acknowledged() {
 }
 
 #[test]
-fn a_signal_without_a_recipient_goes_to_all_others_who_have_joined() {
+fn signal_without_a_recipient_reaches_all_other_joined_participants() {
     let app = TestApp::new();
     let (id, [ada, bob, cleo]) = three(&app);
     assert_eq!(send(&ada, &id, "a1", json!({})).value(), &json!({"delivered": 2}));
@@ -91,7 +91,7 @@ fn a_signal_without_a_recipient_goes_to_all_others_who_have_joined() {
 }
 
 #[test]
-fn signals_come_in_the_order_in_which_they_were_sent_and_as_many_as_asked_for() {
+fn signals_arrive_in_order_up_to_the_requested_limit() {
     let app = TestApp::new();
     let (id, [ada, bob, _]) = three(&app);
     for number in 0..30 {
@@ -158,7 +158,7 @@ fn a_recipient_takes_part_in_the_meeting() {
 }
 
 #[test]
-fn what_a_signal_carries_is_an_object_of_64_kib() {
+fn signal_payload_is_an_object_of_at_most_64_kib() {
     let app = TestApp::new();
     let (id, [ada, _, _]) = three(&app);
     // {"a":"…"} is 8 bytes around the text.
@@ -174,7 +174,7 @@ fn what_a_signal_carries_is_an_object_of_64_kib() {
 }
 
 #[test]
-fn one_who_acknowledges_nothing_is_written_to_no_more() {
+fn recipient_without_acknowledgements_gets_no_more_signals() {
     let app = TestApp::with(|options| {
         options.settings = "[quotas]\nunacknowledged_signals_per_recipient = 3\n".parse().unwrap();
     });

@@ -39,7 +39,7 @@ fn app_with_key(change: impl FnOnce(&mut RuntimeOptions)) -> (TestApp, PathBuf) 
 }
 
 #[test]
-fn a_hosts_token_opens_the_room_with_all_his_rights() {
+fn host_token_grants_all_host_permissions() {
     let (app, file) = app_with_key(|_| {});
     let ada = app.user("ada");
     let ada_id = id_of(&ada);
@@ -180,7 +180,7 @@ fn only_a_meeting_that_goes_on_has_tokens_and_a_hosts_request_starts_it() {
 }
 
 #[test]
-fn a_full_meeting_lets_in_hosts_and_those_who_were_in_before() {
+fn full_meeting_admits_hosts_and_returning_participants() {
     let app = TestApp::new();
     let (ada, bob, cleo) = (app.user("ada"), app.user("bob"), app.user("cleo"));
     for user in [&bob, &cleo] {
@@ -195,7 +195,7 @@ fn a_full_meeting_lets_in_hosts_and_those_who_were_in_before() {
 }
 
 #[test]
-fn an_id_of_somebody_elses_is_refused_and_nothing_is_started() {
+fn session_id_of_another_user_is_rejected_without_starting_the_meeting() {
     let app = TestApp::new();
     let (ada, bob) = (app.user("ada"), app.user("bob"));
     id_of(&bob);
@@ -268,7 +268,7 @@ fn a_room_on_a_server_has_tokens_of_the_servers_key() {
 }
 
 #[test]
-fn a_server_whose_secret_is_missing_fails_without_saying_more_and_works_once_it_is_there() {
+fn missing_server_secret_is_an_internal_error_until_it_is_set() {
     let mut kept = None;
     let app = TestApp::with(|options| {
         media_server(options, "wss://media.test");
@@ -283,7 +283,7 @@ fn a_server_whose_secret_is_missing_fails_without_saying_more_and_works_once_it_
 }
 
 #[test]
-fn a_meeting_whose_server_is_gone_says_so() {
+fn meeting_without_its_media_server_returns_an_error() {
     let app = TestApp::new();
     let ada = app.user("ada");
     let id = meeting(&ada, &[]);

@@ -40,7 +40,7 @@ mod tests {
     }
 
     #[test]
-    fn one_of_the_signatures_is_enough() {
+    fn single_valid_signature_is_enough() {
         assert_eq!(verified(&format!("t={AT},v1={CODE}"), AT), Ok(()));
         assert_eq!(verified(&format!("t={AT},v1={},v1={CODE},v0=6ffb", "0".repeat(64)), AT + 300), Ok(()));
     }

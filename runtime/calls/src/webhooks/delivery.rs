@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn delivery_that_was_asked_for_in_the_future_is_due() {
+    fn delivery_requested_in_the_future_is_due() {
         let now = Millis(1_000_000);
         assert!(is_due(now, now - Duration::from_secs(5), now));
         assert!(!is_due(now + Duration::from_secs(1), now, now));

@@ -568,7 +568,7 @@ mod tests {
     }
 
     #[test]
-    fn every_scope_says_what_it_allows() {
+    fn every_scope_has_a_description() {
         for scope in Scope::ALL {
             assert!(Scope::choice().lines().any(|line| line.trim_start().starts_with(scope.as_str())), "{scope}");
             assert!(scope.allows().len() > 10, "{scope}: {:?}", scope.allows());

@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_valid_range_is_served_and_others_are_ignored_or_outside() {
+    fn single_valid_range_is_served_and_others_are_ignored_or_outside() {
         for (range, expected) in [
             ("bytes=0-9", Part::Bytes(0..=9)),
             ("bytes=90-", Part::Bytes(90..=99)),

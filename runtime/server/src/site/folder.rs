@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn missing_folder_says_what_to_do() {
+    fn missing_folder_error_names_the_setting_and_flag() {
         let error = Folder::open(Path::new("/nonexistent/dist")).unwrap_err().to_string();
         assert!(error.contains("site.dir") && error.contains("--site"), "{error}");
         let file = tempfile::NamedTempFile::new().unwrap();

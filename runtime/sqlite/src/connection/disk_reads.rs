@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_fail_until_a_look_succeeds_and_none_has_failed_for_a_while() {
+    fn reads_fail_until_a_probe_succeeds_without_recent_failures() {
         let (reads, ms) = (Reads::default(), Duration::from_millis);
         reads.look(ms(0), &|| panic!("nothing failed, and it was looked at"));
         reads.failed("first", ms(1_000));

@@ -1,4 +1,4 @@
-//! Live queries, in process: what their callers are told, and what that costs.
+//! Live queries, in process: the results that callers receive, and their cost.
 
 mod exactness;
 mod functions;
