@@ -5,6 +5,8 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
+#[cfg(feature = "otel")]
+use crate::batches::send_until_stopped;
 use crate::recent_calls;
 use crate::runtime::Runtime;
 use crate::scheduler;
@@ -42,7 +44,7 @@ impl Runtime {
         }
         #[cfg(feature = "otel")]
         if let Some(telemetry) = self.telemetry() {
-            tasks.spawn(telemetry.clone().run(stop.subscribe()));
+            tasks.spawn(send_until_stopped(telemetry.clone(), stop.subscribe()));
         }
         let mut background = Background { runtime: self.clone(), stop, tasks };
         let runtime = self.clone();

@@ -15,6 +15,7 @@ mod held_leases;
 mod shared_leases;
 pub mod leases;
 pub mod turns;
+mod batches;
 pub mod trace;
 pub mod outbound;
 pub mod telemetry;

@@ -17,6 +17,11 @@ impl PublicUrl {
         let _ = self.0.set(address);
     }
 
+    /// Returns true if the address is set, and so changes no more.
+    pub(crate) fn is_set(&self) -> bool {
+        self.0.get().is_some()
+    }
+
     /// Returns the URL of a path. Without an address, as in a test that starts no server, it is the path.
     pub(crate) fn of(&self, path: &str) -> String {
         format!("{}{path}", self.0.get().map_or("", String::as_str))

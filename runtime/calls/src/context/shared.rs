@@ -260,8 +260,12 @@ pub trait Context {
     /// Returns the URL of a path of this server for clients, for example of a route: the setting `public_url`, or the
     /// address of the listener, and the path. In a test that starts no server, it is the path.
     fn url(&self, path: &str) -> String {
-        self.call().inputs.record(Inputs::UNANNOUNCED);
-        self.call().services.url(path)
+        let call = self.call();
+        // A result from before the listener's address is known is not cached.
+        if !call.services.has_url() {
+            call.inputs.record(Inputs::UNANNOUNCED);
+        }
+        call.services.url(path)
     }
 
     /// Returns true if a secret of the installation is set and can be read. Only actions can read the secret itself.

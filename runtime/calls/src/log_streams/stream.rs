@@ -4,18 +4,15 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-use tokio::sync::{Mutex, watch};
+use tokio::sync::Mutex;
 
 use super::file::RotatingFile;
 use super::line::{self, Line};
 use super::queue::Queue;
 #[cfg(feature = "outbound")]
 use super::webhook::Webhook;
+use crate::batches::{PAUSE_MAX, SendBatches};
 
-/// Interval between two batches.
-const INTERVAL: Duration = Duration::from_millis(250);
-/// Longest pause after failures.
-const PAUSE_MAX: Duration = Duration::from_secs(30);
 /// Maximum lines of a batch.
 const BATCH_MAX: usize = 1_000;
 
@@ -61,27 +58,10 @@ impl Stream {
         Self { queue, calls, events, name, destination, process, sending }
     }
 
-    /// Writes waiting lines until the server stops.
-    pub(super) async fn run(self: Arc<Self>, mut stop: watch::Receiver<bool>) {
-        let mut pause = INTERVAL;
-        while !*stop.borrow_and_update() {
-            tokio::select! {
-                () = tokio::time::sleep(pause) => {}
-                // After a failure, many lines are no reason to try earlier.
-                () = self.queue.wake.notified(), if pause <= INTERVAL => {}
-                _ = stop.changed() => return,
-            }
-            tokio::select! {
-                failed = self.write_waiting() => pause = failed.unwrap_or(INTERVAL),
-                _ = stop.changed() => return,
-            }
-        }
-    }
-
     /// Writes the waiting lines at the end of the process. After `time`, the rest is lost.
     pub(super) async fn flush(&self, time: Duration) {
         // A failure or the end of the time leaves lines behind, which are counted below.
-        let _ = tokio::time::timeout(time, self.write_waiting()).await;
+        let _ = tokio::time::timeout(time, self.send_waiting()).await;
         let mut sending = self.sending.lock().await;
         let left = sending.batch.take().map_or(0, |batch| batch.lines) + self.queue.take(usize::MAX).len() as u64;
         if left > 0 {
@@ -90,8 +70,28 @@ impl Stream {
         }
     }
 
-    /// Writes until no line waits. Returns the pause before the next try after a failure.
-    async fn write_waiting(&self) -> Option<Duration> {
+    #[cfg_attr(not(feature = "outbound"), expect(unused_variables, reason = "only webhooks use the ids of batches"))]
+    async fn write(&self, id: &str, text: Arc<[u8]>) -> Result<(), String> {
+        match &self.destination {
+            Destination::File(file) => {
+                let file = file.clone();
+                let appended = tokio::task::spawn_blocking(move || file.append(&text)).await;
+                appended.map_err(|error| error.to_string())?.map_err(|error| error.to_string())
+            }
+            #[cfg(feature = "outbound")]
+            Destination::Webhook(webhook) => webhook.send(id, &text).await,
+        }
+    }
+}
+
+impl SendBatches for Stream {
+    const INTERVAL: Duration = Duration::from_millis(250);
+
+    async fn many(&self) {
+        self.queue.wake.notified().await;
+    }
+
+    async fn send_waiting(&self) -> Option<Duration> {
         // The lock is held over the writes: they are in order. If this future is dropped, the batch stays.
         let mut sending = self.sending.lock().await;
         loop {
@@ -121,24 +121,11 @@ impl Stream {
                             "lines cannot be written to {}: {reason}; retrying", self.name
                         );
                     }
-                    let pause = 2 * INTERVAL * 2u32.pow(sending.failures.min(6));
+                    let pause = 2 * Self::INTERVAL * 2u32.pow(sending.failures.min(6));
                     sending.failures += 1;
                     return Some(pause.min(PAUSE_MAX));
                 }
             }
-        }
-    }
-
-    #[cfg_attr(not(feature = "outbound"), expect(unused_variables, reason = "only webhooks use the ids of batches"))]
-    async fn write(&self, id: &str, text: Arc<[u8]>) -> Result<(), String> {
-        match &self.destination {
-            Destination::File(file) => {
-                let file = file.clone();
-                let appended = tokio::task::spawn_blocking(move || file.append(&text)).await;
-                appended.map_err(|error| error.to_string())?.map_err(|error| error.to_string())
-            }
-            #[cfg(feature = "outbound")]
-            Destination::Webhook(webhook) => webhook.send(id, &text).await,
         }
     }
 }

@@ -14,6 +14,7 @@ use super::settings::{LogStream, LogStreams};
 use super::stream::{Destination, Stream};
 #[cfg(feature = "outbound")]
 use super::webhook::Webhook;
+use crate::batches::send_until_stopped;
 use crate::observe::{CallObserver, Called, CompletedCall, Stage};
 use crate::recent_calls::{CallRecord, RecordedCalls};
 use crate::services::Services;
@@ -101,7 +102,7 @@ impl Streams {
     /// Starts the tasks that write.
     pub(crate) fn start(&self, tasks: &mut JoinSet<()>, stop: &watch::Sender<bool>) {
         for stream in &self.streams {
-            tasks.spawn(stream.clone().run(stop.subscribe()));
+            tasks.spawn(send_until_stopped(stream.clone(), stop.subscribe()));
         }
     }
 

@@ -265,6 +265,11 @@ impl Services {
         self.0.public_url.set(address);
     }
 
+    /// Returns true if the address under which clients reach the server is known.
+    pub(crate) fn has_url(&self) -> bool {
+        self.0.public_url.is_set()
+    }
+
     /// Returns the URL of a path of this server. Without an address, it is the path.
     pub fn url(&self, path: &str) -> String {
         self.0.public_url.of(path)

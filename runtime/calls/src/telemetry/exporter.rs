@@ -11,22 +11,18 @@ use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceResp
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceResponse;
 use parking_lot::Mutex;
 use prost::Message as _;
-use tokio::sync::watch;
 
 use super::destination::Destination;
 use super::encode;
 use super::metric::Metric;
 use super::settings::TelemetrySettings;
 use super::signal::Signal;
+use crate::batches::{PAUSE_MAX, SendBatches};
 use crate::trace::{Recorder, RecorderOptions};
 use convoke_core::clock::Clock;
 
 /// Maximum records of one request.
 const BATCH_MAX: usize = 512;
-/// Interval between two looks at the queues.
-const INTERVAL: Duration = Duration::from_secs(1);
-/// Longest pause after failures.
-const PAUSE_MAX: Duration = Duration::from_secs(30);
 /// Time within which the waiting records are sent at the end of the process.
 const FLUSH: Duration = Duration::from_secs(5);
 /// Maximum bytes of a response that are read.
@@ -148,23 +144,6 @@ impl Telemetry {
         }
     }
 
-    /// Sends waiting records until the server stops.
-    pub(crate) async fn run(self: Arc<Self>, mut stop: watch::Receiver<bool>) {
-        let mut pause = INTERVAL;
-        while !*stop.borrow_and_update() {
-            tokio::select! {
-                () = tokio::time::sleep(pause) => {}
-                // After a failure, many records are no reason to try earlier.
-                () = self.recorder.many(), if pause <= INTERVAL => {}
-                _ = stop.changed() => return,
-            }
-            tokio::select! {
-                failed = self.send_waiting() => pause = failed.unwrap_or(INTERVAL),
-                _ = stop.changed() => return,
-            }
-        }
-    }
-
     /// Sends the waiting records at the end of the process, for at most 5 s. The rest is lost.
     pub(crate) async fn flush(&self) {
         // A failure or the end of the time leaves records behind, which are counted below.
@@ -178,50 +157,6 @@ impl Telemetry {
         if left > 0 {
             let (host, port) = self.address();
             tracing::warn!(target: "convoke::telemetry", "{left} records were not sent to {host}:{port} before the end");
-        }
-    }
-
-    /// Sends until no record waits. Returns the pause before the next try if a batch was not accepted.
-    async fn send_waiting(&self) -> Option<Duration> {
-        // The lock is held over the requests: there is one sender at a time. If this future is dropped, the batch stays.
-        let mut sending = self.sending.lock().await;
-        loop {
-            if sending.batch.is_none() {
-                sending.batch = self.next_batch();
-            }
-            let batch = sending.batch.clone()?;
-            let result = self.send(&batch).await;
-            let (host, port) = self.address();
-            match result {
-                Ok(rejected) => {
-                    self.sent[batch.signal as usize].fetch_add(batch.records.saturating_sub(rejected), Relaxed);
-                    self.count_unsent(&batch, rejected.min(batch.records));
-                    if sending.failures > 0 {
-                        tracing::info!(target: "convoke::telemetry", "{host}:{port} accepts telemetry again");
-                    }
-                    sending.failures = 0;
-                    sending.batch = None;
-                }
-                Err(SendError::Rejected(reason)) => {
-                    let signal = batch.signal.as_str();
-                    if !std::mem::replace(&mut sending.is_rejected[batch.signal as usize], true) {
-                        tracing::warn!(
-                            target: "convoke::telemetry",
-                            "{host}:{port} rejects {signal}: {reason}; set telemetry.{signal} = false if it takes none"
-                        );
-                    }
-                    self.count_unsent(&batch, batch.records);
-                    sending.batch = None;
-                }
-                Err(SendError::Later(reason, wanted)) => {
-                    if sending.failures == 0 {
-                        tracing::warn!(target: "convoke::telemetry", "{host}:{port} does not accept telemetry: {reason}; retrying");
-                    }
-                    let pause = INTERVAL * 2u32.pow(sending.failures.min(5));
-                    sending.failures += 1;
-                    return Some(wanted.unwrap_or(pause).clamp(INTERVAL, PAUSE_MAX));
-                }
-            }
         }
     }
 
@@ -262,6 +197,57 @@ impl Telemetry {
 
     fn count_unsent(&self, batch: &Batch, records: u64) {
         self.unsent[batch.signal as usize].fetch_add(records, Relaxed);
+    }
+}
+
+impl SendBatches for Telemetry {
+    const INTERVAL: Duration = Duration::from_secs(1);
+
+    async fn many(&self) {
+        self.recorder.many().await;
+    }
+
+    async fn send_waiting(&self) -> Option<Duration> {
+        // The lock is held over the requests: there is one sender at a time. If this future is dropped, the batch stays.
+        let mut sending = self.sending.lock().await;
+        loop {
+            if sending.batch.is_none() {
+                sending.batch = self.next_batch();
+            }
+            let batch = sending.batch.clone()?;
+            let result = self.send(&batch).await;
+            let (host, port) = self.address();
+            match result {
+                Ok(rejected) => {
+                    self.sent[batch.signal as usize].fetch_add(batch.records.saturating_sub(rejected), Relaxed);
+                    self.count_unsent(&batch, rejected.min(batch.records));
+                    if sending.failures > 0 {
+                        tracing::info!(target: "convoke::telemetry", "{host}:{port} accepts telemetry again");
+                    }
+                    sending.failures = 0;
+                    sending.batch = None;
+                }
+                Err(SendError::Rejected(reason)) => {
+                    let signal = batch.signal.as_str();
+                    if !std::mem::replace(&mut sending.is_rejected[batch.signal as usize], true) {
+                        tracing::warn!(
+                            target: "convoke::telemetry",
+                            "{host}:{port} rejects {signal}: {reason}; set telemetry.{signal} = false if it takes none"
+                        );
+                    }
+                    self.count_unsent(&batch, batch.records);
+                    sending.batch = None;
+                }
+                Err(SendError::Later(reason, wanted)) => {
+                    if sending.failures == 0 {
+                        tracing::warn!(target: "convoke::telemetry", "{host}:{port} does not accept telemetry: {reason}; retrying");
+                    }
+                    let pause = Self::INTERVAL * 2u32.pow(sending.failures.min(5));
+                    sending.failures += 1;
+                    return Some(wanted.unwrap_or(pause).clamp(Self::INTERVAL, PAUSE_MAX));
+                }
+            }
+        }
     }
 }
 
