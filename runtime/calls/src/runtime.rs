@@ -38,8 +38,8 @@ use convoke_core::identity::Caller;
 use convoke_core::limits::Limits;
 use convoke_core::queues::Queues;
 use convoke_store::{
-    Disk, EngineFactory, Floor, Flow, Nodes, OnOpening, OpenError, Store, StoreOptions, Stuck, SubmittedTable,
-    SystemDisk,
+    CopyAcknowledgement, Disk, EngineFactory, Floor, Flow, Nodes, OnOpening, OpenError, Store, StoreOptions, Stuck,
+    SubmittedTable, SystemDisk,
 };
 
 /// A running runtime. Clones share it. It dereferences to its [`Services`].
@@ -109,6 +109,8 @@ pub struct RuntimeOptions {
     pub call_lines: Option<Arc<dyn CallLines>>,
     /// Receives each long step of opening the database.
     pub on_opening: OnOpening,
+    /// Opens the database with a feed of its changed pages, for continuous copies.
+    pub copied: Option<CopyAcknowledgement>,
 }
 
 impl RuntimeOptions {
@@ -127,6 +129,7 @@ impl RuntimeOptions {
             settings: toml::Table::new(),
             call_lines: None,
             on_opening: OnOpening::default(),
+            copied: None,
         }
     }
 }
@@ -190,6 +193,7 @@ impl Runtime {
             stuck,
             call_lines,
             on_opening,
+            copied,
         } = options;
         let registry = Registry::collect()?;
         let crons = Crons::collect(&registry).map_err(StartError::Cron)?;
@@ -203,7 +207,7 @@ impl Runtime {
         let tables = inventory::iter::<SubmittedTable>().map(|table| table.0).collect();
         let store_key = StoreKey::read(&data);
         let agreed = store_key.as_ref().ok().map(StoreKey::fingerprint);
-        let options = StoreOptions { data: data.clone(), stuck, disk: disk.clone(), agreed, on_opening };
+        let options = StoreOptions { data: data.clone(), stuck, disk: disk.clone(), agreed, on_opening, copied };
         let store = Store::open(engine, options, &limits, clock.clone(), tables);
         let (store, store_key) = match (store, store_key) {
             (Ok(store), store_key) => match store.nodes() {

@@ -16,6 +16,7 @@ pub mod codegen;
 pub mod deploy_key;
 pub mod backup;
 pub mod data;
+mod copies;
 mod data_change;
 pub mod dev;
 pub mod doctor;
@@ -85,7 +86,7 @@ struct Cli {
 const GROUPS: &[(&str, &[&str])] = &[
     ("Serve", &["dev", "serve", "health", "doctor", "config"]),
     ("Call and watch", &["functions", "run", "console", "logs", "live", "jobs", "workflows", "webhooks"]),
-    ("Data", &["data", "files", "migrate", "export", "import", "backup", "restore"]),
+    ("Data", &["data", "files", "migrate", "export", "import", "backup", "restore", "copies"]),
     ("Access", &["token", "deploy-key", "secret"]),
     ("Agents", &["mcp", "agents"]),
     ("Generate", &["codegen", "openapi", "completions", "man"]),
@@ -151,6 +152,7 @@ enum Command {
     Import(import::Import),
     Backup(backup::Backup),
     Restore(restore::Restore),
+    Copies(copies::Copies),
     Doctor(doctor::Doctor),
     Health(health::Health),
     Config(config::ConfigCommand),
@@ -203,6 +205,7 @@ fn run(command: Command, matches: &clap::ArgMatches, engines: &Engines) -> Resul
         Command::Import(import) => import.run(engines),
         Command::Backup(backup) => backup.run(engines),
         Command::Restore(restore) => restore.run(engines),
+        Command::Copies(copies) => copies.run(engines),
         Command::Doctor(doctor) => doctor.run(engines),
         Command::Health(health) => health.run(),
         Command::Config(config) => config.run(matches.subcommand().map(|(_, matches)| matches)),

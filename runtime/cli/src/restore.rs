@@ -4,18 +4,22 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use super::backup::require_own;
+use super::copies::{self, PlaceArgs, parse_time};
 use super::failure::Failure;
 use super::local::{LocalArgs, clock, require_folder, tables};
 use super::progress::Progress;
 use convoke_calls::files::{FilesSettings, Folder};
-use convoke_core::clock::stamp;
+use convoke_copies::restore::Moment;
+use convoke_copies::take_over;
+use convoke_core::clock::{Millis, stamp};
 use convoke_server::archive::space;
 use convoke_server::backup;
 use convoke_server::backup::contents;
 use convoke_server::backup::secrets::{self, Unpacked};
-use convoke_store::{Engines, OfflineError, Thoroughness};
+use convoke_server::config::Config;
+use convoke_store::{Engines, Installation, OfflineError, TableDef, Thoroughness};
 
-/// Replace the database by a backup
+/// Replace the database by a backup or a copied moment
 ///
 /// The backup is checked first: against the SHA-256 beside it (FILE.sha256), then every page and index of it. The
 /// existing database is kept, with its log, under a new name that the command prints. The replacement is atomic: if the command is
@@ -24,20 +28,38 @@ use convoke_store::{Engines, OfflineError, Thoroughness};
 /// A file without a SHA-256 beside it is rejected: it may be incomplete, or another file. Former databases and manual
 /// copies have no SHA-256; --without-checksum accepts them.
 ///
+/// --from restores from the continuous copies of [copy] in convoke.toml: the newest moment, a time, or a commit of
+/// `convoke copies list`. Each file is checked.
+///
 ///   systemctl stop convoke
 ///   convoke restore /mnt/backups/convoke-20260131-235959.db --data /var/lib/convoke
+///   convoke restore --from s3://backups/convoke --at 2026-03-01T12:00:00Z
 ///   systemctl start convoke
 #[derive(clap::Args)]
 #[command(verbatim_doc_comment)]
 pub(super) struct Restore {
     /// The backup: a file from `convoke backup`, or a former database
-    #[arg(value_name = "FILE")]
-    file: PathBuf,
+    #[arg(value_name = "FILE", required_unless_present = "from", conflicts_with = "from")]
+    file: Option<PathBuf>,
+    #[command(flatten)]
+    place: PlaceArgs,
+    /// Restore the newest moment that was copied at or before this time
+    #[arg(long, value_name = "TIME", requires = "from", value_parser = parse_time)]
+    at: Option<Millis>,
+    /// Restore the newest moment at or before this commit
+    #[arg(long, value_name = "N", requires = "from", conflicts_with = "at")]
+    commit: Option<u64>,
+    /// Generation of the copies [default: the newest that has the moment]
+    #[arg(long, value_name = "N", requires = "from")]
+    generation: Option<u32>,
+    /// Let this installation continue the copies; the former server must be stopped
+    #[arg(long, requires = "from")]
+    take_over: bool,
     /// Accept a file without a SHA-256 beside it; its pages and indexes are still checked
     #[arg(long)]
     without_checksum: bool,
     /// Restore the secrets beside it (FILE.secrets.tar) too; an existing secret that differs is kept under another name
-    #[arg(long)]
+    #[arg(long, conflicts_with = "from")]
     with_secrets: bool,
     #[command(flatten)]
     local: LocalArgs,
@@ -49,86 +71,135 @@ impl Restore {
         require_folder(&config, self.local.data.as_deref())?;
         let tables = tables()?;
         require_own(&config, engines)?;
-        let bytes = std::fs::metadata(&self.file)
-            .map_err(|error| Failure(format!("{} cannot be read: {error}", self.file.display())))?
+        match self.file.clone() {
+            Some(file) => self.backup(&file, engines, &tables),
+            None => self.copies(&config, engines, &tables),
+        }
+    }
+
+    fn backup(&self, file: &Path, engines: &Engines, tables: &[&'static TableDef]) -> Result<(), Failure> {
+        let bytes = std::fs::metadata(file)
+            .map_err(|error| Failure(format!("{} cannot be read: {error}", file.display())))?
             .len();
-        let packed = backup::secrets_of(&self.file);
+        let packed = backup::secrets_of(file);
         if self.with_secrets && !packed.exists() {
             return Err(Failure(format!("{} does not exist; omit --with-secrets", packed.display())));
         }
         let (config, installation) = self.local.lock(engines)?;
-        self.check(bytes)?;
+        self.check(file, bytes)?;
         space::require(&config.data, bytes).map_err(Failure)?;
-        let progress = Progress::bytes("copying", Some(bytes));
-        let restored =
-            installation.take_in(&self.file, &mut |done| progress.at(done)).map_err(|error| self.named(error))?;
-        drop(progress);
-        let checking = Progress::unmeasured("checking every page and index");
-        restored.require_whole(Thoroughness::Full).map_err(|error| self.named(error))?;
-        let schema = restored.schema(&tables).map_err(|error| self.named(error))?;
-        drop((checking, restored));
-        let saved = backup::files_of(&self.file);
-        if saved.is_dir()
-            && let Some(files) = FilesSettings::of(&config.sections).local(&config.data)
-        {
-            contents::add_all(&Folder::at(saved), &files)
-                .map_err(|error| Failure(format!("the files of the backup cannot be restored: {error}")))?;
-        }
-        let kept = installation.replace()?;
         let mut out = std::io::stdout().lock();
-        let _ = writeln!(out, "{}: restored from {}", config.data.display(), self.file.display());
-        if let Some(kept) = kept {
-            let _ = writeln!(out, "the former database is kept as {}", kept.display());
-        }
+        let saved = backup::files_of(file);
+        take_in(&*installation, file, &config, tables, &mut out, || {
+            if saved.is_dir()
+                && let Some(files) = FilesSettings::of(&config.sections).local(&config.data)
+            {
+                contents::add_all(&Folder::at(saved), &files)
+                    .map_err(|error| Failure(format!("the files of the backup cannot be restored: {error}")))?;
+            }
+            Ok(format!("restored from {}", file.display()))
+        })?;
         if self.with_secrets {
             unpack(&packed, &config.data, &mut out)?;
-        }
-        if !schema.refused.is_empty() {
-            let _ = writeln!(
-                out,
-                "it does not fit this program, which serves only the operator until the migration:\n  {}",
-                schema.refused.join("\n  ")
-            );
-        } else if !schema.pending.is_empty() {
-            let _ = writeln!(out, "the next start updates its schema ({} changes)", schema.pending.len());
         }
         Ok(())
     }
 
-    /// Names the file in an error about its copy.
-    fn named(&self, error: OfflineError) -> OfflineError {
-        let path = self.file.clone();
-        match error {
-            OfflineError::Damaged { found, .. } => OfflineError::Damaged { path, found },
-            OfflineError::Foreign { .. } => OfflineError::Foreign { path },
-            error => error,
+    fn copies(&self, config: &Config, engines: &Engines, tables: &[&'static TableDef]) -> Result<(), Failure> {
+        let place = self.place.open(config)?;
+        let moment = match (self.at, self.commit) {
+            (Some(at), _) => Moment::At(at),
+            (None, Some(commit)) => Moment::Commit(commit),
+            (None, None) => Moment::Newest,
+        };
+        let (config, installation) = self.local.lock(engines)?;
+        let folder = tempfile::Builder::new().prefix("restore-").tempdir_in(&config.data)?;
+        let file = folder.path().join("restored.db");
+        let restored = copies::fetch(&place, self.generation, moment, &file)?;
+        space::require(&config.data, restored.bytes).map_err(Failure)?;
+        let note = self.take_over.then(|| take_over(&place)).transpose();
+        let note = note.map_err(|error| Failure(error.to_string()))?;
+        let mut out = std::io::stdout().lock();
+        take_in(&*installation, &file, &config, tables, &mut out, || {
+            Ok(format!("restored from {}: {}", place.url(), copies::described(&restored)))
+        })?;
+        if let Some((note, _)) = note {
+            installation.set_feed_note(&note)?;
+            let _ = writeln!(out, "its server continues these copies from its next start");
         }
+        Ok(())
     }
 
     /// Compares the file with the checksum beside it.
-    fn check(&self, bytes: u64) -> Result<(), Failure> {
-        let Some(expected) = backup::read_checksum(&self.file)? else {
-            return if self.without_checksum { Ok(()) } else { Err(self.lacks_checksum()) };
+    fn check(&self, file: &Path, bytes: u64) -> Result<(), Failure> {
+        let Some(expected) = backup::read_checksum(file)? else {
+            return if self.without_checksum { Ok(()) } else { Err(lacks_checksum(file)) };
         };
         let progress = Progress::bytes("checking", Some(bytes));
-        let (found, _) = backup::measure(&self.file, &mut |done| progress.at(done))?;
+        let (found, _) = backup::measure(file, &mut |done| progress.at(done))?;
         if found == expected {
             return Ok(());
         }
         Err(Failure(format!(
             "{} is damaged: its SHA-256 is {found}, but {} has {expected}; use another copy of it",
-            self.file.display(),
-            backup::checksum_of(&self.file).display()
+            file.display(),
+            backup::checksum_of(file).display()
         )))
     }
+}
 
-    fn lacks_checksum(&self) -> Failure {
-        Failure(format!(
-            "{} has no SHA-256 beside it ({}), so it may be incomplete: copy that file too, or use another \
-             backup. For a database that `restore` or `import` kept, or a copy made by hand: --without-checksum",
-            self.file.display(),
-            backup::checksum_of(&self.file).display()
-        ))
+fn lacks_checksum(file: &Path) -> Failure {
+    Failure(format!(
+        "{} has no SHA-256 beside it ({}), so it may be incomplete: copy that file too, or use another \
+         backup. For a database that `restore` or `import` kept, or a copy made by hand: --without-checksum",
+        file.display(),
+        backup::checksum_of(file).display()
+    ))
+}
+
+/// Checks a database file, and replaces the database by it. `before` runs after the checks and describes the source.
+fn take_in(
+    installation: &dyn Installation,
+    file: &Path,
+    config: &Config,
+    tables: &[&'static TableDef],
+    out: &mut impl std::io::Write,
+    before: impl FnOnce() -> Result<String, Failure>,
+) -> Result<(), Failure> {
+    let named = |error: OfflineError| named(file, error);
+    let bytes = std::fs::metadata(file)?.len();
+    let progress = Progress::bytes("copying", Some(bytes));
+    let restored = installation.take_in(file, &mut |done| progress.at(done)).map_err(named)?;
+    drop(progress);
+    let checking = Progress::unmeasured("checking every page and index");
+    restored.require_whole(Thoroughness::Full).map_err(named)?;
+    let schema = restored.schema(tables).map_err(named)?;
+    drop((checking, restored));
+    let source = before()?;
+    let kept = installation.replace()?;
+    let _ = writeln!(out, "{}: {source}", config.data.display());
+    if let Some(kept) = kept {
+        let _ = writeln!(out, "the former database is kept as {}", kept.display());
+    }
+    if !schema.refused.is_empty() {
+        let _ = writeln!(
+            out,
+            "it does not fit this program, which serves only the operator until the migration:\n  {}",
+            schema.refused.join("\n  ")
+        );
+    } else if !schema.pending.is_empty() {
+        let _ = writeln!(out, "the next start updates its schema ({} changes)", schema.pending.len());
+    }
+    Ok(())
+}
+
+/// Names the file in an error about its copy.
+fn named(file: &Path, error: OfflineError) -> OfflineError {
+    let path = file.to_owned();
+    match error {
+        OfflineError::Damaged { found, .. } => OfflineError::Damaged { path, found },
+        OfflineError::Foreign { .. } => OfflineError::Foreign { path },
+        error => error,
     }
 }
 

@@ -17,6 +17,7 @@ use super::supervisor;
 use convoke_calls::migration;
 use convoke_calls::outbound::StoreKey;
 use convoke_calls::runtime::{Runtime, RuntimeOptions, StartError};
+use convoke_copies::CopySettings;
 use convoke_core::clock::SystemClock;
 use convoke_http::{CONTROL, HttpOptions, Listening, Server};
 use convoke_server::admin::Admin;
@@ -24,6 +25,7 @@ use convoke_server::auth::development::DevelopmentIssuer;
 use convoke_server::auth::key_source::http_client;
 use convoke_server::auth::{Authenticator, Environment};
 use convoke_server::config::{self, Config, EnvironmentFlag, Flags};
+use convoke_server::copies::Copies;
 use convoke_server::gateway::Gateway;
 use convoke_server::opening::Opening;
 use convoke_server::settings::describe::describe;
@@ -179,9 +181,11 @@ impl Serving {
                 answers.begins(step);
                 supervisor::opening(&answers.step());
             }),
+            copied: CopySettings::of(&config.sections).acknowledgement(),
             ..config.into_options(engines)?
         };
         let runtime = Runtime::start(options)?;
+        Copies::start(&runtime).map_err(Failure)?;
         log.forward_to(&runtime);
         let authenticator = Authenticator::new(auth, runtime.clock().clone(), &limits, http_client().build()?)?;
         executor.block_on(authenticator.start());
@@ -280,6 +284,7 @@ impl Serving {
             watch.abort();
         }
         admin.runtime.store().close();
+        Copies::finish(&admin.runtime);
         executor.shutdown_timeout(Duration::from_millis(100));
         match outcome.cut {
             0 => Ok(()),

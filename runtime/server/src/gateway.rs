@@ -14,6 +14,7 @@ use crate::admin::key_uses::KeyUse;
 use crate::admin::{Admin, AdminRequest, operator};
 use crate::auth::deploy_key::Scope;
 use crate::auth::{AuthError, Authenticator, acting_as};
+use crate::copies::Copies;
 use crate::files;
 use crate::live::{self, Watcher};
 use crate::mcp::tools::Tools;
@@ -509,8 +510,10 @@ impl Handler for Gateway {
 
     fn ready_detail(&self) -> Option<String> {
         let blocked = self.runtime.scheduler().blocked_runs();
-        (blocked > 0)
-            .then(|| format!("{blocked} runs of workflows are blocked; see `convoke workflows list --state blocked`"))
+        let blocked = (blocked > 0)
+            .then(|| format!("{blocked} runs of workflows are blocked; see `convoke workflows list --state blocked`"));
+        let details: Vec<String> = blocked.into_iter().chain(Copies::problem(&self.runtime)).collect();
+        (!details.is_empty()).then(|| details.join("; "))
     }
 
     fn rejections(&self) -> &dyn RejectionObserver {

@@ -9,6 +9,7 @@ pub mod settings;
 pub mod metrics;
 pub mod archive;
 pub mod backup;
+pub mod copies;
 pub mod doctor;
 pub mod auth;
 pub mod admin;

@@ -1,6 +1,7 @@
 //! The engine for the store: readers, the writer and the watch threads, opened and closed together.
 
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, mpsc};
@@ -9,22 +10,26 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
+use super::answer::answer;
 use super::cache::{Changed, Newest, page_cache};
 use super::connection::{Common, Connection, Purpose, Readers};
 use super::counters::Counters;
+use super::file::names::log_of;
 use super::file::{BackupJob, Bounds, DataDir, DatabaseFile, Watched, backup, schema};
+use super::page_feed::PageFeed;
 use super::queue::{NotQueued, Queue, Whole};
 use super::read;
 use super::settings::Sqlite;
 use super::switch::Switch;
 use super::threads::{Current, Shared};
 use super::watchdog;
-use super::writer::{self, Writer};
+use super::writer::Writer;
 use convoke_core::clock::Clock;
 use convoke_core::limits::Limits;
 use convoke_store::disk::Floor;
 use convoke_store::engine::{OnProgress, Read, Seal};
 use convoke_store::gate::Gate;
+use convoke_store::page_feed::{FeedPoint, FeedSnapshot, Receive, Resumed, Taken};
 use convoke_store::schema::Extent;
 use convoke_store::{
     Engine, EngineStart, Flow, NamedStat, OfflineDatabase, OpenError, Ran, ReadJob, Stats, StoreError, TableDef,
@@ -54,11 +59,18 @@ impl SqliteEngine {
     /// # Errors
     /// [`OpenError`]: the folder is locked or unusable, or the engine fails.
     pub(crate) fn open(settings: &Sqlite, start: EngineStart<'_>) -> Result<Self, OpenError> {
-        let EngineStart { data, agreed: _, tables, limits, clock, disk, stuck, gate, commits, on_opening } = start;
+        let EngineStart { data, agreed: _, tables, limits, clock, disk, stuck, gate, commits, on_opening, copied } =
+            start;
         schema::require_free_names(&tables)?;
         let tables: Arc<[_]> = tables.into();
         let folder = DataDir::open(data)?;
         let shared = Arc::new(shared(limits, gate));
+        let page_feed = copied.map(|acknowledgement| {
+            let database = folder.database();
+            PageFeed::open(&database, log_of(&database), acknowledgement, clock.clone()).map(Arc::new)
+        });
+        let page_feed =
+            page_feed.transpose().map_err(|source| OpenError::Folder { folder: data.to_owned(), source })?;
         let common = Common {
             path: folder.database().into(),
             synchronous: settings.synchronous,
@@ -71,6 +83,7 @@ impl SqliteEngine {
             newest: Arc::new(Newest::new(page_cache::bytes_of_rows(limits))),
             commits,
             reads: shared.reads.clone(),
+            page_feed,
         };
         let connection = Rc::new(Connection::open(&common, Purpose::Write)?);
         let way = schema::Way { large_rows: settings.large_rows, on_opening };
@@ -83,7 +96,7 @@ impl SqliteEngine {
             Bounds { checkpoint_bytes: settings.checkpoint_bytes, interrupt_bytes: limits.wal_bytes_interrupt };
         let writer = start_writer(shared.clone(), common.clone(), bounds, readers.clone(), (connection, greatest_id))?;
         let watches = Switch::default();
-        let no_thread = |error: std::io::Error| OpenError::Engine(format!("no thread for a watch: {error}"));
+        let no_thread = |error: io::Error| OpenError::Engine(format!("no thread for a watch: {error}"));
         let watchdog = watchdog::start(shared.clone(), clock.clone(), limits.mutation_timeout, stuck, watches.clone());
         let watchdog = watchdog.map_err(no_thread)?;
         let probed = common.clone();
@@ -134,13 +147,77 @@ impl SqliteEngine {
 
     /// Copies the pages on the writer's thread.
     fn copy_to(&self, to: &Path, progress: OnProgress) -> Result<rusqlite::Connection, StoreError> {
-        let (done, copied) = mpsc::channel();
-        let job = BackupJob { to: backup::destination(to)?, progress, done };
-        let closed = || StoreError::Closed("it is shutting down".to_owned());
-        if !self.shared.queue.push_whole(Whole::Backup(Box::new(job))) {
-            return Err(closed());
-        }
-        copied.recv().map_err(|_| closed())?
+        copy_to(&self.shared, to, progress, false).map(|(copy, _)| copy)
+    }
+
+    fn scratch(&self, name: &str) -> Result<PathBuf, StoreError> {
+        let name = format!("{name}-{}", self.snapshots.fetch_add(1, Relaxed));
+        self.folder.scratch(&name).map_err(|error| StoreError::Engine(format!("no place for a copy: {error}")))
+    }
+}
+
+/// Copies the pages on the writer's thread.
+fn copy_to(
+    shared: &Shared,
+    to: &Path,
+    progress: OnProgress,
+    is_of_feed: bool,
+) -> Result<(rusqlite::Connection, Option<FeedSnapshot>), StoreError> {
+    let (done, copied) = mpsc::channel();
+    let job = BackupJob { to: backup::destination(to)?, progress, done, is_of_feed };
+    let closed = || StoreError::Closed("it is shutting down".to_owned());
+    if !shared.queue.push_whole(Whole::Backup(Box::new(job))) {
+        return Err(closed());
+    }
+    copied.recv().map_err(|_| closed())?
+}
+
+/// The feed of an engine, which takes its snapshots on the writer's thread.
+struct EngineFeed {
+    feed: Arc<PageFeed>,
+    shared: Arc<Shared>,
+    snapshot: PathBuf,
+}
+
+impl convoke_store::PageFeed for EngineFeed {
+    fn resumed(&self) -> Option<Resumed> {
+        self.feed.resumed()
+    }
+
+    fn take(&self) -> Taken {
+        self.feed.take()
+    }
+
+    fn confirm(&self, point: &FeedPoint, note: &str) -> io::Result<()> {
+        self.feed.confirm(point, note)
+    }
+
+    fn commits(&self) -> u64 {
+        self.feed.commits()
+    }
+
+    fn wait(&self, longest: Duration) -> bool {
+        self.feed.wait(longest)
+    }
+
+    fn give_up(&self, after: Duration, reason: &str) {
+        self.feed.give_up(after, reason);
+    }
+
+    fn snapshot(&self, progress: OnProgress, receive: &mut Receive<'_>) -> Result<FeedSnapshot, StoreError> {
+        let partial = backup::partial(&self.snapshot);
+        let made = copy_to(&self.shared, &self.snapshot, progress, true).and_then(|(copy, snapshot)| {
+            let snapshot = snapshot.ok_or_else(|| StoreError::Engine("the database has no page feed".to_owned()))?;
+            let received = backup::settle(copy)
+                .and_then(|()| receive(&partial, &snapshot).map_err(|error| StoreError::Engine(error.to_string())));
+            if received.is_err() && snapshot.follows_gap {
+                self.feed.lose();
+            }
+            received.map(|()| snapshot)
+        });
+        // `receive` has read it.
+        let _ = std::fs::remove_file(partial);
+        made
     }
 }
 
@@ -168,7 +245,7 @@ impl Engine for SqliteEngine {
         match self.shared.queue.push(job) {
             Ok(None) => Ok(()),
             Ok(Some(other)) => {
-                writer::answer(other, Err(self.rejected(refused(NotQueued::Share))));
+                answer(other, Err(self.rejected(refused(NotQueued::Share))));
                 Ok(())
             }
             Err((job, refusal)) => Err((job, self.rejected(refused(refusal)))),
@@ -265,6 +342,12 @@ impl Engine for SqliteEngine {
         stats
     }
 
+    fn page_feed(&self) -> Option<Arc<dyn convoke_store::PageFeed>> {
+        let feed = self.common.page_feed.clone()?;
+        let snapshot = self.scratch("copied").ok()?;
+        Some(Arc::new(EngineFeed { feed, shared: self.shared.clone(), snapshot }))
+    }
+
     fn backup(&self, to: &Path, progress: OnProgress, seal: &mut Seal<'_>) -> Result<(), StoreError> {
         let made = self.copy_to(to, progress).and_then(|copy| backup::complete(copy, to, seal));
         if made.is_err() {
@@ -275,9 +358,7 @@ impl Engine for SqliteEngine {
     }
 
     fn snapshot(&self, progress: OnProgress) -> Result<Box<dyn OfflineDatabase>, StoreError> {
-        let failed = |error: std::io::Error| StoreError::Engine(format!("no place for a copy: {error}"));
-        let name = format!("snapshot-{}", self.snapshots.fetch_add(1, Relaxed));
-        let path = self.folder.scratch(&name).map_err(failed)?;
+        let path = self.scratch("snapshot")?;
         let partial = backup::partial(&path);
         let opened = self
             .copy_to(&path, progress)

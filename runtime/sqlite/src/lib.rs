@@ -2,8 +2,10 @@
 //!
 //! This is the only crate that uses SQLite; other crates use [`Sqlite`], the engine factory. In reading order: the
 //! settings, the SQL of a plan (`sql/`), rows in memory (`cache/`), connections and their limits (`connection/`),
-//! transactions, the files of a data folder (`file/`), and the threads that run them.
+//! transactions, the files of a data folder (`file/`), the changed pages for copies (`page_feed/`), and the threads that
+//! run them.
 
+mod answer;
 mod cache;
 mod connection;
 mod counters;
@@ -12,6 +14,7 @@ mod factory;
 mod failure;
 mod file;
 mod queue;
+mod page_feed;
 mod read;
 mod settings;
 mod sql;

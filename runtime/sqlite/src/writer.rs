@@ -14,8 +14,9 @@ use std::time::Duration;
 
 use tracing::{error, warn};
 
+use super::answer::{answer, panic_message};
 use super::cache::{Changed, Written};
-use super::connection::{Common, Connection, Purpose, Readers};
+use super::connection::{Checkpoint, Common, Connection, Purpose, Readers};
 use super::failure::{self, Opening as _};
 use super::file::{Bounds, Wal};
 use super::queue::{Next, Taken, Whole, Work};
@@ -105,6 +106,7 @@ impl Writer {
                 Next::Work(Work::Whole(Whole::Upkeep(work))) => {
                     let connection = self.connection.clone();
                     work(&connection);
+                    self.wal.publish(&self.connection);
                     self.wal.committed(&self.connection);
                 }
                 Next::Idle => self.wal.idle(&self.connection),
@@ -250,8 +252,12 @@ impl Writer {
             Ok(()) => {
                 self.connection.counters.committed(self.batch.len(), elapsed);
                 self.charge_commit(elapsed);
+                self.wal.publish(&self.connection);
                 for Ran { job, outcome, .. } in self.batch.drain(..) {
-                    answer(job, outcome.into_answer());
+                    match &self.common.page_feed {
+                        Some(feed) => feed.answer(job, outcome.into_answer()),
+                        None => answer(job, outcome.into_answer()),
+                    }
                 }
                 self.wal.committed(&self.connection);
             }
@@ -364,13 +370,17 @@ impl Writer {
         // A checkpoint may free space on a full disk; the commit below shows if it did. It would wait for idle
         // snapshots.
         self.readers.release_snapshots();
-        let _ = connection.sqlite.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+        let _ = connection.checkpoint(Checkpoint::Truncate);
         // A separate commit proves that the disk accepts one, and overwrites the rest of the failed one in the log.
         begin(&connection).opening()?;
         control(&connection, "UPDATE \"_schema\" SET \"version\" = \"version\"").opening()?;
         let commit = || self.common.newest.change(Changed::Anything, || control(&connection, "COMMIT"));
         self.common.commits.change_everything(commit).opening()?;
         self.wal = Wal::watch(&connection, self.bounds, self.common.clock.clone(), self.readers.clone()).opening()?;
+        if let Some(feed) = &self.common.page_feed {
+            // The failed commit may be in the log.
+            feed.lose();
+        }
         self.connection = Rc::new(connection);
         Ok(())
     }
@@ -401,17 +411,4 @@ fn begin(connection: &Connection) -> rusqlite::Result<()> {
 
 fn control(connection: &Connection, sql: &'static str) -> rusqlite::Result<()> {
     connection.interrupt.uninterrupted(|| connection.run(sql))
-}
-
-/// Completes a mutation. A panic in its completion must not end the writer.
-pub(crate) fn answer(job: Box<dyn WriteJob>, outcome: Result<(), StoreError>) {
-    if let Err(panic) = catch_unwind(AssertUnwindSafe(|| job.finish(outcome))) {
-        error!("an answer panicked: {}", panic_message(&*panic));
-    }
-}
-
-/// Returns the message of a panic.
-fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
-    let said = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    said.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_owned())
 }

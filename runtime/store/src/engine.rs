@@ -19,6 +19,7 @@ use super::gate::{Access, Gate};
 use super::nodes::{LeaseRows, TurnRows};
 use super::offline::{Installation, OfflineDatabase};
 use super::overlay::Transaction;
+use super::page_feed::{CopyAcknowledgement, PageFeed};
 use super::reader::Reader;
 use super::schema::Extent;
 use super::schema::table::TableDef;
@@ -88,6 +89,8 @@ pub struct EngineStart<'a> {
     pub commits: Arc<Commits>,
     /// Receives each long step of opening the database.
     pub on_opening: OnOpening,
+    /// Opens the database with a [`PageFeed`], if set.
+    pub copied: Option<CopyAcknowledgement>,
 }
 
 /// Receives a line of text for each long step of opening a database. It must be fast.
@@ -269,6 +272,12 @@ pub trait Engine: Send + Sync + 'static {
 
     /// Returns the counters that only this engine has.
     fn own_stats(&self) -> Vec<NamedStat>;
+
+    /// Returns the feed of changed pages, if the database was opened with one ([`EngineStart::copied`]) and the engine
+    /// has pages.
+    fn page_feed(&self) -> Option<Arc<dyn PageFeed>> {
+        None
+    }
 
     /// Copies the database into a new file while it is in use. Blocks until the copy is complete, verified and renamed
     /// to its final name. Another thread calls `progress`, which must be fast. `seal` receives the finished file before

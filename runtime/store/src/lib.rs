@@ -30,6 +30,7 @@ pub mod nodes;
 pub mod offline;
 pub mod overlay;
 mod packed_row;
+pub mod page_feed;
 pub mod query;
 pub mod reader;
 mod row;
@@ -64,6 +65,7 @@ pub use nodes::{LeaseRow, LeaseRows, NewLease, Opened, Renewal, TurnName, TurnRo
 pub use offline::{DatabaseBuilder, Installation, NewRow, OfflineDatabase, OfflineError, Thoroughness};
 pub use overlay::Transaction;
 pub use packed_row::PackedRow;
+pub use page_feed::{CopyAcknowledgement, PageFeed};
 pub use query::{
     AtMost, Cursor, Db, DbMut, Encoded, Inserted, Order, Page, PageEnds, PageStart, PageStatus, PaginationOpts,
     PaginationResult, Plan, Query, ReadLimits, index_key,

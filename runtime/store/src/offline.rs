@@ -78,6 +78,15 @@ pub trait Installation {
     /// Errors of the file system; [`OfflineError::Foreign`].
     fn take_in(&self, from: &Path, progress: &mut dyn FnMut(u64)) -> Result<Box<dyn OfflineDatabase>, OfflineError>;
 
+    /// Sets the note of the page feed ([`crate::PageFeed::resumed`]), without a position: the next process makes a
+    /// snapshot.
+    ///
+    /// # Errors
+    /// Errors of the file system; the engine has no page feed.
+    fn set_feed_note(&self, _note: &str) -> Result<(), OfflineError> {
+        Err(OfflineError::Store(StoreError::Engine("this database has no file that could be copied".to_owned())))
+    }
+
     /// Replaces the database, and returns the new path of the former one, if there was one. The name contains the time:
     /// `convoke.db.before-20260131-235959`.
     ///

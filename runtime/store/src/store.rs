@@ -22,6 +22,7 @@ use super::fairness::latency_class::LatencyClass;
 use super::gate::{Access, Gate};
 use super::nodes::{LeaseRows, TurnRows};
 use super::offline::{OfflineDatabase, OfflineError};
+use super::page_feed::{CopyAcknowledgement, PageFeed};
 use super::reader::Reader;
 use super::schema::table::TableDef;
 use super::schema::{self, Extent};
@@ -46,6 +47,8 @@ pub struct StoreOptions {
     pub agreed: Option<String>,
     /// See [`EngineStart::on_opening`].
     pub on_opening: OnOpening,
+    /// See [`EngineStart::copied`].
+    pub copied: Option<CopyAcknowledgement>,
 }
 
 impl StoreOptions {
@@ -57,6 +60,7 @@ impl StoreOptions {
             disk: Arc::new(SystemDisk),
             agreed: None,
             on_opening: OnOpening::default(),
+            copied: None,
         }
     }
 }
@@ -106,7 +110,7 @@ impl Store {
     ) -> Result<Self, OpenError> {
         schema::check(&tables)?;
         tables.sort_unstable_by_key(|table| table.name);
-        let StoreOptions { data, stuck, disk, agreed, on_opening } = options;
+        let StoreOptions { data, stuck, disk, agreed, on_opening, copied } = options;
         let gate = Arc::new(Gate::default());
         let commits = Arc::new(Commits::new(clock.clone(), &tables));
         let engine = factory.open(EngineStart {
@@ -120,6 +124,7 @@ impl Store {
             gate: gate.clone(),
             commits: commits.clone(),
             on_opening,
+            copied,
         })?;
         // An id begins with its creation time in milliseconds.
         commits.advance_past(Millis(i64::try_from(engine.greatest_id() >> 80).unwrap_or(0)));
@@ -152,6 +157,11 @@ impl Store {
     fn follow_schema(&self, extent: Extent) -> Result<State, OpenError> {
         self.inner.engine.follow_schema(extent)?;
         Ok(self.state())
+    }
+
+    /// Returns the feed of changed pages; see [`Engine::page_feed`].
+    pub fn page_feed(&self) -> Option<Arc<dyn PageFeed>> {
+        self.inner.engine.page_feed()
     }
 
     /// Returns the greatest row id at the time the store was opened. New ids must be greater.

@@ -7,12 +7,13 @@ use serde_json::Value;
 use crate::root;
 
 /// The order from the lowest crate to the facade. A crate may depend on the crates before it.
-const ORDER: [&str; 11] = [
+const ORDER: [&str; 12] = [
     "convoke-macros",
     "convoke-core",
     "convoke-store",
     "convoke-sqlite",
     "convoke-postgres",
+    "convoke-copies",
     "convoke-http",
     "convoke-calls",
     "convoke-server",
@@ -22,7 +23,7 @@ const ORDER: [&str; 11] = [
 ];
 
 /// Dependencies that the order would allow, but that must not exist.
-const APART: [(&str, &str); 15] = [
+const APART: [(&str, &str); 17] = [
     ("convoke-http", "convoke-store"),
     ("convoke-calls", "convoke-http"),
     ("convoke-codegen", "convoke-server"),
@@ -34,6 +35,8 @@ const APART: [(&str, &str); 15] = [
     ("convoke-codegen", "convoke-sqlite"),
     ("convoke-cli", "convoke-sqlite"),
     ("convoke-postgres", "convoke-sqlite"),
+    ("convoke-copies", "convoke-sqlite"),
+    ("convoke-copies", "convoke-postgres"),
     ("convoke-http", "convoke-postgres"),
     ("convoke-calls", "convoke-postgres"),
     ("convoke-server", "convoke-postgres"),

@@ -1,5 +1,7 @@
 //! The doctor of a running server. It checks a copy of the database, so that it holds no snapshot.
 
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
 use std::time::Duration;
 
 use serde_json::json;
@@ -8,10 +10,12 @@ use super::{Admin, AdminRequest, success};
 use crate::archive::space;
 use crate::backup::copying::Copying;
 use crate::backup::schedule::{self, BackupSettings, Scheduled};
+use crate::copies::Copies;
 use crate::doctor::finding::Finding;
 use crate::doctor::{database, files, machine};
 #[cfg(feature = "otel")]
 use convoke_calls::telemetry::Signal;
+use convoke_copies::CopySettings;
 use convoke_core::error::{Error, Result};
 use convoke_http::Reply;
 use convoke_store::file_fields::has_files;
@@ -34,6 +38,7 @@ pub async fn look(admin: &Admin, request: AdminRequest) -> Result<Reply> {
         machine::open_files(admin.runtime.limits()),
     ];
     findings.extend(backups(admin));
+    findings.extend(copies(admin));
     findings.extend(shared_files(admin));
     #[cfg(feature = "otel")]
     findings.extend(collector(admin).await);
@@ -73,6 +78,37 @@ fn backups(admin: &Admin) -> Option<Finding> {
             }
         }
     })
+}
+
+/// Returns the state of the continuous copies, if the settings have a place for them.
+fn copies(admin: &Admin) -> Option<Finding> {
+    const ADVICE: &str = "check the disk or the bucket of copy.to and its access; calls are served meanwhile, and the loss \
+                          of this machine would lose what is not copied";
+    let status = Copies::status(&admin.runtime)?;
+    let settings = admin.runtime.settings::<CopySettings>();
+    let to = settings.to.clone().unwrap_or_default();
+    if let Some(problem) = Copies::problem(&admin.runtime) {
+        return Some(Finding::problem("copies", problem, ADVICE));
+    }
+    let state = status.state();
+    if let Some(error) = state.error {
+        return Some(Finding::warning("copies", format!("the newest copy failed: {error}"), ADVICE));
+    }
+    let Some(copied_at) = state.copied_at else {
+        return Some(Finding::ok("copies", format!("the first snapshot is being stored in {to}")));
+    };
+    let says = format!("{to}: generation {}, copied up to {copied_at}", state.generation.unwrap_or_default());
+    let place = to.strip_prefix("dir:").map(Path::new);
+    if place.is_some_and(|place| is_on_disk_of(place, admin.runtime.store().folder())) {
+        let advice = "use another disk, another machine or a bucket: the loss of this disk loses the copies too";
+        return Some(Finding::warning("copies", format!("{says}, on the disk of the database"), advice));
+    }
+    Some(Finding::ok("copies", says))
+}
+
+fn is_on_disk_of(one: &Path, other: &Path) -> bool {
+    let disk = |path: &Path| std::fs::metadata(path).map(|found| found.dev());
+    matches!((disk(one), disk(other)), (Ok(one), Ok(other)) if one == other)
 }
 
 /// Tests if the collector accepts connections, if the settings have one.

@@ -13,6 +13,7 @@ mod page;
 
 mod backup;
 mod cache;
+mod copies;
 mod files;
 mod calls;
 mod gauge;

@@ -7,7 +7,9 @@ use prometheus::TextEncoder;
 use super::family::Families;
 #[cfg(feature = "otel")]
 use super::telemetry;
-use super::{backup, cache, calls, files, gauge, http, jobs, live, log_streams, process, store, webhooks, workflows};
+use super::{
+    backup, cache, calls, copies, files, gauge, http, jobs, live, log_streams, process, store, webhooks, workflows,
+};
 use crate::auth::Authenticator;
 use convoke_calls::runtime::Runtime;
 use convoke_http::Traffic;
@@ -51,6 +53,7 @@ impl Page<'_> {
         webhooks::write(&mut families, self.runtime).await;
         workflows::write(&mut families, self.runtime).await;
         backup::write(&mut families, self.runtime);
+        copies::write(&mut families, self.runtime);
         files::write(&mut families, self.runtime);
         gauge::write(&mut families, self.runtime);
         process::write(&mut families, self.runtime);

@@ -15,6 +15,7 @@ use super::profile::{Common, Purpose};
 use crate::cache::Newest;
 use crate::counters::Counters;
 use crate::failure::{self, Opening as _};
+use crate::page_feed::PageFeed;
 use crate::sql::StatementKey;
 use convoke_store::{Commits, OpenError};
 
@@ -24,6 +25,17 @@ const STEPS_BETWEEN_ASKING: i32 = 1_000;
 pub(crate) const BUSY: Duration = Duration::from_secs(1);
 /// Most prepared statements per connection. A statement takes a few KiB.
 const STATEMENTS_MAX: usize = 1_024;
+
+/// The waiting and the effect of a checkpoint.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Checkpoint {
+    /// Copies back what no snapshot needs, without waiting.
+    Passive,
+    /// Waits for readers, so that the log starts again.
+    Restart,
+    /// As `Restart`, and empties the log.
+    Truncate,
+}
 
 /// A connection with its interrupt and its SQL.
 pub(crate) struct Connection {
@@ -37,6 +49,8 @@ pub(crate) struct Connection {
     pub reads: Arc<Reads>,
     /// Makes commits.
     pub commits: Arc<Commits>,
+    /// The changed pages, if the database is copied.
+    pub page_feed: Option<Arc<PageFeed>>,
     texts: RefCell<FxHashMap<StatementKey, Arc<str>>>,
     /// The version of the newest state, and its cached rows.
     pub newest: Arc<Newest>,
@@ -96,6 +110,7 @@ impl Connection {
             counters: common.counters.clone(),
             reads: common.reads.clone(),
             commits: common.commits.clone(),
+            page_feed: common.page_feed.clone(),
             texts: RefCell::default(),
             newest: common.newest.clone(),
             snapshot: Cell::new(None),
@@ -121,6 +136,26 @@ impl Connection {
     /// Errors of the engine.
     pub(crate) fn run(&self, sql: &'static str) -> rusqlite::Result<()> {
         self.sqlite.prepare_cached(sql)?.raw_execute().map(|_| ())
+    }
+
+    /// Copies the log back into the database. Returns true if that was everything. All checkpoints of a served database
+    /// use this function: its log may be written over afterwards.
+    ///
+    /// # Errors
+    /// Errors of the engine.
+    pub(crate) fn checkpoint(&self, mode: Checkpoint) -> rusqlite::Result<bool> {
+        if let Some(feed) = &self.page_feed {
+            feed.before_checkpoint();
+        }
+        self.counters.checkpoints.fetch_add(1, Relaxed);
+        let mut statement = self.sqlite.prepare_cached(match mode {
+            Checkpoint::Passive => "PRAGMA wal_checkpoint(PASSIVE)",
+            Checkpoint::Restart => "PRAGMA wal_checkpoint(RESTART)",
+            Checkpoint::Truncate => "PRAGMA wal_checkpoint(TRUNCATE)",
+        })?;
+        let (busy, in_log, copied): (i64, i64, i64) =
+            statement.query_row([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+        Ok(busy == 0 && in_log == copied)
     }
 
     /// Opens a snapshot of the newest state, or keeps one that still shows it: opening and ending a snapshot costs more

@@ -9,7 +9,7 @@ mod reader_pool;
 mod readers;
 
 pub(crate) use disk_reads::Reads;
-pub(crate) use handle::{BUSY, Connection};
+pub(crate) use handle::{BUSY, Checkpoint, Connection};
 pub(crate) use interrupt::{Stop, nanos};
 pub(crate) use profile::{Common, Purpose};
 pub(crate) use readers::{Lease, Readers};

@@ -8,6 +8,7 @@ use rusqlite::OpenFlags;
 use super::disk_reads::Reads;
 use crate::cache::{Newest, page_cache};
 use crate::counters::Counters;
+use crate::page_feed::PageFeed;
 use crate::settings::Synchronous;
 use convoke_core::clock::Clock;
 use convoke_store::Commits;
@@ -59,6 +60,8 @@ pub(crate) struct Common {
     pub commits: Arc<Commits>,
     /// Records failed reads of the disk.
     pub reads: Arc<Reads>,
+    /// The changed pages, if the database is copied.
+    pub page_feed: Option<Arc<PageFeed>>,
 }
 
 #[cfg(test)]
@@ -81,6 +84,7 @@ impl Common {
             newest: Arc::default(),
             commits: Arc::new(Commits::new(clock, &[])),
             reads: Arc::default(),
+            page_feed: None,
         }
     }
 }

@@ -15,6 +15,7 @@ use rusqlite::backup::{Backup, StepResult};
 use crate::connection::Connection;
 use crate::failure;
 use convoke_store::engine::{OnProgress, Progress, Seal};
+use convoke_store::page_feed::FeedSnapshot;
 use convoke_store::{StoreError, private_file, sync_folder};
 
 /// Pages per step between two batches: about a millisecond.
@@ -26,8 +27,10 @@ pub(crate) struct BackupJob {
     pub to: rusqlite::Connection,
     /// Called after every step.
     pub progress: OnProgress,
-    /// Receives the complete copy.
-    pub done: Sender<Result<rusqlite::Connection, StoreError>>,
+    /// Receives the complete copy, and its point in the page feed if there is one.
+    pub done: Sender<Result<(rusqlite::Connection, Option<FeedSnapshot>), StoreError>>,
+    /// True if the copy belongs to the page feed.
+    pub is_of_feed: bool,
 }
 
 impl BackupJob {
@@ -35,7 +38,10 @@ impl BackupJob {
     pub(crate) fn run(mut self, from: &Connection, between: impl FnMut() -> bool) {
         let copied = self.copy(from, between);
         // The caller may be gone; the copy then ends with its connection.
-        let _ = self.done.send(copied.map(|()| self.to));
+        let _ = self.done.send(copied.map(|()| {
+            let feed = from.page_feed.as_ref().filter(|_| self.is_of_feed);
+            (self.to, feed.map(|feed| feed.at_snapshot()))
+        }));
     }
 
     fn copy(&mut self, from: &Connection, mut between: impl FnMut() -> bool) -> Result<(), StoreError> {

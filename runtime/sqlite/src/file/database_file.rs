@@ -48,6 +48,7 @@ pub(crate) fn common(path: &Path, clock: Arc<dyn Clock>) -> Common {
         newest: Arc::default(),
         commits,
         reads: Arc::default(),
+        page_feed: None,
     }
 }
 

@@ -13,6 +13,7 @@ use super::database_file::DatabaseFile;
 use super::names::{SCRATCH, former_name, log_of};
 use super::swap;
 use crate::failure::Offline as _;
+use crate::page_feed;
 use convoke_core::clock::Clock;
 use convoke_store::{
     DatabaseBuilder, Installation, OfflineDatabase, OfflineError, OpenError, TableDef, private_file, sync_folder,
@@ -93,6 +94,11 @@ impl Installation for DataDirInstallation {
                 .map_err(|source| OfflineError::File { path: to.clone(), source })?;
         }
         self.open(&to)
+    }
+
+    fn set_feed_note(&self, note: &str) -> Result<(), OfflineError> {
+        let path = self.folder.database();
+        page_feed::set_note(&path, note).map_err(|source| OfflineError::File { path, source })
     }
 
     fn replace(&self) -> Result<Option<PathBuf>, OfflineError> {

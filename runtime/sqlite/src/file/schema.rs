@@ -1,13 +1,12 @@
 //! The recorded schema in the file, and the SQL of each step of an update.
 
 use std::rc::Rc;
-use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use rusqlite::{OptionalExtension as _, params};
 use tracing::debug;
 
-use crate::connection::Connection;
+use crate::connection::{Checkpoint, Connection};
 use crate::failure::Opening as _;
 use crate::sql::{self, quoted, row};
 use crate::transaction::{Source, SqliteTransaction};
@@ -74,8 +73,7 @@ pub(crate) fn apply(
 
 /// Copies the log back as far as readers permit.
 fn copy_back(connection: &Connection) {
-    connection.counters.checkpoints.fetch_add(1, Relaxed);
-    if let Err(error) = connection.sqlite.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())) {
+    if let Err(error) = connection.checkpoint(Checkpoint::Passive) {
         debug!("the log was not copied back: {error}");
     }
 }

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use tracing::{debug, warn};
 
-use crate::connection::{BUSY, Connection, Readers};
+use crate::connection::{BUSY, Checkpoint, Connection, Readers};
 use convoke_core::clock::Clock;
 
 /// Longest wait of a checkpoint for readers of an older state.
@@ -30,6 +30,8 @@ thread_local! {
     /// Pages in the log after the last commit of this thread. SQLite's hook is a function without state, and only the
     /// writer thread commits.
     static PAGES: Cell<u64> = const { Cell::new(0) };
+    /// Commits of this thread that are not published to the page feed.
+    static COMMITS: Cell<u64> = const { Cell::new(0) };
 }
 
 /// The limits of the log.
@@ -72,6 +74,7 @@ impl Wal {
         let page_bytes: i64 = connection.sqlite.query_row("PRAGMA page_size", [], |row| row.get(0))?;
         connection.sqlite.wal_hook(Some(|_, pages| {
             PAGES.set(u64::from(pages.unsigned_abs()));
+            COMMITS.set(COMMITS.get() + 1);
             Ok(())
         }));
         let mut wal = Self {
@@ -86,7 +89,21 @@ impl Wal {
             dirty: true,
         };
         wal.due_pages = wal.pages_between();
+        if let Some(feed) = &connection.page_feed {
+            feed.begin();
+            COMMITS.set(0);
+        }
         Ok(wal)
+    }
+
+    /// Publishes the commits since the last call to the page feed. Called when they are on disk.
+    pub(crate) fn publish(&self, connection: &Connection) {
+        let commits = COMMITS.take();
+        if let Some(feed) = &connection.page_feed
+            && commits > 0
+        {
+            feed.committed(PAGES.get(), commits);
+        }
     }
 
     fn pages_between(&self) -> u64 {
@@ -144,7 +161,7 @@ impl Wal {
     fn tend(&mut self, connection: &Connection, pages: u64) {
         self.last_attempt = self.clock.monotonic();
         self.readers.release_snapshots();
-        let mut whole = self.checkpoint(connection, "PRAGMA wal_checkpoint(PASSIVE)");
+        let mut whole = self.checkpoint(connection, Checkpoint::Passive);
         if !whole && pages > 4 * self.pages_between() {
             whole = self.wait_for_readers(connection);
         }
@@ -166,19 +183,15 @@ impl Wal {
 
     fn wait_for_readers(&self, connection: &Connection) -> bool {
         let patient = connection.sqlite.busy_timeout(WAIT_FOR_READERS);
-        let whole = self.checkpoint(connection, "PRAGMA wal_checkpoint(RESTART)");
+        let whole = self.checkpoint(connection, Checkpoint::Restart);
         let restored = connection.sqlite.busy_timeout(BUSY);
         whole && patient.is_ok() && restored.is_ok()
     }
 
     /// Copies back as much as possible. Returns true if that was everything.
-    fn checkpoint(&self, connection: &Connection, sql: &'static str) -> bool {
-        connection.counters.checkpoints.fetch_add(1, Relaxed);
-        let result = connection.sqlite.prepare_cached(sql).and_then(|mut statement| {
-            statement.query_row([], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?, row.get::<_, i64>(2)?)))
-        });
-        match result {
-            Ok((busy, in_log, copied)) => busy == 0 && in_log == copied,
+    fn checkpoint(&self, connection: &Connection, mode: Checkpoint) -> bool {
+        match connection.checkpoint(mode) {
+            Ok(is_whole) => is_whole,
             Err(error) => {
                 debug!("the log was not copied back: {error}");
                 false
@@ -189,7 +202,7 @@ impl Wal {
     /// Copies everything back and empties the log, at the end.
     pub(crate) fn finish(&self, connection: &Connection) {
         self.readers.release_snapshots();
-        if !self.checkpoint(connection, "PRAGMA wal_checkpoint(TRUNCATE)") {
+        if !self.checkpoint(connection, Checkpoint::Truncate) {
             debug!("the log was not emptied: a reader is open");
         }
     }

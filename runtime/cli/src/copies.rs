@@ -1,0 +1,230 @@
+//! `copies`: the continuous copies of a database in a folder or a bucket.
+
+use clap::Subcommand;
+use serde_json::json;
+
+use super::backup::require_own;
+use super::failure::Failure;
+use super::local::{LocalArgs, clock, require_folder};
+use super::progress::Progress;
+use super::table;
+use convoke_copies::restore::{Moment, Restored, restore};
+use convoke_copies::survey::{Copied, GenerationSurvey, survey};
+use convoke_copies::{CopySettings, Place, take_over};
+use convoke_core::clock::Millis;
+use convoke_server::archive::space::human;
+use convoke_server::config::Config;
+use convoke_server::copies;
+use convoke_store::{Engines, Thoroughness};
+
+/// List and verify the continuous copies of the database
+///
+/// With [copy] in convoke.toml, the server copies its database each second to a folder or a bucket. These commands read
+/// the copies, also on a machine without the server. `convoke restore --from URL` restores them.
+///
+///   convoke copies list
+///   convoke copies verify --from s3://backups/convoke
+///   convoke restore --from s3://backups/convoke --at 2026-03-01T12:00:00Z
+#[derive(clap::Args)]
+#[command(verbatim_doc_comment)]
+pub(super) struct Copies {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// List the generations with their snapshots and the newest moment
+    List(List),
+    /// Restore the newest moment into a temporary file, and check every page and index of it
+    Verify(Verify),
+    /// Let this data folder continue the copies of another server, which must be stopped
+    ///
+    /// The next start of the server begins a new generation. The former server, if it still runs, then can no longer
+    /// copy, and reports it.
+    TakeOver(TakeOver),
+}
+
+/// The place of copies, and its access.
+#[derive(clap::Args)]
+pub(super) struct PlaceArgs {
+    /// Place of the copies: dir:/path or s3://bucket/prefix [default: copy.to of convoke.toml]
+    #[arg(long, value_name = "URL")]
+    pub(super) from: Option<String>,
+    /// URL of the S3-compatible storage [default: copy.endpoint of convoke.toml, else AWS]
+    #[arg(long, value_name = "URL")]
+    pub(super) endpoint: Option<String>,
+    /// Region of the storage [default: copy.region of convoke.toml]
+    #[arg(long, value_name = "REGION")]
+    pub(super) region: Option<String>,
+}
+
+impl PlaceArgs {
+    /// Opens the place.
+    ///
+    /// # Errors
+    /// No place is named; it cannot be opened.
+    pub(super) fn open(&self, config: &Config) -> Result<Place, Failure> {
+        let mut settings = CopySettings::of(&config.sections);
+        let url = self.from.clone().or_else(|| settings.to.clone()).ok_or_else(|| {
+            Failure("name the place of the copies: --from dir:/path or --from s3://bucket/prefix".to_owned())
+        })?;
+        settings.endpoint = self.endpoint.clone().or(settings.endpoint);
+        if let Some(region) = &self.region {
+            settings.region.clone_from(region);
+        }
+        copies::open(&url, &settings, &config.data).map_err(Failure)
+    }
+}
+
+#[derive(clap::Args)]
+struct List {
+    #[command(flatten)]
+    place: PlaceArgs,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    local: LocalArgs,
+}
+
+#[derive(clap::Args)]
+struct Verify {
+    #[command(flatten)]
+    place: PlaceArgs,
+    /// Generation to verify [default: the newest]
+    #[arg(long, value_name = "N")]
+    generation: Option<u32>,
+    #[command(flatten)]
+    local: LocalArgs,
+}
+
+#[derive(clap::Args)]
+struct TakeOver {
+    #[command(flatten)]
+    place: PlaceArgs,
+    #[command(flatten)]
+    local: LocalArgs,
+}
+
+impl Copies {
+    pub(super) fn run(self, engines: &Engines) -> Result<(), Failure> {
+        match self.what {
+            What::List(list) => list.run(),
+            What::Verify(verify) => verify.run(engines),
+            What::TakeOver(take_over) => take_over.run(engines),
+        }
+    }
+}
+
+impl List {
+    fn run(self) -> Result<(), Failure> {
+        let place = self.place.open(&self.local.config()?)?;
+        let generations = survey(&place).map_err(|error| Failure(error.to_string()))?;
+        if self.json {
+            let text = serde_json::to_string_pretty(&generations.iter().map(shown).collect::<Vec<_>>())?;
+            return table::print(&text);
+        }
+        if generations.is_empty() {
+            return table::print(&format!("{} has no copies", place.url()));
+        }
+        let header = ["generation", "state", "commit", "copied at", "size"].map(str::to_owned);
+        let rows = generations.iter().flat_map(|generation| {
+            let row = |state: &str, copied: &Copied, bytes: u64| {
+                [
+                    generation.number.to_string(),
+                    state.to_owned(),
+                    copied.commit.to_string(),
+                    table::time(copied.at.0),
+                    human(bytes),
+                ]
+            };
+            let mut rows: Vec<_> =
+                generation.snapshots.iter().map(|snapshot| row("snapshot", snapshot, snapshot.bytes)).collect();
+            rows.extend(generation.newest.iter().map(|newest| row("newest", newest, generation.bytes)));
+            rows
+        });
+        table::print(&table::aligned(std::iter::once(header).chain(rows)))
+    }
+}
+
+fn shown(generation: &GenerationSurvey) -> serde_json::Value {
+    let copied = |copied: &Copied| json!({ "commit": copied.commit, "at": copied.at, "bytes": copied.bytes });
+    json!({
+        "generation": generation.number,
+        "follows": generation.follows,
+        "begunAt": generation.begun_at,
+        "snapshots": generation.snapshots.iter().map(copied).collect::<Vec<_>>(),
+        "newest": generation.newest.as_ref().map(copied),
+        "files": generation.files,
+        "bytes": generation.bytes,
+    })
+}
+
+impl Verify {
+    fn run(self, engines: &Engines) -> Result<(), Failure> {
+        let config = self.local.config()?;
+        require_own(&config, engines)?;
+        let place = self.place.open(&config)?;
+        let folder = tempfile::tempdir()?;
+        let file = folder.path().join("restored.db");
+        let restored = fetch(&place, self.generation, Moment::Newest, &file)?;
+        let installation = config.engine(engines)?.lock(folder.path(), clock())?;
+        let checking = Progress::unmeasured("checking every page and index");
+        installation.take_in(&file, &mut |_| {})?.require_whole(Thoroughness::Full)?;
+        drop(checking);
+        table::print(&format!("{}: verified, {}", place.url(), described(&restored)))
+    }
+}
+
+impl TakeOver {
+    fn run(self, engines: &Engines) -> Result<(), Failure> {
+        let config = self.local.config()?;
+        require_folder(&config, self.local.data.as_deref())?;
+        require_own(&config, engines)?;
+        let place = self.place.open(&config)?;
+        let (note, generation) = take_over(&place).map_err(|error| Failure(error.to_string()))?;
+        let (config, installation) = self.local.lock(engines)?;
+        installation.set_feed_note(&note)?;
+        table::print(&format!(
+            "{}: continues the copies of {} after generation {generation} from its next start",
+            config.data.display(),
+            place.url()
+        ))
+    }
+}
+
+/// Restores a moment into a file.
+///
+/// # Errors
+/// Missing or damaged copies; the file cannot be written.
+pub(super) fn fetch(
+    place: &Place,
+    generation: Option<u32>,
+    moment: Moment,
+    to: &std::path::Path,
+) -> Result<Restored, Failure> {
+    let progress = Progress::bytes("fetching", None);
+    let fetched = restore(place, generation, moment, to, &mut |done, total| progress.of(done, total));
+    fetched.map_err(|error| Failure(error.to_string()))
+}
+
+/// Describes a restored moment.
+pub(super) fn described(restored: &Restored) -> String {
+    let Restored { generation, commit, at, files, bytes } = restored;
+    format!(
+        "generation {generation}, commit {commit}, copied at {}; {files} files, {}",
+        table::time(at.0),
+        human(*bytes)
+    )
+}
+
+/// Parses a time such as `2026-03-01T12:00:00Z`.
+///
+/// # Errors
+/// Another format.
+pub(super) fn parse_time(text: &str) -> Result<Millis, String> {
+    let time = humantime::parse_rfc3339_weak(text).map_err(|error| format!("{error}; write 2026-03-01T12:00:00Z"))?;
+    let since = time.duration_since(std::time::UNIX_EPOCH).map_err(|error| error.to_string())?;
+    i64::try_from(since.as_millis()).map(Millis).map_err(|error| error.to_string())
+}

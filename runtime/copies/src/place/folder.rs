@@ -1,0 +1,162 @@
+//! Copies in a folder, for example on another disk or a network file system.
+
+use std::fs::{self, DirBuilder, File};
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, UNIX_EPOCH};
+
+use super::Listed;
+use convoke_store::{private_file, sync_folder};
+
+/// Suffix of a file that is not complete.
+const PARTIAL: &str = ".partial";
+
+/// A folder with copies.
+#[derive(Debug)]
+pub(super) struct Folder {
+    path: PathBuf,
+}
+
+impl Folder {
+    /// Opens an existing folder. It is not created: a missing one may be a disk that is not mounted.
+    ///
+    /// # Errors
+    /// A message for the operator.
+    pub(super) fn open(path: &Path) -> Result<Self, String> {
+        match fs::metadata(path) {
+            Ok(found) if found.is_dir() => Ok(Self { path: path.to_owned() }),
+            Ok(_) => Err(format!("{} is not a folder", path.display())),
+            Err(error) => Err(format!(
+                "the folder of copies {} cannot be opened: {error}; mount its disk, or create it",
+                path.display()
+            )),
+        }
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(super) fn put_new(&self, name: &str, bytes: &[u8], at: i64) -> io::Result<()> {
+        let (path, partial) = self.begin(name)?;
+        let stored = write(&partial, &mut &*bytes, at).and_then(|()| take_name(&partial, &path));
+        let _ = fs::remove_file(&partial);
+        stored
+    }
+
+    pub(super) fn put_file(&self, name: &str, from: &Path, at: i64) -> io::Result<()> {
+        let (path, partial) = self.begin(name)?;
+        let mut from = File::open(from)?;
+        let stored = write(&partial, &mut from, at).and_then(|()| fs::rename(&partial, &path));
+        if stored.is_err() {
+            let _ = fs::remove_file(&partial);
+        }
+        stored?;
+        sync_folder(&path)
+    }
+
+    fn begin(&self, name: &str) -> io::Result<(PathBuf, PathBuf)> {
+        let path = self.path.join(name);
+        if !self.path.is_dir() {
+            return Err(io::Error::new(
+                io::ErrorKind::NotFound,
+                format!("the folder {} does not exist", self.path.display()),
+            ));
+        }
+        if let Some(folder) = path.parent()
+            && !folder.is_dir()
+        {
+            DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+            sync_folder(folder)?;
+        }
+        let partial = self.path.join(format!("{name}{PARTIAL}"));
+        Ok((path, partial))
+    }
+
+    pub(super) fn get(&self, name: &str) -> io::Result<File> {
+        File::open(self.path.join(name))
+    }
+
+    pub(super) fn get_start(&self, name: &str, bytes: usize) -> io::Result<Vec<u8>> {
+        let mut start = Vec::with_capacity(bytes);
+        self.get(name)?.take(bytes as u64).read_to_end(&mut start)?;
+        Ok(start)
+    }
+
+    pub(super) fn exists(&self, name: &str) -> io::Result<bool> {
+        // An unmounted disk is no proof that the file does not exist.
+        if fs::metadata(&self.path)?.is_dir() { self.path.join(name).try_exists() } else { Ok(false) }
+    }
+
+    pub(super) fn files(&self, folder: &str) -> io::Result<Vec<Listed>> {
+        fs::metadata(&self.path)?;
+        let entries = match fs::read_dir(self.path.join(folder)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            entries => entries?,
+        };
+        let mut files = Vec::new();
+        for entry in entries {
+            let entry = entry?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if entry.file_type()?.is_file() && !name.ends_with(PARTIAL) {
+                files.push(Listed { name, bytes: entry.metadata()?.len() });
+            }
+        }
+        Ok(files)
+    }
+
+    pub(super) fn folders(&self) -> io::Result<Vec<String>> {
+        let mut folders = Vec::new();
+        for entry in fs::read_dir(&self.path)? {
+            let entry = entry?;
+            if entry.file_type()?.is_dir() {
+                folders.push(entry.file_name().to_string_lossy().into_owned());
+            }
+        }
+        Ok(folders)
+    }
+
+    pub(super) fn remove_partial(&self, folder: &str) -> io::Result<()> {
+        let entries = match fs::read_dir(self.path.join(folder)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            entries => entries?,
+        };
+        for entry in entries {
+            let entry = entry?;
+            if entry.file_name().to_string_lossy().ends_with(PARTIAL) {
+                fs::remove_file(entry.path())?;
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn remove(&self, name: &str) -> io::Result<()> {
+        match fs::remove_file(self.path.join(name)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Writes a file to disk. Litestream takes the time of its commits from the time of the file.
+fn write(path: &Path, from: &mut dyn io::Read, at: i64) -> io::Result<()> {
+    let mut file = private_file(path)?;
+    file.set_len(0)?;
+    io::copy(from, &mut file)?;
+    file.flush()?;
+    file.set_modified(UNIX_EPOCH + Duration::from_millis(at.unsigned_abs()))?;
+    file.sync_all()
+}
+
+/// Gives a complete file its name, if no file has it.
+fn take_name(partial: &Path, path: &Path) -> io::Result<()> {
+    match fs::hard_link(partial, path) {
+        Ok(()) => {}
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(error),
+        // Some network file systems have no links. A second server then is detected only if it is not simultaneous.
+        Err(_) if path.try_exists()? => return Err(io::ErrorKind::AlreadyExists.into()),
+        Err(_) => fs::rename(partial, path)?,
+    }
+    sync_folder(path)
+}

@@ -1,0 +1,215 @@
+//! The place of copies: a folder, or a bucket of an S3-compatible storage.
+
+#[cfg(feature = "s3")]
+mod bucket;
+mod folder;
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+use folder::Folder;
+
+/// Access to a bucket. A folder needs none.
+#[derive(Clone, Debug, Default)]
+pub struct BucketAccess {
+    /// URL of the storage; by default that of AWS.
+    pub endpoint: Option<String>,
+    /// Region of the storage.
+    pub region: String,
+    /// Id of the access key.
+    pub key_id: String,
+    /// The access key.
+    pub key: String,
+}
+
+/// Prefix of the URL of a folder.
+const FOLDER: &str = "dir:";
+/// Prefix of the URL of a bucket.
+const BUCKET: &str = "s3://";
+
+/// A folder or a bucket with copies.
+#[derive(Debug)]
+pub struct Place {
+    url: String,
+    kind: Kind,
+}
+
+#[derive(Debug)]
+enum Kind {
+    Folder(Folder),
+    #[cfg(feature = "s3")]
+    Bucket(bucket::Bucket),
+}
+
+/// A file of a place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Listed {
+    /// Its name in its folder.
+    pub name: String,
+    /// Its size.
+    pub bytes: u64,
+}
+
+impl Place {
+    /// Opens a place: `dir:/path`, or `s3://bucket/prefix`.
+    ///
+    /// # Errors
+    /// A message for the operator.
+    pub fn open(url: &str, access: &BucketAccess) -> Result<Self, String> {
+        let kind = match url.strip_prefix(FOLDER) {
+            Some(path) => Kind::Folder(Folder::open(Path::new(path))?),
+            None if url.starts_with(BUCKET) => Self::bucket(&url[BUCKET.len()..], access)?,
+            None => return Err(format!("{url}: write dir:/path or s3://bucket/prefix")),
+        };
+        Ok(Self { url: url.to_owned(), kind })
+    }
+
+    /// Returns true if the URL is that of a bucket, which needs a [`BucketAccess`].
+    pub fn is_bucket(url: &str) -> bool {
+        url.starts_with(BUCKET)
+    }
+
+    #[cfg(feature = "s3")]
+    fn bucket(place: &str, access: &BucketAccess) -> Result<Kind, String> {
+        Ok(Kind::Bucket(bucket::Bucket::open(place, access)?))
+    }
+
+    #[cfg(not(feature = "s3"))]
+    fn bucket(_: &str, _: &BucketAccess) -> Result<Kind, String> {
+        Err("copies in a bucket need the feature `s3` of convoke".to_owned())
+    }
+
+    /// Returns its URL.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Returns its folder on this machine; `None` for a bucket.
+    pub fn folder(&self) -> Option<&Path> {
+        match &self.kind {
+            Kind::Folder(folder) => Some(folder.path()),
+            #[cfg(feature = "s3")]
+            Kind::Bucket(_) => None,
+        }
+    }
+
+    /// Returns the folder of a level of copies, as Litestream names it in this kind of place.
+    pub(crate) fn level(&self, level: u8) -> String {
+        match &self.kind {
+            Kind::Folder(_) => format!("ltx/{level}"),
+            #[cfg(feature = "s3")]
+            Kind::Bucket(_) => format!("{level:04x}"),
+        }
+    }
+
+    /// Stores a new file completely or not at all. `at` is its time in milliseconds.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::AlreadyExists`]; errors of the place.
+    pub(crate) fn put_new(&self, name: &str, bytes: &[u8], at: i64) -> io::Result<()> {
+        match &self.kind {
+            Kind::Folder(folder) => folder.put_new(name, bytes, at),
+            #[cfg(feature = "s3")]
+            Kind::Bucket(bucket) => bucket.put_new(name, bytes),
+        }
+    }
+
+    /// Stores a copy of a local file completely or not at all, and replaces an existing one.
+    ///
+    /// # Errors
+    /// Errors of the place and of the file.
+    pub(crate) fn put_file(&self, name: &str, from: &Path, at: i64) -> io::Result<()> {
+        match &self.kind {
+            Kind::Folder(folder) => folder.put_file(name, from, at),
+            #[cfg(feature = "s3")]
+            Kind::Bucket(bucket) => bucket.put_file(name, from),
+        }
+    }
+
+    /// Opens a file for reading.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::NotFound`]; errors of the place.
+    pub(crate) fn get(&self, name: &str) -> io::Result<File> {
+        match &self.kind {
+            Kind::Folder(folder) => folder.get(name),
+            #[cfg(feature = "s3")]
+            Kind::Bucket(bucket) => bucket.get(name),
+        }
+    }
+
+    /// Returns the first bytes of a file, at most `bytes`.
+    ///
+    /// # Errors
+    /// As [`Place::get`].
+    pub(crate) fn get_start(&self, name: &str, bytes: usize) -> io::Result<Vec<u8>> {
+        match &self.kind {
+            Kind::Folder(folder) => folder.get_start(name, bytes),
+            #[cfg(feature = "s3")]
+            Kind::Bucket(bucket) => bucket.get_start(name, bytes),
+        }
+    }
+
+    /// Returns true if a file exists.
+    ///
+    /// # Errors
+    /// Errors of the place.
+    pub(crate) fn exists(&self, name: &str) -> io::Result<bool> {
+        match &self.kind {
+            Kind::Folder(folder) => folder.exists(name),
+            #[cfg(feature = "s3")]
+            Kind::Bucket(bucket) => bucket.exists(name),
+        }
+    }
+
+    /// Returns the files of a folder, without those in folders below it, by name. A missing folder has none.
+    ///
+    /// # Errors
+    /// Errors of the place.
+    pub(crate) fn files(&self, folder: &str) -> io::Result<Vec<Listed>> {
+        let mut files = match &self.kind {
+            Kind::Folder(place) => place.files(folder)?,
+            #[cfg(feature = "s3")]
+            Kind::Bucket(bucket) => bucket.files(folder)?,
+        };
+        files.sort_unstable_by(|one, other| one.name.cmp(&other.name));
+        Ok(files)
+    }
+
+    /// Returns the names of the folders at the top.
+    ///
+    /// # Errors
+    /// Errors of the place.
+    pub(crate) fn folders(&self) -> io::Result<Vec<String>> {
+        match &self.kind {
+            Kind::Folder(folder) => folder.folders(),
+            #[cfg(feature = "s3")]
+            Kind::Bucket(bucket) => bucket.folders(),
+        }
+    }
+
+    /// Removes incomplete files of a folder. A storage removes incomplete uploads by its own rules.
+    ///
+    /// # Errors
+    /// Errors of the place.
+    pub(crate) fn remove_partial(&self, folder: &str) -> io::Result<()> {
+        match &self.kind {
+            Kind::Folder(place) => place.remove_partial(folder),
+            #[cfg(feature = "s3")]
+            Kind::Bucket(_) => Ok(()),
+        }
+    }
+
+    /// Removes a file, if it exists.
+    ///
+    /// # Errors
+    /// Errors of the place.
+    pub(crate) fn remove(&self, name: &str) -> io::Result<()> {
+        match &self.kind {
+            Kind::Folder(folder) => folder.remove(name),
+            #[cfg(feature = "s3")]
+            Kind::Bucket(bucket) => bucket.remove(name),
+        }
+    }
+}

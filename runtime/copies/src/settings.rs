@@ -1,0 +1,110 @@
+//! The section `[copy]`.
+
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer};
+
+use convoke_core::sections::Section as _;
+use convoke_store::CopyAcknowledgement;
+
+convoke_core::section! {
+    /// Continuous copies of the embedded database on another disk or in a bucket. A thread copies the changes each
+    /// second, and the whole database each day. `convoke restore --from` restores any copied moment. A copy that cannot
+    /// be written does not slow down calls; after 60 seconds it is an error in the log, in /readyz and in `convoke doctor`.
+    pub struct CopySettings in "copy" {
+        /// Place of the copies: dir:/path of an existing folder, or s3://bucket/prefix. The secrets S3_ACCESS_KEY_ID
+        /// and S3_SECRET_ACCESS_KEY are the access to a bucket. Without it, the database is not copied.
+        #[schemars(example = "s3://backups/convoke")]
+        pub to: Option<String> = None,
+        /// URL of the S3-compatible storage. The default is AWS.
+        #[schemars(example = "https://s3.example.com")]
+        pub endpoint: Option<String> = None,
+        /// Region of the storage.
+        pub region: String = "us-east-1".to_owned(),
+        /// Time between two copies, at least 100ms.
+        #[schemars(with = "String")]
+        pub every: Every = Every(Duration::from_secs(1)),
+        /// Time between two snapshots of the whole database, at least 1m.
+        #[schemars(with = "String")]
+        pub snapshot_every: SnapshotEvery = SnapshotEvery(Duration::from_secs(86_400)),
+        /// Time for which any moment can be restored; older copies are removed. The last 24 hours can be restored to the
+        /// second, older moments to the minute.
+        #[schemars(with = "String")]
+        pub keep: Keep = Keep(Duration::from_secs(30 * 86_400)),
+        /// Time of the response of a mutation: "local" when it is on the local disk; "copied" when the copy has it
+        /// too, so that the loss of this machine loses no acknowledged mutation. A mutation that is not copied within
+        /// 10 seconds fails with COMMIT_UNKNOWN.
+        pub acknowledge: Acknowledge = Acknowledge::Local,
+    }
+}
+
+/// The time of the response of a mutation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Acknowledge {
+    /// When it is on the local disk.
+    #[default]
+    Local,
+    /// When the copy has it too.
+    Copied,
+}
+
+impl CopySettings {
+    /// Reads the section from the settings of an installation. An invalid section counts as absent: the check of all
+    /// settings reports it.
+    pub fn of(settings: &toml::Table) -> Self {
+        settings.get(Self::NAME).cloned().and_then(|value| value.try_into().ok()).unwrap_or_default()
+    }
+
+    /// Returns the mode of the page feed, if the database is copied.
+    pub fn acknowledgement(&self) -> Option<CopyAcknowledgement> {
+        self.to.as_ref().map(|_| match self.acknowledge {
+            Acknowledge::Local => CopyAcknowledgement::Local,
+            Acknowledge::Copied => CopyAcknowledgement::Copied,
+        })
+    }
+}
+
+/// Declares a duration of the section with its minimum.
+macro_rules! duration {
+    ($(#[$doc:meta])* $name:ident, $setting:literal, $least:expr, $shown:literal) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub struct $name(pub(crate) Duration);
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let text = String::deserialize(deserializer)?;
+                match humantime::parse_duration(&text) {
+                    Ok(time) if time >= $least => Ok(Self(time)),
+                    Ok(_) => Err(serde::de::Error::custom(format!(
+                        concat!($setting, " must be at least ", $shown, " (got {:?})"), text
+                    ))),
+                    Err(error) => Err(serde::de::Error::custom(format!(
+                        concat!($setting, ": {}; write a time such as \"", $shown, "\""), error
+                    ))),
+                }
+            }
+        }
+
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(&humantime::format_duration(self.0))
+            }
+        }
+    };
+}
+
+duration!(
+    /// Time between two copies.
+    Every, "every", Duration::from_millis(100), "100ms"
+);
+duration!(
+    /// Time between two snapshots.
+    SnapshotEvery, "snapshot_every", Duration::from_secs(60), "1m"
+);
+duration!(
+    /// Time for which copies are kept.
+    Keep, "keep", Duration::from_secs(3_600), "1h"
+);

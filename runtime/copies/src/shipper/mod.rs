@@ -1,0 +1,371 @@
+//! The thread that copies the changes of the database each second.
+
+pub(crate) mod note;
+mod session;
+pub(crate) mod status;
+mod upkeep;
+
+use std::io::{self, Read as _};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, mpsc};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tracing::{error, info, warn};
+
+use crate::CopyError;
+use crate::catalog::Generation;
+use crate::place::{BucketAccess, Place};
+use crate::settings::CopySettings;
+use convoke_core::clock::{Clock, Millis};
+use convoke_store::page_feed::{FeedPoint, FeedSnapshot, Taken};
+use convoke_store::{PageFeed, StoreError};
+use note::CopyNote;
+use session::{Encoded, Session};
+use status::{CopyStatus, LOUD_AFTER};
+use upkeep::Upkeep;
+
+/// Interval at which the thread detects that it must end.
+const STOP_CHECK: Duration = Duration::from_millis(100);
+/// Pause after a failed attempt.
+const RETRY: Duration = Duration::from_secs(1);
+/// Pause after a failed snapshot, which reads the whole database.
+const SNAPSHOT_RETRY: Duration = Duration::from_secs(30);
+/// Longest wait of a mutation for its copy.
+const ACKNOWLEDGE_TIMEOUT: Duration = Duration::from_secs(10);
+/// Time between two checks for a later generation while nothing is committed.
+const FENCE_CHECK: Duration = Duration::from_secs(10);
+/// Time between two removals of old copies.
+const REMOVE_EVERY: Duration = Duration::from_secs(3_600);
+
+/// Arguments for copying a database.
+pub struct ShipperOptions {
+    /// The changed pages.
+    pub feed: Arc<dyn PageFeed>,
+    /// The settings.
+    pub settings: CopySettings,
+    /// Access to a bucket. It is called again for each connection, so that a changed secret takes effect.
+    pub access: Box<dyn Fn() -> Result<BucketAccess, String> + Send>,
+    /// A temporary file on the disk of the database.
+    pub scratch: PathBuf,
+    /// The clock.
+    pub clock: Arc<dyn Clock>,
+}
+
+/// The running copies of a database.
+pub struct Shipper {
+    status: Arc<CopyStatus>,
+    stop: Arc<AtomicBool>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Shipper {
+    /// Starts the thread.
+    ///
+    /// # Errors
+    /// Settings that cannot work, for the operator. A place that is not available is no error: the thread tries again.
+    pub fn start(options: ShipperOptions) -> Result<Self, String> {
+        let to = options.settings.to.clone().ok_or("copy.to is not set")?;
+        (options.access)()?;
+        let (status, stop) = (Arc::new(CopyStatus::default()), Arc::new(AtomicBool::new(false)));
+        let copying = Copying {
+            options,
+            to,
+            status: status.clone(),
+            stop: stop.clone(),
+            open: None,
+            snapshot: None,
+            snapshot_failed_at: None,
+            unsent: None,
+            stored: None,
+            removed_at: None,
+            logged_at: None,
+        };
+        let thread = thread::Builder::new().name("convoke-copies".to_owned()).spawn(move || copying.run());
+        let thread = Mutex::new(Some(thread.map_err(|error| format!("no thread for the copies: {error}"))?));
+        Ok(Self { status, stop, thread })
+    }
+
+    /// Returns the state of the copies.
+    pub fn status(&self) -> &Arc<CopyStatus> {
+        &self.status
+    }
+
+    /// Copies the last changes and ends the thread. The database is closed before.
+    pub fn finish(&self) {
+        self.stop.store(true, Relaxed);
+        if let Some(thread) = self.thread.lock().take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// The state of the thread.
+struct Copying {
+    options: ShipperOptions,
+    to: String,
+    status: Arc<CopyStatus>,
+    stop: Arc<AtomicBool>,
+    open: Option<(Session, Upkeep)>,
+    /// A snapshot that is being made.
+    snapshot: Option<SnapshotJob>,
+    snapshot_failed_at: Option<Duration>,
+    /// Changes whose storage failed.
+    unsent: Option<Encoded>,
+    /// The last point in the place.
+    stored: Option<FeedPoint>,
+    removed_at: Option<Duration>,
+    /// Time of the last log line about the current failure.
+    logged_at: Option<Duration>,
+}
+
+/// A snapshot on a thread of its own. Changes are copied meanwhile.
+struct SnapshotJob {
+    /// Receives the snapshot's point before it is stored.
+    point: mpsc::Receiver<FeedSnapshot>,
+    has_point: bool,
+    thread: JoinHandle<Result<u64, StoreError>>,
+}
+
+impl Copying {
+    fn run(mut self) {
+        let mut fenced_at = Duration::ZERO;
+        loop {
+            let is_last = self.stop.load(Relaxed);
+            let begun = self.options.clock.monotonic();
+            let checks_fence = begun.saturating_sub(fenced_at) >= FENCE_CHECK;
+            if checks_fence {
+                fenced_at = begun;
+            }
+            let outcome = self.step(checks_fence || is_last);
+            self.report(&outcome);
+            let reason = "the mutation is committed on this machine, and the copy did not confirm it in time";
+            let patience = if is_last { Duration::ZERO } else { ACKNOWLEDGE_TIMEOUT };
+            self.options.feed.give_up(patience, reason);
+            if is_last {
+                break;
+            }
+            self.pause(begun, outcome.is_ok());
+        }
+    }
+
+    /// Waits for the next copy.
+    fn pause(&self, begun: Duration, is_well: bool) {
+        let every = self.options.settings.every.0;
+        let every = if is_well { every } else { every.max(RETRY) };
+        // While a snapshot is needed, no change can be confirmed.
+        let confirms = is_well && self.open.as_ref().is_some_and(|(session, _)| !session.needs_snapshot);
+        loop {
+            let passed = self.options.clock.monotonic().saturating_sub(begun);
+            let rest = every.saturating_sub(passed).min(STOP_CHECK);
+            if rest.is_zero() || self.stop.load(Relaxed) {
+                return;
+            }
+            if !confirms {
+                thread::sleep(rest);
+            } else if self.options.feed.wait(rest) {
+                return;
+            }
+        }
+    }
+
+    /// Copies everything that was committed before it.
+    fn step(&mut self, checks_fence: bool) -> Result<(), CopyError> {
+        if self.open.is_none() {
+            let access = (self.options.access)().map_err(CopyError::Place)?;
+            let place = Place::open(&self.to, &access).map_err(CopyError::Place)?;
+            let session = Session::open(place, self.options.feed.resumed().as_ref(), self.options.clock.now())?;
+            let upkeep = Upkeep::open(&session.generation(), self.options.clock.monotonic())?;
+            info!("the database is copied to {}, generation {}", self.to, session.number);
+            self.status.reached(session.number, session.numbering.last);
+            self.open = Some((session, upkeep));
+        }
+        let Some((mut session, mut upkeep)) = self.open.take() else { return Ok(()) };
+        let outcome = self.copy(&mut session, &mut upkeep, checks_fence);
+        self.open = Some((session, upkeep));
+        outcome
+    }
+
+    fn copy(&mut self, session: &mut Session, upkeep: &mut Upkeep, checks_fence: bool) -> Result<(), CopyError> {
+        if let Some(unsent) = self.unsent.take() {
+            self.store(session, upkeep, unsent)?;
+        }
+        let (now, monotonic) = (self.options.clock.now(), self.options.clock.monotonic());
+        self.follow_snapshot(session)?;
+        let is_due = session.snapshot_at.is_none_or(|at| now.since(at) >= self.options.settings.snapshot_every.0);
+        let may_begin = self.snapshot.is_none()
+            && self.snapshot_failed_at.is_none_or(|at| monotonic.saturating_sub(at) >= SNAPSHOT_RETRY);
+        if may_begin && (session.needs_snapshot || is_due) {
+            self.begin_snapshot(session)?;
+        }
+        // Before the snapshot has its point, the number of the next commit is not known.
+        let awaits_point = session.needs_snapshot && self.snapshot.as_ref().is_none_or(|job| !job.has_point);
+        if !awaits_point {
+            match self.options.feed.take() {
+                Taken::Nothing(point) => {
+                    self.stored = Some(point);
+                    if checks_fence {
+                        // The last step records that the closed file has everything.
+                        self.confirm(session)?;
+                    }
+                }
+                // The next step begins the snapshot.
+                Taken::Gap => session.needs_snapshot = true,
+                Taken::Changes(changes) => {
+                    let encoded = session.encode(&changes, now).map_err(CopyError::of("the changes"))?;
+                    if let Some(encoded) = encoded {
+                        self.store(session, upkeep, encoded)?;
+                    }
+                }
+            }
+        }
+        self.keep_up(session, upkeep)
+    }
+
+    fn keep_up(&mut self, session: &Session, upkeep: &mut Upkeep) -> Result<(), CopyError> {
+        let (now, monotonic) = (self.options.clock.now(), self.options.clock.monotonic());
+        upkeep.run(&session.generation(), &self.options.scratch, monotonic)?;
+        if self.removed_at.is_none_or(|at| monotonic.saturating_sub(at) >= REMOVE_EVERY) {
+            self.removed_at = Some(monotonic);
+            let keep = i64::try_from(self.options.settings.keep.0.as_millis()).unwrap_or(i64::MAX);
+            match upkeep::remove_old(&session.generation(), Millis(now.0.saturating_sub(keep)))? {
+                0 => {}
+                removed => info!("removed {removed} files of old copies"),
+            }
+        }
+        Ok(())
+    }
+
+    /// Stores changes. If that fails, the next step tries again.
+    fn store(&mut self, session: &mut Session, upkeep: &mut Upkeep, encoded: Encoded) -> Result<(), CopyError> {
+        let name = session.generation().name(&encoded.file);
+        match session.place.put_new(&name, &encoded.bytes, encoded.at.0) {
+            Ok(()) => {}
+            // An attempt that seemed to fail may have stored it.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                if !is_stored(session, &name, &encoded.bytes)? {
+                    self.unsent = Some(encoded);
+                    return Err(CopyError::TwoServers(self.to.clone()));
+                }
+            }
+            Err(error) => {
+                self.unsent = Some(encoded);
+                return Err(CopyError::of(&name)(error));
+            }
+        }
+        session.numbering.last = encoded.file.last;
+        self.stored = Some(encoded.point);
+        self.status.bytes.fetch_add(encoded.file.bytes, Relaxed);
+        self.status.files.fetch_add(1, Relaxed);
+        upkeep.stored(encoded.file);
+        self.confirm(session)
+    }
+
+    fn require_newest(&self, session: &Session) -> Result<(), CopyError> {
+        if session.generation().is_succeeded()? { Err(CopyError::TakenOver(session.number + 1)) } else { Ok(()) }
+    }
+
+    /// Confirms the stored changes, if this server still owns the copies. A server that takes over after this check
+    /// finds all confirmed changes.
+    fn confirm(&self, session: &Session) -> Result<(), CopyError> {
+        self.require_newest(session)?;
+        if session.needs_snapshot {
+            return Ok(());
+        }
+        let Some(point) = &self.stored else { return Ok(()) };
+        let note = CopyNote::Copied { generation: session.number, commit: session.numbering.last };
+        if let Err(error) = self.options.feed.confirm(point, &note.text()) {
+            warn!("the state of the copies cannot be recorded, so the next start makes a snapshot: {error}");
+        }
+        self.status.reached(session.number, session.numbering.last);
+        Ok(())
+    }
+
+    fn begin_snapshot(&mut self, session: &Session) -> Result<(), CopyError> {
+        self.require_newest(session)?;
+        let (feed, clock) = (self.options.feed.clone(), self.options.clock.clone());
+        let (place, number, mut numbering) = (session.place.clone(), session.number, session.numbering);
+        let (send, point) = mpsc::channel();
+        let make = move || {
+            let mut bytes = 0;
+            feed.snapshot(Box::new(|_| {}), &mut |path, snapshot| {
+                let _ = send.send(snapshot.clone());
+                let generation = Generation { place: &place, number };
+                bytes = session::put_snapshot(&generation, path, numbering.commit_of(&snapshot.point), clock.now())?;
+                Ok(())
+            })?;
+            Ok(bytes)
+        };
+        let thread = thread::Builder::new().name("convoke-snapshot".to_owned()).spawn(make);
+        let thread = thread.map_err(|error| CopyError::Place(format!("no thread for a snapshot: {error}")))?;
+        self.status.makes_snapshot(true);
+        self.snapshot = Some(SnapshotJob { point, has_point: false, thread });
+        Ok(())
+    }
+
+    /// Follows the snapshot that is being made.
+    fn follow_snapshot(&mut self, session: &mut Session) -> Result<(), CopyError> {
+        let Some(job) = &mut self.snapshot else { return Ok(()) };
+        if let Ok(snapshot) = job.point.try_recv() {
+            job.has_point = true;
+            let commit = session.numbering.commit_of(&snapshot.point);
+            if snapshot.follows_gap || session.needs_snapshot {
+                session.needs_snapshot = true;
+                session.numbering.last = session.numbering.last.max(commit);
+                self.stored = Some(snapshot.point);
+            }
+        }
+        if !job.thread.is_finished() {
+            return Ok(());
+        }
+        let Some(job) = self.snapshot.take() else { return Ok(()) };
+        self.status.makes_snapshot(false);
+        let made = job.thread.join().unwrap_or_else(|_| Err(StoreError::Panicked("the snapshot".to_owned())));
+        self.snapshot_failed_at = made.is_err().then(|| self.options.clock.monotonic());
+        let bytes = made?;
+        session.snapshot_at = Some(self.options.clock.now());
+        self.status.bytes.fetch_add(bytes, Relaxed);
+        self.status.snapshots.fetch_add(1, Relaxed);
+        info!("stored a snapshot of the database, {bytes} bytes");
+        // A gap after its point needs another one.
+        session.needs_snapshot = !job.has_point;
+        self.confirm(session)
+    }
+
+    fn report(&mut self, outcome: &Result<(), CopyError>) {
+        let (now, at) = (self.options.clock.monotonic(), self.options.clock.now());
+        let copied = self.stored.as_ref().map_or(0, |point| point.commits);
+        let behind = self.options.feed.commits().saturating_sub(copied);
+        match outcome {
+            Ok(()) if self.open.as_ref().is_some_and(|(session, _)| session.needs_snapshot) => {
+                self.status.waits_for_snapshot(behind);
+            }
+            Ok(()) => {
+                if self.logged_at.take().is_some() {
+                    info!("the database is copied again");
+                }
+                self.status.succeeded(at, behind);
+            }
+            Err(error) => {
+                let is_first = self.status.failed(now, error.to_string(), behind);
+                if is_first {
+                    warn!("the database cannot be copied: {error}");
+                    self.logged_at = Some(now);
+                } else if self.logged_at.is_none_or(|at| now.saturating_sub(at) >= LOUD_AFTER) {
+                    self.logged_at = Some(now);
+                    error!("the database is still not copied: {error}");
+                }
+            }
+        }
+    }
+}
+
+/// Returns true if a file of the place has this content.
+fn is_stored(session: &Session, name: &str, bytes: &[u8]) -> Result<bool, CopyError> {
+    let mut stored = Vec::new();
+    let read = session.place.get(name).and_then(|mut file| file.read_to_end(&mut stored));
+    read.map_err(CopyError::of(name))?;
+    Ok(stored == bytes)
+}
