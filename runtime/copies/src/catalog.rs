@@ -2,7 +2,8 @@
 //!
 //! A generation is the history of one installation. A server that takes over the copies of another one begins the next
 //! generation, and from then on the former server finds that its generation is not the newest. The file
-//! `generation.json` is created only once, so that only one server begins a generation.
+//! `generation.json` is created only once, so that only one server begins a generation. A file `gap-<commit>.json` exists
+//! while the snapshot of that commit is stored: only the snapshot leads to the changes after it.
 
 use serde::{Deserialize, Serialize};
 
@@ -101,6 +102,40 @@ impl<'p> Generation<'p> {
 
     fn marker(&self) -> String {
         format!("{:08}/generation.json", self.number)
+    }
+
+    fn gap(&self, snapshot: u64) -> String {
+        format!("{:08}/gap-{snapshot:016x}.json", self.number)
+    }
+
+    /// Records that the changes after a commit need a snapshot of it, which is not stored yet.
+    ///
+    /// # Errors
+    /// Errors of the place.
+    pub(crate) fn begin_gap(&self, snapshot: u64) -> Result<(), CopyError> {
+        let name = self.gap(snapshot);
+        match self.place.put_new(&name, b"{}", 0) {
+            Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(CopyError::of(&name)(error)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Records that the snapshot of a commit is stored.
+    ///
+    /// # Errors
+    /// Errors of the place.
+    pub(crate) fn end_gap(&self, snapshot: u64) -> Result<(), CopyError> {
+        let name = self.gap(snapshot);
+        self.place.remove(&name).map_err(CopyError::of(&name))
+    }
+
+    /// Returns true if the snapshot of a commit was begun and not stored, so that later changes cannot be restored.
+    ///
+    /// # Errors
+    /// Errors of the place.
+    pub(crate) fn has_gap(&self, snapshot: u64) -> Result<bool, CopyError> {
+        let name = self.gap(snapshot);
+        self.place.exists(&name).map_err(CopyError::of(&name))
     }
 
     /// Returns its description.

@@ -313,7 +313,8 @@ mod tests {
             bytes[place] ^= 1 << bit;
             // The highest bit of the checksum is always set.
             prop_assume!(place != bytes.len() - 8 || bit != 7);
-            prop_assert!(decoded(&bytes).is_err());
+            // A changed block may be unpacked to the same page.
+            prop_assert!(decoded(&bytes).map_or(true, |(header, found)| (header, found) == (HEADER, pages)));
         }
 
         #[test]

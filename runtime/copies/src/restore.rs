@@ -53,7 +53,9 @@ pub fn restore(
     let (generation, files, commit) = choose(place, generation, moment)?;
     let missing = || CopyError::Missing(format!("{} has no snapshot for this moment", place.url()));
     let plan = plan(&files, commit).ok_or_else(missing)?;
-    if let Some(after) = plan.gap_before {
+    if let Some(after) = plan.gap_before
+        && !generation.has_gap(after - 1)?
+    {
         return Err(CopyError::Missing(format!(
             "{}: the copies between commit {} and {after} of generation {} are missing; restore the state before with \
              --commit {}",

@@ -40,7 +40,7 @@ convoke_core::section! {
 }
 
 /// The time of the response of a mutation.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, serde::Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Acknowledge {
     /// When it is on the local disk.

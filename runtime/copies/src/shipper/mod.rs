@@ -126,6 +126,8 @@ struct SnapshotJob {
     /// Receives the snapshot's point before it is stored.
     point: mpsc::Receiver<FeedSnapshot>,
     has_point: bool,
+    /// The commit of the snapshot, if changes before it are missing.
+    closes_gap: Option<u64>,
     thread: JoinHandle<Result<u64, StoreError>>,
 }
 
@@ -139,8 +141,9 @@ impl Copying {
             if checks_fence {
                 fenced_at = begun;
             }
+            let at = self.options.clock.now();
             let outcome = self.step(checks_fence || is_last);
-            self.report(&outcome);
+            self.report(&outcome, at);
             let reason = "the mutation is committed on this machine, and the copy did not confirm it in time";
             let patience = if is_last { Duration::ZERO } else { ACKNOWLEDGE_TIMEOUT };
             self.options.feed.give_up(patience, reason);
@@ -275,11 +278,11 @@ impl Copying {
             return Ok(());
         }
         let Some(point) = &self.stored else { return Ok(()) };
+        self.status.reached(session.number, session.numbering.last);
         let note = CopyNote::Copied { generation: session.number, commit: session.numbering.last };
         if let Err(error) = self.options.feed.confirm(point, &note.text()) {
             warn!("the state of the copies cannot be recorded, so the next start makes a snapshot: {error}");
         }
-        self.status.reached(session.number, session.numbering.last);
         Ok(())
     }
 
@@ -301,7 +304,7 @@ impl Copying {
         let thread = thread::Builder::new().name("convoke-snapshot".to_owned()).spawn(make);
         let thread = thread.map_err(|error| CopyError::Place(format!("no thread for a snapshot: {error}")))?;
         self.status.makes_snapshot(true);
-        self.snapshot = Some(SnapshotJob { point, has_point: false, thread });
+        self.snapshot = Some(SnapshotJob { point, has_point: false, closes_gap: None, thread });
         Ok(())
     }
 
@@ -313,7 +316,10 @@ impl Copying {
             let commit = session.numbering.commit_of(&snapshot.point);
             if snapshot.follows_gap || session.needs_snapshot {
                 session.needs_snapshot = true;
-                session.numbering.last = session.numbering.last.max(commit);
+                if commit > session.numbering.last {
+                    session.generation().begin_gap(commit)?;
+                    (session.numbering.last, job.closes_gap) = (commit, Some(commit));
+                }
                 self.stored = Some(snapshot.point);
             }
         }
@@ -325,6 +331,9 @@ impl Copying {
         let made = job.thread.join().unwrap_or_else(|_| Err(StoreError::Panicked("the snapshot".to_owned())));
         self.snapshot_failed_at = made.is_err().then(|| self.options.clock.monotonic());
         let bytes = made?;
+        if let Some(commit) = job.closes_gap {
+            session.generation().end_gap(commit)?;
+        }
         session.snapshot_at = Some(self.options.clock.now());
         self.status.bytes.fetch_add(bytes, Relaxed);
         self.status.snapshots.fetch_add(1, Relaxed);
@@ -334,8 +343,9 @@ impl Copying {
         self.confirm(session)
     }
 
-    fn report(&mut self, outcome: &Result<(), CopyError>) {
-        let (now, at) = (self.options.clock.monotonic(), self.options.clock.now());
+    /// Records the outcome of a step that began at this time.
+    fn report(&mut self, outcome: &Result<(), CopyError>, at: Millis) {
+        let now = self.options.clock.monotonic();
         let copied = self.stored.as_ref().map_or(0, |point| point.commits);
         let behind = self.options.feed.commits().saturating_sub(copied);
         match outcome {

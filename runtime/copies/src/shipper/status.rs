@@ -31,7 +31,7 @@ pub struct CopyState {
     pub generation: Option<u32>,
     /// The last copied commit.
     pub commit: u64,
-    /// The time at which everything was copied; none until the first copy.
+    /// Everything that was committed at this time is copied; none until the first copy.
     pub copied_at: Option<Millis>,
     /// Commits that are not copied yet.
     pub commits_behind: u64,

@@ -1,0 +1,142 @@
+//! Processes that are killed while they write and copy.
+//!
+//! The children are ignored tests of this same binary, which the tests here start with a folder to work in.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicI64, Ordering::SeqCst};
+use std::time::Duration;
+
+use convoke_copies::restore::Moment;
+use convoke_copies::survey::survey;
+use convoke_store::conformance::support::{Account, ByOwner, clock};
+
+use crate::support::{COPIED, Copied, open_place, restored, rows, settings};
+
+const FOLDER: &str = "CONVOKE_TEST_FOLDER";
+const SETTINGS: &str = "CONVOKE_TEST_COPY";
+/// Number of kills of each test.
+const KILLS: &str = "COPIES_KILLS";
+
+fn child(folder: &Path, more: &str) -> Child {
+    Command::new(std::env::current_exe().unwrap())
+        .args(["killed::writes_until_it_is_killed", "--exact", "--ignored", "--nocapture", "--test-threads=1"])
+        .env(FOLDER, folder)
+        .env(SETTINGS, more)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+fn say(line: &str) {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "\n{line}.").unwrap();
+    out.flush().unwrap();
+}
+
+/// Appends consecutive numbers and prints `acknowledged N`; and `copied N` when its own status says so.
+#[test]
+#[ignore = "a child process of the tests below"]
+fn writes_until_it_is_killed() {
+    let Some(folder) = std::env::var_os(FOLDER).map(PathBuf::from) else { return };
+    let more = std::env::var(SETTINGS).unwrap_or_default();
+    let copied = Copied::open(&folder.join("data"), &settings(&folder.join("place"), &more));
+    let newest = AtomicI64::new(-1);
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
+            let (copied, newest) = (&copied, &newest);
+            scope.spawn(move || {
+                for round in 0.. {
+                    // One row in each mutation knows the number of mutations before it.
+                    let written = copied.start(move |db| {
+                        let number = match db.query(ByOwner).eq("total").unique()? {
+                            Some(total) => {
+                                let number = total.balance + 1;
+                                db.patch_doc(total, |total| total.balance = number)?;
+                                number
+                            }
+                            None => {
+                                db.insert(Account { owner: "total".to_owned(), balance: 1_000 })?;
+                                1_000
+                            }
+                        };
+                        db.insert(Account { owner: format!("row {number}"), balance: -number })?;
+                        if round % 50 == 49 && thread == 0 {
+                            // More than the log holds between two checkpoints.
+                            for row in 0..300 {
+                                let owner = format!("large {number} {row} {}", "x".repeat(300));
+                                db.insert(Account { owner, balance: -1_000_000 - number * 1_000 - row })?;
+                            }
+                        }
+                        Ok(number)
+                    });
+                    let number = written.wait().unwrap();
+                    newest.fetch_max(number, SeqCst);
+                    say(&format!("acknowledged {number}"));
+                }
+            });
+        }
+        loop {
+            let (number, now) = (newest.load(SeqCst), clock().now());
+            while copied.shipper.status().state().copied_at.is_none_or(|at| at <= now) {
+                std::thread::sleep(Duration::from_millis(2));
+            }
+            say(&format!("copied {number}"));
+        }
+    });
+}
+
+/// Kills a process many times, and compares the copy with what the process has promised by lines with this first word.
+fn kill(promise: &str, more: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().join("place");
+    std::fs::create_dir(&place).unwrap();
+    let kills: u64 = std::env::var(KILLS).ok().and_then(|text| text.parse().ok()).unwrap_or(12);
+    let (mut promised, mut promises) = (-1, 0);
+    for round in 0..kills {
+        let mut child = child(folder.path(), more);
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let prefix = format!("{promise} ");
+        let reader = std::thread::spawn(move || {
+            let number = |line: String| line.strip_prefix(&prefix)?.strip_suffix('.')?.parse::<i64>().ok();
+            lines.map_while(Result::ok).filter_map(number).collect::<Vec<_>>()
+        });
+        std::thread::sleep(Duration::from_millis(300 + round * 137 % 900));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let numbers = reader.join().unwrap();
+        promises += numbers.len();
+        promised = numbers.into_iter().fold(promised, i64::max);
+        if promised < 0 {
+            continue;
+        }
+        let (_, rows) = restored(&place, Moment::Newest);
+        let total = rows["total"];
+        assert!(total >= promised, "round {round}: {promised} was promised and the copy has {total}");
+        // Each state is that after a number of whole mutations.
+        let numbers = rows.keys().filter(|owner| owner.starts_with("row ")).count();
+        assert_eq!(i64::try_from(numbers).unwrap(), total - 999, "round {round}");
+        let large = rows.keys().filter(|owner| owner.starts_with("large ")).count();
+        assert_eq!(large % 300, 0, "round {round}");
+    }
+    assert!(promises > 20, "only {promises} promises were made");
+    // The next process loses nothing of its own database, and the copy follows it.
+    let copied = Copied::open(&folder.path().join("data"), &settings(&place, ""));
+    copied.wait();
+    let expected = rows(&copied.store);
+    copied.close();
+    assert_eq!(restored(&place, Moment::Newest).1, expected);
+    assert_eq!(survey(&open_place(&place)).unwrap().len(), 1, "one history is one generation");
+}
+
+#[test]
+fn killed_process_leaves_a_copy_with_everything_that_its_status_promised() {
+    kill("copied", "");
+}
+
+#[test]
+fn killed_process_leaves_a_copy_with_every_acknowledged_mutation_if_mutations_wait_for_it() {
+    kill("acknowledged", COPIED);
+}
