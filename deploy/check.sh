@@ -19,14 +19,18 @@ trap '[ -z "$server" ] || kill "$server" 2>/dev/null || true; rm -rf "$work"' EX
 promtool check rules deploy/alerts.yml
 promtool test rules deploy/alerts_test.yml
 
-# With a collector and a log stream, so that their metrics exist.
+# With a collector, a log stream and copies, so that their metrics exist.
 cat >"$work/convoke.toml" <<TOML
 [telemetry]
 otlp = "http://127.0.0.1:9"
 
 [[log_streams]]
 file = "$work/calls.jsonl"
+
+[copy]
+to = "dir:$work/copies"
 TOML
+mkdir "$work/copies"
 "$binary" dev --config "$work/convoke.toml" --data "$work/data" --listen 127.0.0.1:0 --ops-listen 127.0.0.1:0 --log-format json 2>"$work/log" &
 server=$!
 for _ in $(seq 200); do

@@ -40,8 +40,7 @@ enum What {
     Verify(Verify),
     /// Let this data folder continue the copies of another server, which must be stopped
     ///
-    /// The next start of the server begins a new generation. The former server, if it still runs, then can no longer
-    /// copy, and reports it.
+    /// It begins a new generation. The former server, if it still runs, can no longer copy, and reports it.
     TakeOver(TakeOver),
 }
 
@@ -183,11 +182,11 @@ impl TakeOver {
         require_folder(&config, self.local.data.as_deref())?;
         require_own(&config, engines)?;
         let place = self.place.open(&config)?;
-        let (note, generation) = take_over(&place).map_err(|error| Failure(error.to_string()))?;
         let (config, installation) = self.local.lock(engines)?;
+        let (note, generation) = take_over(&place, clock().now()).map_err(|error| Failure(error.to_string()))?;
         installation.set_feed_note(&note)?;
         table::print(&format!(
-            "{}: continues the copies of {} after generation {generation} from its next start",
+            "{}: its server continues the copies of {} as generation {generation}",
             config.data.display(),
             place.url()
         ))

@@ -115,17 +115,18 @@ impl Restore {
         let (config, installation) = self.local.lock(engines)?;
         let folder = tempfile::Builder::new().prefix("restore-").tempdir_in(&config.data)?;
         let file = folder.path().join("restored.db");
+        // The former server can acknowledge nothing more, so that the copies have everything it has acknowledged.
+        let note = self.take_over.then(|| take_over(&place, clock().now())).transpose();
+        let note = note.map_err(|error| Failure(error.to_string()))?;
         let restored = copies::fetch(&place, self.generation, moment, &file)?;
         space::require(&config.data, restored.bytes).map_err(Failure)?;
-        let note = self.take_over.then(|| take_over(&place)).transpose();
-        let note = note.map_err(|error| Failure(error.to_string()))?;
         let mut out = std::io::stdout().lock();
         take_in(&*installation, &file, &config, tables, &mut out, || {
             Ok(format!("restored from {}: {}", place.url(), copies::described(&restored)))
         })?;
-        if let Some((note, _)) = note {
+        if let Some((note, generation)) = note {
             installation.set_feed_note(&note)?;
-            let _ = writeln!(out, "its server continues these copies from its next start");
+            let _ = writeln!(out, "its server continues these copies as generation {generation}");
         }
         Ok(())
     }

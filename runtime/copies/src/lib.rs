@@ -20,7 +20,7 @@ extern crate convoke_core as convoke;
 
 pub use place::{BucketAccess, Place};
 pub use settings::CopySettings;
-pub use shipper::note::{CopyNote, take_over};
+pub use shipper::note::take_over;
 pub use shipper::status::{CopyState, CopyStatus};
 pub use shipper::{Shipper, ShipperOptions};
 

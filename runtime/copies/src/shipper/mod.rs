@@ -69,7 +69,8 @@ impl Shipper {
     pub fn start(options: ShipperOptions) -> Result<Self, String> {
         let to = options.settings.to.clone().ok_or("copy.to is not set")?;
         (options.access)()?;
-        let (status, stop) = (Arc::new(CopyStatus::default()), Arc::new(AtomicBool::new(false)));
+        let status = Arc::new(CopyStatus::new(options.clock.now()));
+        let stop = Arc::new(AtomicBool::new(false));
         let copying = Copying {
             options,
             to,
@@ -279,7 +280,7 @@ impl Copying {
         }
         let Some(point) = &self.stored else { return Ok(()) };
         self.status.reached(session.number, session.numbering.last);
-        let note = CopyNote::Copied { generation: session.number, commit: session.numbering.last };
+        let note = CopyNote { generation: session.number, commit: session.numbering.last };
         if let Err(error) = self.options.feed.confirm(point, &note.text()) {
             warn!("the state of the copies cannot be recorded, so the next start makes a snapshot: {error}");
         }

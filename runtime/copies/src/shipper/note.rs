@@ -3,27 +3,17 @@
 use serde::{Deserialize, Serialize};
 
 use crate::CopyError;
-use crate::catalog::Generation;
+use crate::catalog::{About, Generation};
 use crate::place::Place;
+use convoke_core::clock::Millis;
 
 /// The note of a data folder about its copies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", tag = "state")]
-pub enum CopyNote {
-    /// The folder makes the copies of a generation.
-    #[serde(rename_all = "camelCase")]
-    Copied {
-        /// The generation.
-        generation: u32,
-        /// The last copied commit.
-        commit: u64,
-    },
-    /// The operator has decided that the folder continues the copies of another one.
-    #[serde(rename_all = "camelCase")]
-    TakesOver {
-        /// The newest generation at the time of the decision.
-        generation: u32,
-    },
+pub(crate) struct CopyNote {
+    /// The generation of the folder.
+    pub generation: u32,
+    /// The last copied commit; 0 before the first snapshot.
+    pub commit: u64,
 }
 
 impl CopyNote {
@@ -36,14 +26,21 @@ impl CopyNote {
     }
 }
 
-/// Returns the note of a data folder that continues the copies of a place.
+/// Begins the next generation of a place for a data folder. From now on, the former server can neither copy nor
+/// acknowledge a mutation that waits for its copy. Returns the note of the data folder
+/// ([`convoke_store::Installation::set_feed_note`]) and the generation.
 ///
 /// # Errors
-/// Errors of the place; a place without copies.
-pub fn take_over(place: &Place) -> Result<(String, u32), CopyError> {
+/// Errors of the place; a place without copies; another server takes over now.
+pub fn take_over(place: &Place, now: Millis) -> Result<(String, u32), CopyError> {
     let newest = Generation::all(place)?.last().map(|generation| generation.number);
-    let generation = newest.ok_or_else(|| {
+    let newest = newest.ok_or_else(|| {
         CopyError::Missing(format!("{} has no copies, so there is nothing to take over; start the server", place.url()))
     })?;
-    Ok((CopyNote::TakesOver { generation }.text(), generation))
+    let generation = newest + 1;
+    let about = About { begun_at: now.0, follows: Some(newest) };
+    match Generation::begin(place, generation, &about)? {
+        Some(_) => Ok((CopyNote { generation, commit: 0 }.text(), generation)),
+        None => Err(CopyError::TakenOver(generation)),
+    }
 }

@@ -58,24 +58,18 @@ impl Session {
     pub(super) fn open(place: Place, resumed: Option<&Resumed>, now: Millis) -> Result<Self, CopyError> {
         let newest = Generation::all(&place)?.last().map(|generation| generation.number);
         let note = resumed.and_then(|resumed| CopyNote::parse(&resumed.note));
-        let follows = match (note, newest) {
-            (_, None) => None,
-            (Some(CopyNote::Copied { generation, commit }), Some(newest)) if generation == newest => {
+        match (note, newest) {
+            (_, None) => {}
+            (Some(note), Some(newest)) if note.generation == newest => {
                 let is_complete = resumed.is_some_and(|resumed| resumed.is_complete);
-                return Self::resume(place, newest, is_complete.then_some(commit));
+                return Self::resume(place, newest, is_complete.then_some(note.commit));
             }
-            (Some(CopyNote::TakesOver { generation }), Some(newest)) if generation == newest => Some(newest),
-            (Some(CopyNote::Copied { generation, .. } | CopyNote::TakesOver { generation }), Some(newest))
-                if generation < newest =>
-            {
-                return Err(CopyError::TakenOver(newest));
-            }
+            (Some(note), Some(newest)) if note.generation < newest => return Err(CopyError::TakenOver(newest)),
             (_, Some(generation)) => return Err(CopyError::Foreign { url: place.url().to_owned(), generation }),
-        };
-        let number = follows.unwrap_or(0) + 1;
-        let about = About { begun_at: now.0, follows };
-        if Generation::begin(&place, number, &about)?.is_none() {
-            return Err(CopyError::TakenOver(number));
+        }
+        let number = 1;
+        if Generation::begin(&place, number, &About { begun_at: now.0, follows: None })?.is_none() {
+            return Err(CopyError::TwoServers(place.url().to_owned()));
         }
         let numbering = Numbering { base: None, last: 0 };
         Ok(Self { place: Arc::new(place), number, numbering, needs_snapshot: true, snapshot_at: None })

@@ -11,7 +11,7 @@ use convoke_core::clock::Millis;
 pub(crate) const LOUD_AFTER: Duration = Duration::from_secs(60);
 
 /// Counters and the newest state of the copies of a server.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct CopyStatus {
     /// Bytes of stored files.
     pub bytes: AtomicU64,
@@ -21,6 +21,7 @@ pub struct CopyStatus {
     pub snapshots: AtomicU64,
     /// Number of failed attempts.
     pub failures: AtomicU64,
+    begun_at: Millis,
     state: Mutex<CopyState>,
 }
 
@@ -44,6 +45,16 @@ pub struct CopyState {
 }
 
 impl CopyStatus {
+    pub(crate) fn new(begun_at: Millis) -> Self {
+        let (bytes, files, snapshots, failures) = Default::default();
+        Self { bytes, files, snapshots, failures, begun_at, state: Mutex::default() }
+    }
+
+    /// Returns the time since everything was copied, or since the start.
+    pub fn age(&self, now: Millis) -> Duration {
+        now.since(self.state.lock().copied_at.unwrap_or(self.begun_at))
+    }
+
     /// Returns the newest state.
     pub fn state(&self) -> CopyState {
         self.state.lock().clone()

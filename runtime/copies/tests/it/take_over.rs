@@ -19,9 +19,9 @@ fn former_server_can_no_longer_copy_or_acknowledge() {
 
     // The second server is made of the copies, while the former one still runs.
     let file = folder.path().join("restored.db");
-    restore(&open_place(&place), None, Moment::Newest, &file, &mut |_, _| {}).unwrap();
-    let (note, generation) = take_over(&open_place(&place)).unwrap();
-    assert_eq!(generation, 1);
+    let (note, generation) = take_over(&open_place(&place), clock().now()).unwrap();
+    let source = restore(&open_place(&place), None, Moment::Newest, &file, &mut |_, _| {}).unwrap();
+    assert_eq!((generation, source.generation), (2, 1));
     let installation = engine().lock(&second, clock()).unwrap();
     installation.take_in(&file, &mut |_| {}).unwrap();
     installation.replace().unwrap();

@@ -14,7 +14,9 @@ use crate::backup;
 use crate::backup::copying::Copying;
 use crate::backup::making::make;
 use crate::backup::schedule::{self, BackupSettings, Scheduled};
+use crate::copies::Copies;
 use convoke_calls::runtime::Runtime;
+use convoke_copies::CopySettings;
 use convoke_core::error::{Error, Result};
 use convoke_http::{Body, Ending, Reply};
 use convoke_store::Thoroughness;
@@ -111,7 +113,25 @@ pub async fn list(admin: &Admin, _: AdminRequest) -> Result<Reply> {
     });
     let folder = schedule::folder(&admin.runtime).map_err(Error::internal)?;
     let running = Copying::is_taken(&admin.runtime);
-    success(&json!({ "items": items, "running": running, "folder": folder, "schedule": schedule }))
+    let copies = Copies::status(&admin.runtime).map(|status| {
+        let state = status.state();
+        json!({
+            "to": admin.runtime.settings::<CopySettings>().to,
+            "generation": state.generation,
+            "commit": state.commit,
+            "copiedAt": state.copied_at,
+            "commitsBehind": state.commits_behind,
+            "isMakingSnapshot": state.makes_snapshot,
+            "error": state.error,
+        })
+    });
+    success(&json!({
+        "items": items,
+        "running": running,
+        "folder": folder,
+        "schedule": schedule,
+        "copies": copies,
+    }))
 }
 
 /// `POST backup/{name}/verify`: checks the checksum of a backup, then every page and index of a copy. Streams JSON

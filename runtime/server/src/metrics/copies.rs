@@ -18,11 +18,9 @@ pub(super) fn write(families: &mut Families, runtime: &Runtime) {
         "Commits of SQLite that are not copied; a commit may have several mutations.",
         state.commits_behind as f64,
     );
-    if let Some(copied_at) = state.copied_at {
-        families.gauge(
-            "convoke_copy_age_seconds",
-            "Time since everything was copied, in seconds.",
-            runtime.clock().now().since(copied_at).as_secs_f64(),
-        );
-    }
+    families.gauge(
+        "convoke_copy_age_seconds",
+        "Time since everything was copied, in seconds; before the first copy, time since the start.",
+        status.age(runtime.clock().now()).as_secs_f64(),
+    );
 }

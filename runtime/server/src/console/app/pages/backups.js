@@ -36,7 +36,8 @@ export function Backups() {
     ${isElsewhere && html`<p class="banner" role="status">A copy of the database is being made.</p>`}
     ${done && html`<p class="banner good" role="status"><strong>Made:</strong> ${done.name}, ${bytes(done.bytes)}</p>`}
     <${Failed} error=${error} />
-    <${Waiting} asked=${asked}>${({ items, schedule, folder }) => html`
+    <${Waiting} asked=${asked}>${({ items, schedule, folder, copies }) => html`
+      <${Copies} copies=${copies} />
       <${Schedule} schedule=${schedule} folder=${folder} />
       <${Table} label="Backups" head=${["Backup", "Made", "#Size", "Checked", "Actions"]} empty="There is no backup in the folder yet.">
         ${items.map((one) => html`<tr key=${one.name}>
@@ -50,6 +51,15 @@ export function Backups() {
             <${Sure} title="Remove the backup" question=${`This deletes ${one.name} from the data folder.`} does=${async () => { await admin(`backup/${one.name}`, { method: "DELETE" }); asked.again(); }} yes="Remove it">Remove<//>
           </div></td></tr>`)}
       <//>`}<//>`;
+}
+
+function Copies({ copies }) {
+  if (!copies) return html`<p class="help">Changes between two backups are not copied: set <code>to</code> in the section <code>[copy]</code> of the settings.</p>`;
+  const { to, generation, commit, copiedAt, commitsBehind, isMakingSnapshot, error } = copies;
+  return html`${error && html`<p class="banner bad" role="alert"><strong>The database is not copied</strong> to <code>${visible(to)}</code>: ${visible(error)}</p>`}
+    ${isMakingSnapshot && html`<p class="banner" role="status">A snapshot of the database is being stored in <code>${visible(to)}</code>.</p>`}
+    <p class="help">Every change is copied to <code>${visible(to)}</code>${generation !== null && html`, generation ${number(generation)}, commit ${number(commit)}`}.
+      ${copiedAt !== null ? html` Complete up to <${Time} at=${copiedAt} />` : " Nothing is copied yet"}${commitsBehind > 0 && html`; ${plural(commitsBehind, "commit is", "commits are")} not copied`}.</p>`;
 }
 
 function Schedule({ schedule, folder }) {

@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# Runs the tests of continuous copies with other programs: Litestream restores what the server has copied to a folder
+# and to an S3-compatible storage (the server of `moto`).
+# Needs Python 3 and curl (installed with apt-get if missing) and the Python package index.
+# Usage: e2e/clients/copies.sh
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+source e2e/clients/servers.sh
+
+need python3 python3 python3-venv
+need curl curl
+build_programs
+
+work=$target/clients/copies
+mkdir -p "$work"
+[ -x "$work/venv/bin/pip" ] || python3 -m venv "$work/venv"
+"$work/venv/bin/pip" install --quiet --disable-pip-version-check -r e2e/clients/copies/requirements.txt
+
+port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+"$work/venv/bin/moto_server" -H 127.0.0.1 -p "$port" 2>/dev/null &
+servers+=($!)
+storage=http://127.0.0.1:$port
+for _ in $(seq 100); do curl -s "$storage" >/dev/null && break || sleep 0.1; done
+curl -s -X PUT "$storage/copies" >/dev/null
+
+export CONVOKE_SECRET_S3_ACCESS_KEY_ID=test CONVOKE_SECRET_S3_SECRET_ACCESS_KEY=test
+export AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test
+# This storage has no TLS.
+unset AWS_CA_BUNDLE
+
+# Copies the database of a new server to a place, and compares what each program restores.
+# Arguments: the URL of the place, the URL for Litestream, more settings.
+check() {
+  local settings restored
+  settings=$(mktemp -d)
+  folders+=("$settings")
+  printf '[copy]\nto = "%s"\nevery = "100ms"\n%s\n' "$1" "$3" >"$settings/convoke.toml"
+  start "$application" --config "$settings/convoke.toml"
+  for name in ada grace edsger; do
+    (cd "$data" && "$application" run users/queries/getCurrentUser '{}' --as "$name" --create >/dev/null)
+  done
+  curl -sf "$url/readyz" >/dev/null
+  kill "${servers[-1]}"
+  wait "${servers[-1]}" 2>/dev/null || true
+
+  "$application" copies list --config "$settings/convoke.toml"
+  "$application" copies verify --config "$settings/convoke.toml"
+  restored=$settings/restored
+  mkdir "$restored"
+  "$application" restore --from "$1" --config "$settings/convoke.toml" --data "$restored"
+  "$work/venv/bin/litestream" restore -o "$settings/litestream.db" "$2"
+  python3 e2e/clients/copies/compare.py "$data/data/convoke.db" "$restored/convoke.db" "$settings/litestream.db"
+}
+
+place=$(mktemp -d)
+folders+=("$place")
+check "dir:$place" "file://$place/00000001" ""
+check s3://copies/convoke "s3://copies/convoke/00000001?endpoint=127.0.0.1:$port&force-path-style=true" \
+  "endpoint = \"$storage\""
+echo "copies: Litestream restores the copies of a folder and of an S3-compatible storage"
