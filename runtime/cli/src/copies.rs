@@ -1,13 +1,18 @@
 //! `copies`: the continuous copies of a database in a folder or a bucket.
 
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+
 use clap::Subcommand;
 use serde_json::json;
 
 use super::backup::require_own;
 use super::failure::Failure;
-use super::local::{LocalArgs, clock, require_folder};
+use super::local::{LocalArgs, clock, require_folder, tables};
 use super::progress::Progress;
 use super::table;
+use convoke_calls::files::{FilesSettings, Folder};
+use convoke_copies::contents;
 use convoke_copies::restore::{Moment, Restored, restore};
 use convoke_copies::survey::{Copied, GenerationSurvey, survey};
 use convoke_copies::{CopySettings, Place, take_over};
@@ -15,7 +20,9 @@ use convoke_core::clock::Millis;
 use convoke_server::archive::space::human;
 use convoke_server::config::Config;
 use convoke_server::copies;
-use convoke_store::{Engines, Thoroughness};
+use convoke_store::file_fields::has_files;
+use convoke_store::offline::everything;
+use convoke_store::{ContentState, Engines, OfflineDatabase, StoredFile, Table as _, Thoroughness};
 
 /// List and verify the continuous copies of the database
 ///
@@ -170,9 +177,39 @@ impl Verify {
         let restored = fetch(&place, self.generation, Moment::Newest, &file)?;
         let installation = config.engine(engines)?.lock(folder.path(), clock())?;
         let checking = Progress::unmeasured("checking every page and index");
-        installation.take_in(&file, &mut |_| {})?.require_whole(Thoroughness::Full)?;
+        let database = installation.take_in(&file, &mut |_| {})?;
+        database.require_whole(Thoroughness::Full)?;
         drop(checking);
+        if FilesSettings::of(&config.sections).url.is_none() {
+            require_contents(&place, &*database)?;
+        }
         table::print(&format!("{}: verified, {}", place.url(), described(&restored)))
+    }
+}
+
+/// Checks that the place has the content of each stored file.
+fn require_contents(place: &Place, database: &dyn OfflineDatabase) -> Result<(), Failure> {
+    let copied: HashMap<String, u64> =
+        contents::list(place).map_err(|error| Failure(error.to_string()))?.into_iter().collect();
+    if !tables()?.into_iter().any(has_files) {
+        return Ok(());
+    }
+    let mut missing = Vec::new();
+    database.reader().select(&everything(StoredFile::DEF), &mut |row| {
+        let file = StoredFile::decode(row)?;
+        let bytes = u64::try_from(file.bytes).unwrap_or(0);
+        if file.state == ContentState::Stored && copied.get(&file.hash) != Some(&bytes) {
+            missing.push(file.hash);
+        }
+        Ok(ControlFlow::Continue(()))
+    })?;
+    match missing.first() {
+        None => Ok(()),
+        Some(first) => Err(Failure(format!(
+            "{}: {} stored files have no content, the first is {first}",
+            place.url(),
+            missing.len()
+        ))),
     }
 }
 
@@ -206,6 +243,25 @@ pub(super) fn fetch(
     let progress = Progress::bytes("fetching", None);
     let fetched = restore(place, generation, moment, to, &mut |done, total| progress.of(done, total));
     fetched.map_err(|error| Failure(error.to_string()))
+}
+
+/// Adds the copied contents that the folder of files does not have. Each is compared with its SHA-256.
+///
+/// # Errors
+/// Errors of the place; a damaged content.
+pub(super) fn fetch_contents(place: &Place, files: &Folder) -> Result<(), Failure> {
+    let failed = |error: &dyn std::fmt::Display| Failure(format!("the stored files cannot be restored: {error}"));
+    let mut missing = contents::list(place).map_err(|error| failed(&error))?;
+    missing.retain(|(hash, _)| !files.path_of(hash).exists());
+    let progress = Progress::bytes("fetching files", Some(missing.iter().map(|(_, bytes)| bytes).sum()));
+    let mut done = 0;
+    for (hash, bytes) in &missing {
+        let mut content = contents::open(place, hash).map_err(|error| failed(&error))?;
+        files.take_in(hash, &mut content).map_err(|error| failed(&error))?;
+        done += bytes;
+        progress.at(done);
+    }
+    Ok(())
 }
 
 /// Describes a restored moment.

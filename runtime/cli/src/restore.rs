@@ -122,6 +122,9 @@ impl Restore {
         space::require(&config.data, restored.bytes).map_err(Failure)?;
         let mut out = std::io::stdout().lock();
         take_in(&*installation, &file, &config, tables, &mut out, || {
+            if let Some(files) = FilesSettings::of(&config.sections).local(&config.data) {
+                copies::fetch_contents(&place, &files)?;
+            }
             Ok(format!("restored from {}: {}", place.url(), copies::described(&restored)))
         })?;
         if let Some((note, generation)) = note {

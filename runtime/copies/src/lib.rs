@@ -6,6 +6,7 @@
 //! thread that copies (`shipper/`).
 
 mod catalog;
+pub mod contents;
 mod ltx;
 mod merge;
 mod place;

@@ -34,6 +34,7 @@ impl Copies {
         let data = runtime.store().folder().to_owned();
         let options = ShipperOptions {
             feed,
+            files: runtime.files().storage().local().map(|folder| folder.path().to_owned()),
             scratch: data.join("copies.partial"),
             access: {
                 let settings = settings.clone();

@@ -28,6 +28,8 @@ const FOLDER: &str = "dir:";
 /// Prefix of the URL of a bucket.
 const BUCKET: &str = "s3://";
 
+const NO_BUCKETS: &str = "copies in a bucket need the feature `s3` of convoke";
+
 /// A folder or a bucket with copies.
 #[derive(Debug)]
 pub struct Place {
@@ -65,6 +67,20 @@ impl Place {
         Ok(Self { url: url.to_owned(), kind })
     }
 
+    /// Checks the form of a URL without opening the place.
+    ///
+    /// # Errors
+    /// A message for the operator.
+    pub(crate) fn check(url: &str) -> Result<(), String> {
+        match url.strip_prefix(FOLDER) {
+            Some(path) if Path::new(path).is_absolute() => Ok(()),
+            Some(_) => Err(format!("{url}: write an absolute path, such as dir:/mnt/backup/convoke")),
+            None if Self::is_bucket(url) && cfg!(feature = "s3") => Ok(()),
+            None if Self::is_bucket(url) => Err(NO_BUCKETS.to_owned()),
+            None => Err(format!("{url}: write dir:/path or s3://bucket/prefix")),
+        }
+    }
+
     /// Returns true if the URL is that of a bucket, which needs a [`BucketAccess`].
     pub fn is_bucket(url: &str) -> bool {
         url.starts_with(BUCKET)
@@ -77,7 +93,7 @@ impl Place {
 
     #[cfg(not(feature = "s3"))]
     fn bucket(_: &str, _: &BucketAccess) -> Result<Kind, String> {
-        Err("copies in a bucket need the feature `s3` of convoke".to_owned())
+        Err(NO_BUCKETS.to_owned())
     }
 
     /// Returns its URL.

@@ -17,6 +17,7 @@ use tracing::{error, info, warn};
 
 use crate::CopyError;
 use crate::catalog::Generation;
+use crate::contents::Contents;
 use crate::place::{BucketAccess, Place};
 use crate::settings::CopySettings;
 use convoke_core::clock::{Clock, Millis};
@@ -48,6 +49,8 @@ pub struct ShipperOptions {
     pub settings: CopySettings,
     /// Access to a bucket. It is called again for each connection, so that a changed secret takes effect.
     pub access: Box<dyn Fn() -> Result<BucketAccess, String> + Send>,
+    /// The folder of stored files, if they are on this machine.
+    pub files: Option<PathBuf>,
     /// A temporary file on the disk of the database.
     pub scratch: PathBuf,
     /// The clock.
@@ -68,6 +71,7 @@ impl Shipper {
     /// Settings that cannot work, for the operator. A place that is not available is no error: the thread tries again.
     pub fn start(options: ShipperOptions) -> Result<Self, String> {
         let to = options.settings.to.clone().ok_or("copy.to is not set")?;
+        Place::check(&to).map_err(|error| format!("copy.to: {error}"))?;
         (options.access)()?;
         let status = Arc::new(CopyStatus::new(options.clock.now()));
         let stop = Arc::new(AtomicBool::new(false));
@@ -77,6 +81,7 @@ impl Shipper {
             status: status.clone(),
             stop: stop.clone(),
             open: None,
+            contents: None,
             snapshot: None,
             snapshot_failed_at: None,
             unsent: None,
@@ -110,6 +115,7 @@ struct Copying {
     status: Arc<CopyStatus>,
     stop: Arc<AtomicBool>,
     open: Option<(Session, Upkeep)>,
+    contents: Option<Contents>,
     /// A snapshot that is being made.
     snapshot: Option<SnapshotJob>,
     snapshot_failed_at: Option<Duration>,
@@ -182,6 +188,8 @@ impl Copying {
             let place = Place::open(&self.to, &access).map_err(CopyError::Place)?;
             let session = Session::open(place, self.options.feed.resumed().as_ref(), self.options.clock.now())?;
             let upkeep = Upkeep::open(&session.generation(), self.options.clock.monotonic())?;
+            let files = self.options.files.clone();
+            self.contents = files.map(|folder| Contents::open(folder, &session.place)).transpose()?;
             info!("the database is copied to {}, generation {}", self.to, session.number);
             self.status.reached(session.number, session.numbering.last);
             self.open = Some((session, upkeep));
@@ -197,6 +205,10 @@ impl Copying {
             self.store(session, upkeep, unsent)?;
         }
         let (now, monotonic) = (self.options.clock.now(), self.options.clock.monotonic());
+        if self.snapshot.is_some() {
+            // The snapshot counts when it is stored, so the contents come first.
+            self.copy_contents(session)?;
+        }
         self.follow_snapshot(session)?;
         let is_due = session.snapshot_at.is_none_or(|at| now.since(at) >= self.options.settings.snapshot_every.0);
         let may_begin = self.snapshot.is_none()
@@ -234,9 +246,13 @@ impl Copying {
         if self.removed_at.is_none_or(|at| monotonic.saturating_sub(at) >= REMOVE_EVERY) {
             self.removed_at = Some(monotonic);
             let keep = i64::try_from(self.options.settings.keep.0.as_millis()).unwrap_or(i64::MAX);
-            match upkeep::remove_old(&session.generation(), Millis(now.0.saturating_sub(keep)))? {
-                0 => {}
-                removed => info!("removed {removed} files of old copies"),
+            let oldest = Millis(now.0.saturating_sub(keep));
+            let mut removed = upkeep::remove_old(&session.generation(), oldest)?;
+            if let Some(contents) = &mut self.contents {
+                removed += contents.remove_old(&session.place, oldest, now)?;
+            }
+            if removed > 0 {
+                info!("removed {removed} files of old copies");
             }
         }
         Ok(())
@@ -244,6 +260,10 @@ impl Copying {
 
     /// Stores changes. If that fails, the next step tries again.
     fn store(&mut self, session: &mut Session, upkeep: &mut Upkeep, encoded: Encoded) -> Result<(), CopyError> {
+        if let Err(error) = self.copy_contents(session) {
+            self.unsent = Some(encoded);
+            return Err(error);
+        }
         let name = session.generation().name(&encoded.file);
         match session.place.put_new(&name, &encoded.bytes, encoded.at.0) {
             Ok(()) => {}
@@ -265,6 +285,15 @@ impl Copying {
         self.status.files.fetch_add(1, Relaxed);
         upkeep.stored(encoded.file);
         self.confirm(session)
+    }
+
+    /// Copies new contents of stored files.
+    fn copy_contents(&mut self, session: &Session) -> Result<(), CopyError> {
+        if let Some(contents) = &mut self.contents {
+            let bytes = contents.copy(&session.place)?;
+            self.status.bytes.fetch_add(bytes, Relaxed);
+        }
+        Ok(())
     }
 
     fn require_newest(&self, session: &Session) -> Result<(), CopyError> {

@@ -18,6 +18,8 @@ const FOLDER: &str = "CONVOKE_TEST_FOLDER";
 const SETTINGS: &str = "CONVOKE_TEST_COPY";
 /// Number of kills of each test.
 const KILLS: &str = "COPIES_KILLS";
+/// Kills of one database; a longer history takes longer to compare.
+const KILLS_OF_ONE: u64 = 12;
 
 fn child(folder: &Path, more: &str) -> Child {
     Command::new(std::env::current_exe().unwrap())
@@ -88,12 +90,19 @@ fn writes_until_it_is_killed() {
     });
 }
 
-/// Kills a process many times, and compares the copy with what the process has promised by lines with this first word.
+/// Kills processes many times, and compares the copies with what a process has promised by lines with this first word.
 fn kill(promise: &str, more: &str) {
+    let mut kills: u64 = std::env::var(KILLS).ok().and_then(|text| text.parse().ok()).unwrap_or(KILLS_OF_ONE);
+    while kills > 0 {
+        kill_one(promise, more, kills.min(KILLS_OF_ONE));
+        kills = kills.saturating_sub(KILLS_OF_ONE);
+    }
+}
+
+fn kill_one(promise: &str, more: &str, kills: u64) {
     let folder = tempfile::tempdir().unwrap();
     let place = folder.path().join("place");
     std::fs::create_dir(&place).unwrap();
-    let kills: u64 = std::env::var(KILLS).ok().and_then(|text| text.parse().ok()).unwrap_or(12);
     let (mut promised, mut promises) = (-1, 0);
     for round in 0..kills {
         let mut child = child(folder.path(), more);

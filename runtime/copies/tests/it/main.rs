@@ -3,6 +3,7 @@
 #![allow(clippy::disallowed_methods, reason = "real processes take real time")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod contents;
 mod killed;
 mod moments;
 mod place;

@@ -54,6 +54,7 @@ impl Copied {
             feed: store.page_feed().unwrap(),
             settings: settings.clone(),
             access: Box::new(|| Ok(BucketAccess::default())),
+            files: Some(data.join("files")),
             scratch: data.join("copies.partial"),
             clock: clock(),
         });
