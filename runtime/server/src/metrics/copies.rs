@@ -15,7 +15,7 @@ pub(super) fn write(families: &mut Families, runtime: &Runtime) {
     families.counter("convoke_copy_failures_total", "Failed attempts to copy.", status.failures.load(Relaxed));
     families.gauge(
         "convoke_copy_behind_commits",
-        "Commits of SQLite that are not copied; a commit may have several mutations.",
+        "Commits that are not copied. A commit may have several mutations.",
         state.commits_behind as f64,
     );
     families.gauge(
