@@ -19,7 +19,7 @@ use crate::CopyError;
 use crate::catalog::Generation;
 use crate::contents::Contents;
 use crate::place::{BucketAccess, Place};
-use crate::settings::CopySettings;
+use crate::settings::{Acknowledge, CopySettings};
 use convoke_core::clock::{Clock, Millis};
 use convoke_store::page_feed::{FeedPoint, FeedSnapshot, Taken};
 use convoke_store::{PageFeed, StoreError};
@@ -34,8 +34,12 @@ const STOP_CHECK: Duration = Duration::from_millis(100);
 const RETRY: Duration = Duration::from_secs(1);
 /// Pause after a failed snapshot, which reads the whole database.
 const SNAPSHOT_RETRY: Duration = Duration::from_secs(30);
+/// Reason of an unknown outcome.
+const NOT_COPIED: &str = "it is committed on this machine, and the copy did not confirm it in time";
 /// Longest wait of a mutation for its copy.
 const ACKNOWLEDGE_TIMEOUT: Duration = Duration::from_secs(10);
+/// Longest wait for the last copy at the end of a process.
+const FINISH_TIMEOUT: Duration = Duration::from_secs(10);
 /// Time between two checks for a later generation while nothing is committed.
 const FENCE_CHECK: Duration = Duration::from_secs(10);
 /// Time between two removals of old copies.
@@ -62,6 +66,7 @@ pub struct Shipper {
     status: Arc<CopyStatus>,
     stop: Arc<AtomicBool>,
     thread: Mutex<Option<JoinHandle<()>>>,
+    clock: Arc<dyn Clock>,
 }
 
 impl Shipper {
@@ -75,6 +80,13 @@ impl Shipper {
         (options.access)()?;
         let status = Arc::new(CopyStatus::new(options.clock.now()));
         let stop = Arc::new(AtomicBool::new(false));
+        let clock = options.clock.clone();
+        if options.settings.acknowledge == Acknowledge::Copied {
+            let (feed, stop) = (options.feed.clone(), stop.clone());
+            let limit = move || limit_waits(&*feed, &stop);
+            let thread = thread::Builder::new().name("convoke-copy-wait".to_owned()).spawn(limit);
+            thread.map_err(|error| format!("no thread for the copies: {error}"))?;
+        }
         let copying = Copying {
             options,
             to,
@@ -91,7 +103,7 @@ impl Shipper {
         };
         let thread = thread::Builder::new().name("convoke-copies".to_owned()).spawn(move || copying.run());
         let thread = Mutex::new(Some(thread.map_err(|error| format!("no thread for the copies: {error}"))?));
-        Ok(Self { status, stop, thread })
+        Ok(Self { status, stop, thread, clock })
     }
 
     /// Returns the state of the copies.
@@ -99,12 +111,28 @@ impl Shipper {
         &self.status
     }
 
-    /// Copies the last changes and ends the thread. The database is closed before.
+    /// Copies the last changes and ends the thread. The database is closed before. A place that does not respond does
+    /// not prevent the end of the process.
     pub fn finish(&self) {
         self.stop.store(true, Relaxed);
-        if let Some(thread) = self.thread.lock().take() {
-            let _ = thread.join();
+        let Some(thread) = self.thread.lock().take() else { return };
+        let begun = self.clock.monotonic();
+        while !thread.is_finished() {
+            if self.clock.monotonic().saturating_sub(begun) > FINISH_TIMEOUT {
+                warn!("the place of the copies does not respond; the next start copies the last changes");
+                return;
+            }
+            thread::sleep(Duration::from_millis(5));
         }
+        let _ = thread.join();
+    }
+}
+
+/// Ends the waits of mutations for their copy, also while the place does not respond.
+fn limit_waits(feed: &dyn PageFeed, stop: &AtomicBool) {
+    while !stop.load(Relaxed) {
+        feed.give_up(ACKNOWLEDGE_TIMEOUT, NOT_COPIED);
+        thread::sleep(STOP_CHECK);
     }
 }
 
@@ -151,10 +179,8 @@ impl Copying {
             let at = self.options.clock.now();
             let outcome = self.step(checks_fence || is_last);
             self.report(&outcome, at);
-            let reason = "the mutation is committed on this machine, and the copy did not confirm it in time";
-            let patience = if is_last { Duration::ZERO } else { ACKNOWLEDGE_TIMEOUT };
-            self.options.feed.give_up(patience, reason);
             if is_last {
+                self.options.feed.give_up(Duration::ZERO, NOT_COPIED);
                 break;
             }
             self.pause(begun, outcome.is_ok());
