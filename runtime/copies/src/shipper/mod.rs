@@ -256,7 +256,9 @@ impl Copying {
                 // The next step begins the snapshot.
                 Taken::Gap => session.needs_snapshot = true,
                 Taken::Changes(changes) => {
-                    let encoded = session.encode(&changes, now).map_err(CopyError::of("the changes"))?;
+                    // All of these commits are older than this time.
+                    let taken_at = self.options.clock.now();
+                    let encoded = session.encode(&changes, taken_at).map_err(CopyError::of("the changes"))?;
                     if let Some(encoded) = encoded {
                         self.store(session, upkeep, encoded)?;
                     }

@@ -83,6 +83,8 @@ fn every_moment_equals_a_model() {
         change.run(&copied).unwrap();
         let state = copied.shipper.status().state();
         moments.push((state.commit, clock().now(), model.clone()));
+        // Times have milliseconds.
+        std::thread::sleep(std::time::Duration::from_millis(2));
     }
     assert_eq!(rows(&copied.store), model);
     copied.close();
