@@ -45,6 +45,43 @@ fn dev_starts_without_setup_accepts_its_token_and_stops_on_sigterm() {
 }
 
 #[test]
+fn dev_without_disk_space_says_so_and_starts_later() {
+    let folder = TempDir::new().unwrap();
+    // The system refuses to write more than the first kilobytes of a file.
+    let script = format!("trap '' XFSZ; ulimit -f 8; exec '{}' dev --listen 127.0.0.1:0", env!("CARGO_BIN_EXE_hello"));
+    let output = Command::new("sh").args(["-c", &script]).current_dir(folder.path()).output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("there is no room"), "{}", text(&output.stderr));
+    let serving = Serving::start(hello(folder.path()).args(["dev", "--listen", "127.0.0.1:0"]));
+    assert_eq!(serving.call(None, &json!({ "name": "Ada" }))["value"], "Hello, Ada!");
+    assert_eq!(serving.signal("TERM"), 0);
+}
+
+#[test]
+fn written_file_stays_whole_without_disk_space() {
+    let folder = TempDir::new().unwrap();
+    for (command, file) in
+        [("agents", "AGENTS.md"), ("openapi --out", "openapi.json"), ("codegen typescript --out", "a.ts")]
+    {
+        let file_of = |words: &str| match words.ends_with("--out") {
+            true => format!("{words} {file}"),
+            false => words.to_owned(),
+        };
+        let words = file_of(command);
+        assert!(run(folder.path(), &words.split(' ').collect::<Vec<_>>()).status.success(), "{words}");
+        let former = std::fs::read_to_string(folder.path().join(file)).unwrap() + "\n";
+        std::fs::write(folder.path().join(file), &former).unwrap();
+        let script = format!("trap '' XFSZ; ulimit -f 1; exec '{}' {words}", env!("CARGO_BIN_EXE_hello"));
+        let output = Command::new("sh").args(["-c", &script]).current_dir(folder.path()).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{words}");
+        let said = text(&output.stderr);
+        assert!(said.contains(&format!("{file} cannot be written: File too large")), "{words}: {said}");
+        assert_eq!(std::fs::read_to_string(folder.path().join(file)).unwrap(), former, "{words}");
+    }
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 3, "temporary files are removed");
+}
+
+#[test]
 fn unread_log_does_not_block_calls() {
     let folder = TempDir::new().unwrap();
     let serving = Serving::start(hello(folder.path()).args(["dev", "--listen", "127.0.0.1:0"]));
