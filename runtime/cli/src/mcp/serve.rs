@@ -99,7 +99,7 @@ impl Session<'_> {
                 let message = format!("A message has at most {LINE_BYTES_MAX} bytes");
                 Some(Refusal::new(Reason::InvalidRequest, message).to_json())
             } else {
-                self.answer(&line, calls)?
+                self.answer(&line, calls)
             };
             if let Some(response) = response
                 && self.write(response.into_bytes()).is_err()
@@ -110,42 +110,51 @@ impl Session<'_> {
         }
     }
 
-    /// Returns the response to a line; none to a notification, a blank line, or a call, which a thread answers.
-    fn answer<'s>(&'s self, line: &[u8], calls: &'s Scope<'s, '_>) -> Result<Option<String>, Failure> {
+    /// Returns the response to a line; none to a notification, a blank line, or a call, whose thread responds.
+    fn answer<'s>(&'s self, line: &[u8], calls: &'s Scope<'s, '_>) -> Option<String> {
         if line.trim_ascii().is_empty() {
-            return Ok(None);
+            return None;
         }
         let request = match protocol::read(line, Limits::default().json_depth_max, None) {
             Ok(Message::Request(request)) => request,
             Ok(Message::Cancelled(id)) => {
                 self.running.cancel(id);
-                return Ok(None);
+                return None;
             }
-            Ok(Message::Notification) => return Ok(None),
-            Err(refusal) => return Ok(Some(refusal.to_json())),
+            Ok(Message::Notification) => return None,
+            Err(refusal) => return Some(refusal.to_json()),
         };
         let info = &self.info;
-        Ok(Some(match &request.method {
+        Some(match &request.method {
             Method::Initialize(version) => info.initialized(&request, version),
             Method::Discover => info.discovered(&request),
             Method::Ping => info.pong(&request),
             Method::ListTools => info.listed(&request, &self.bench.list()),
-            Method::CallTool(call) => {
-                let Some(tool) = tools::find(&call.name) else {
-                    let refusal = request.refused(Reason::InvalidParams, format!("Unknown tool: {}", call.name));
-                    return Ok(Some(refusal.to_json()));
-                };
-                let Some(running) = self.running.begin(request.id) else {
-                    let message = format!("{CALLS_MAX} calls are running; repeat the call when one of them has ended");
-                    return Ok(Some(request.refused(Reason::InternalError, message).to_json()));
-                };
-                let (id, arguments) = (request.id.to_owned(), call.arguments.to_owned());
-                let call = ToolThread { tool, id, era: request.era, name: call.name.clone(), arguments, running };
-                let thread = std::thread::Builder::new().name("mcp-call".to_owned());
-                thread.spawn_scoped(calls, move || self.call(call))?;
-                return Ok(None);
-            }
-        }))
+            Method::CallTool(call) => self.begin(&request, call, calls).err()?.to_json(),
+        })
+    }
+
+    /// Begins a call in a thread of its own.
+    fn begin<'s>(
+        &'s self,
+        request: &Request<'_>,
+        call: &ToolCall<'_>,
+        calls: &'s Scope<'s, '_>,
+    ) -> Result<(), Refusal> {
+        let unknown = || request.refused(Reason::InvalidParams, format!("Unknown tool: {}", call.name));
+        let tool = tools::find(&call.name).ok_or_else(unknown)?;
+        let busy = || {
+            let message = format!("{CALLS_MAX} calls are running; repeat the call when one of them has ended");
+            request.refused(Reason::InternalError, message)
+        };
+        let running = self.running.begin(request.id).ok_or_else(busy)?;
+        let (id, arguments) = (request.id.to_owned(), call.arguments.to_owned());
+        let call = ToolThread { tool, id, era: request.era, name: call.name.clone(), arguments, running };
+        let thread = std::thread::Builder::new().name("mcp-call".to_owned());
+        match thread.spawn_scoped(calls, move || self.call(call)) {
+            Ok(_) => Ok(()),
+            Err(error) => Err(request.refused(Reason::InternalError, format!("the call cannot begin: {error}"))),
+        }
     }
 
     /// Runs a call and writes its response, unless the client has cancelled the call.
