@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Checks the unit with systemd-analyze, the Dockerfile with hadolint, and the compose file with its schema, the load
-# balancer's configuration and, if installed, Docker. Needs systemd-analyze and haproxy (Debian's `systemd` and
+# Checks the unit with systemd-analyze, the Dockerfiles with hadolint, and the compose files with their schema, the
+# load balancers' configurations and, if installed, Docker. Needs systemd-analyze and haproxy (Debian's `systemd` and
 # `haproxy`, which are installed if they are missing) and Python 3 with venv.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -31,13 +31,16 @@ systemd-analyze security --offline=true --threshold=20 "$work/convoke.service" |
 mkdir -p "$work/root/usr/lib/sysusers.d" "$work/root/etc"
 cp deploy/convoke.sysusers "$work/root/usr/lib/sysusers.d/convoke.conf"
 systemd-sysusers --dry-run --root="$work/root" >/dev/null 2>&1
-"$tools/bin/hadolint" deploy/Dockerfile
+"$tools/bin/hadolint" deploy/Dockerfile deploy/patroni/Dockerfile
 
-"$tools/bin/check-jsonschema" --builtin-schema vendor.compose-spec deploy/compose.yaml
+"$tools/bin/check-jsonschema" --builtin-schema vendor.compose-spec deploy/compose.yaml deploy/compose.ha.yaml
 "$tools/bin/python" deploy/check_compose.py
 if docker compose version >/dev/null 2>&1; then
-  CONVOKE_SETTINGS=./convoke.toml STORE_PASSWORD=x STORE_KEY=x docker compose --file deploy/compose.yaml config --quiet
+  for file in deploy/compose.yaml deploy/compose.ha.yaml; do
+    CONVOKE_SETTINGS=./convoke.toml STORE_PASSWORD=x STORE_KEY=x DATABASE_ADMIN_PASSWORD=x DATABASE_REPLICATION_PASSWORD=x \
+      docker compose --file "$file" config --quiet
+  done
 fi
-# The names of the nodes do not resolve here. The configuration allows that.
-haproxy -c -q -f deploy/haproxy.cfg
-echo "the unit, the Dockerfile, the compose file and the load balancer's configuration are valid"
+# The names of the servers do not resolve here. The configuration allows that.
+for file in deploy/haproxy.cfg deploy/haproxy.ha.cfg; do haproxy -c -q -f "$file"; done
+echo "the unit, the Dockerfiles, the compose files and the load balancers' configurations are valid"

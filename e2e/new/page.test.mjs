@@ -1,9 +1,10 @@
 // The first chapter of the tutorial, from `convoke dev` to the new types: the page in a real browser with two users, an
-// edited function, an edit with an error, and its repair. The commands and the edits are those of the chapter, whose file
-// is named in CHAPTER. Runs in the folder `web` of a new program, with the tool on the PATH. Prints the seconds of each step.
+// edited function, an edit with an error, which the console shows, and its repair. The commands and the edits are those of
+// the chapter, whose file is named in CHAPTER. Runs in the folder `web` of a new program, with the tool on the PATH. Prints
+// the seconds of each step.
 
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { after, test } from "node:test";
@@ -130,8 +131,16 @@ test("saved function is live in the browser, an error changes nothing, and its r
     console.log(`  ${(await line(/^convoke: (the new program serves .*)/, from))[1]}`);
   });
 
+  const operator = await (await browser.newContext()).newPage();
+  operator.setDefaultTimeout(WAIT_MS);
+  await operator.goto(execFileSync("convoke", ["console", "--print"], { cwd: "..", encoding: "utf8" }).trim());
+  await operator.getByRole("heading", { level: 1, name: "Overview" }).waitFor();
+  const banner = operator.getByRole("alert").filter({ hasText: "The last build failed." });
+  assert.equal(await banner.count(), 0);
+
   const broken = save(edited(descending, mistake));
   await timed("edit with an error until it is reported", () => line(/the former server goes on/, broken));
+  await timed("until the console shows it", () => banner.filter({ hasText: "cannot find value `idd`" }).waitFor());
   assert.ok(lines.slice(broken).some((one) => one.includes("cannot find value `idd`")), lines.join("\n"));
   await add(ada, "Zen");
   await book(bob, "Zen").waitFor();
@@ -142,6 +151,8 @@ test("saved function is live in the browser, an error changes nothing, and its r
     await until("the types of the new function", () => readFileSync("src/api.ts", "utf8").includes("count"));
   });
   assert.notEqual(readFileSync("src/api.ts", "utf8"), types);
+  await timed("until the console no longer shows the error", () => banner.waitFor({ state: "detached" }));
+  await operator.getByRole("heading", { level: 1, name: "Overview" }).waitFor();
   assert.deepEqual(await titles(bob), await titles(ada));
   assert.equal(await ada.getByRole("listitem").count(), 3);
 });

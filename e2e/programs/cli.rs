@@ -4,8 +4,10 @@
 
 mod process;
 
-use std::io::Write as _;
-use std::process::Stdio;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
 
 use process::{Serving, hello, run, text};
 use serde_json::{Value, json};
@@ -40,6 +42,43 @@ fn dev_starts_without_setup_accepts_its_token_and_stops_on_sigterm() {
     assert_eq!(reply["value"], "Hello, Ada!");
     assert_eq!(reply["logLines"], json!(["[INFO] greeting Ada"]));
     assert_eq!(serving.signal("TERM"), 0);
+}
+
+#[test]
+fn dev_without_disk_space_says_so_and_starts_later() {
+    let folder = TempDir::new().unwrap();
+    // The system refuses to write more than the first kilobytes of a file.
+    let script = format!("trap '' XFSZ; ulimit -f 8; exec '{}' dev --listen 127.0.0.1:0", env!("CARGO_BIN_EXE_hello"));
+    let output = Command::new("sh").args(["-c", &script]).current_dir(folder.path()).output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("there is no room"), "{}", text(&output.stderr));
+    let serving = Serving::start(hello(folder.path()).args(["dev", "--listen", "127.0.0.1:0"]));
+    assert_eq!(serving.call(None, &json!({ "name": "Ada" }))["value"], "Hello, Ada!");
+    assert_eq!(serving.signal("TERM"), 0);
+}
+
+#[test]
+fn written_file_stays_whole_without_disk_space() {
+    let folder = TempDir::new().unwrap();
+    for (command, file) in
+        [("agents", "AGENTS.md"), ("openapi --out", "openapi.json"), ("codegen typescript --out", "a.ts")]
+    {
+        let file_of = |words: &str| match words.ends_with("--out") {
+            true => format!("{words} {file}"),
+            false => words.to_owned(),
+        };
+        let words = file_of(command);
+        assert!(run(folder.path(), &words.split(' ').collect::<Vec<_>>()).status.success(), "{words}");
+        let former = std::fs::read_to_string(folder.path().join(file)).unwrap() + "\n";
+        std::fs::write(folder.path().join(file), &former).unwrap();
+        let script = format!("trap '' XFSZ; ulimit -f 1; exec '{}' {words}", env!("CARGO_BIN_EXE_hello"));
+        let output = Command::new("sh").args(["-c", &script]).current_dir(folder.path()).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{words}");
+        let said = text(&output.stderr);
+        assert!(said.contains(&format!("{file} cannot be written: File too large")), "{words}: {said}");
+        assert_eq!(std::fs::read_to_string(folder.path().join(file)).unwrap(), former, "{words}");
+    }
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 3, "temporary files are removed");
 }
 
 #[test]
@@ -109,7 +148,7 @@ fn agents_file_replaces_only_its_own() {
     assert!(std::fs::read_to_string(&file).unwrap().starts_with("<!-- Written by Convoke"));
 }
 
-/// Sends lines to `mcp`, and returns the responses after its end.
+/// Sends lines to `mcp`, and returns the responses after its end, in the order of their ids. Those without an id are first.
 fn agent(folder: &TempDir, flags: &[&str], lines: &[String]) -> Vec<Value> {
     let mut command = hello(folder.path());
     command.arg("mcp").args(flags).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -120,12 +159,15 @@ fn agent(folder: &TempDir, flags: &[&str], lines: &[String]) -> Vec<Value> {
     let output = child.wait_with_output().unwrap();
     writing.join().unwrap().unwrap();
     assert!(output.status.success(), "{}", text(&output.stderr));
-    text(&output.stdout).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    let mut responses: Vec<Value> =
+        text(&output.stdout).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    responses.sort_by_key(|response| response["id"].as_i64());
+    responses
 }
 
-fn tool(name: &str, arguments: &Value) -> String {
-    json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": name, "arguments": arguments } })
-        .to_string()
+fn tool(id: usize, name: &str, arguments: &Value) -> String {
+    let params = json!({ "name": name, "arguments": arguments });
+    json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params }).to_string()
 }
 
 /// Returns the JSON of a tool's text, or its text if it is an error.
@@ -137,11 +179,14 @@ fn result(response: &Value) -> Result<Value, String> {
     }
 }
 
+fn greet(id: usize) -> String {
+    tool(id, "run", &json!({ "path": "greetings/sayHello", "args": { "name": "Ada" } }))
+}
+
 #[test]
 fn coding_agent_needs_no_server() {
     let folder = TempDir::new().unwrap();
-    let greet = tool("run", &json!({ "path": "greetings/sayHello", "args": { "name": "Ada" } }));
-    let responses = agent(&folder, &[], &[tool("functions", &json!({})), greet.clone(), tool("data", &json!({}))]);
+    let responses = agent(&folder, &[], &[tool(0, "functions", &json!({})), greet(1), tool(2, "data", &json!({}))]);
     assert_eq!(result(&responses[0]).unwrap()["functions"][0]["path"], "greetings/sayHello");
     for response in &responses[1..] {
         let refused = result(response).unwrap_err();
@@ -150,10 +195,113 @@ fn coding_agent_needs_no_server() {
     assert!(!folder.path().join("data").exists(), "a reader makes no folder");
 
     assert!(run(folder.path(), &["run", "greetings/sayHello", r#"{"name":"Eve"}"#]).status.success());
-    let responses = agent(&folder, &[], &[greet, tool("logs", &json!({}))]);
+    // Concurrent calls share the data folder, also with a check that opens the folder itself.
+    let mut lines: Vec<String> = (0..8).map(greet).collect();
+    lines.insert(4, tool(8, "doctor", &json!({})));
+    lines.push(tool(9, "data", &json!({})));
+    let responses = agent(&folder, &[], &lines);
     let expected = json!({ "value": "Hello, Ada!", "logLines": ["[INFO] greeting Ada"] });
-    assert_eq!(result(&responses[0]), Ok(expected));
-    assert_eq!(result(&responses[1]).unwrap()["calls"][0]["function"], "greetings/sayHello");
+    for response in &responses[..8] {
+        assert_eq!(result(response).as_ref(), Ok(&expected));
+    }
+    let findings = result(&responses[8]).unwrap()["findings"].clone();
+    assert!(findings.as_array().unwrap().iter().all(|finding| finding["level"] != "problem"), "{findings}");
+    assert!(result(&responses[9]).unwrap()["tables"].is_array());
+    let calls = &result(&agent(&folder, &[], &[tool(0, "logs", &json!({}))])[0]).unwrap()["calls"];
+    assert_eq!(calls.as_array().unwrap().len(), 9, "{calls}");
+}
+
+/// A running `mcp`.
+struct Agent {
+    child: Child,
+    input: ChildStdin,
+    responses: Receiver<Value>,
+}
+
+impl Agent {
+    fn start(folder: &TempDir) -> Self {
+        let mut child = hello(folder.path()).arg("mcp").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let (input, output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+        let (sender, responses) = channel();
+        std::thread::spawn(move || {
+            for line in BufReader::new(output).lines() {
+                let _ = sender.send(serde_json::from_str(&line.unwrap()).unwrap());
+            }
+        });
+        Self { child, input, responses }
+    }
+
+    fn send(&mut self, line: &str) {
+        self.input.write_all(format!("{line}\n").as_bytes()).unwrap();
+    }
+
+    /// Returns the next response.
+    fn next(&self) -> Value {
+        self.responses.recv_timeout(Duration::from_secs(60)).unwrap()
+    }
+
+    fn ping(&mut self, id: &str) {
+        self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": "ping" }).to_string());
+        assert_eq!(self.next()["id"], id, "the response to a ping comes before those of running calls");
+    }
+
+    fn cancel(&mut self, id: usize) {
+        let params = json!({ "requestId": id, "reason": "the user stopped it" });
+        let line = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": params });
+        self.send(&line.to_string());
+    }
+
+    /// Waits for the end of the process after the end of its input.
+    fn end(self) -> Vec<Value> {
+        let Self { mut child, input, responses } = self;
+        drop(input);
+        assert!(child.wait().unwrap().success());
+        responses.iter().collect()
+    }
+}
+
+fn signal(process: &Child, name: &str) {
+    assert!(Command::new("kill").args(["-s", name, &process.id().to_string()]).status().unwrap().success());
+}
+
+#[test]
+fn slow_calls_of_a_coding_agent_delay_no_ping_and_can_be_cancelled() {
+    let folder = TempDir::new().unwrap();
+    let serving = Serving::start(hello(folder.path()).args(["dev", "--listen", "127.0.0.1:0"]));
+    // Calls wait for this server until it goes on.
+    signal(&serving.process, "STOP");
+    let mut agent = Agent::start(&folder);
+    for id in 0..16 {
+        agent.send(&greet(id));
+    }
+    agent.ping("while calls wait");
+    agent.send(&tool(16, "docs", &json!({ "query": "index" })));
+    let refused = agent.next();
+    assert_eq!(refused["id"], 16);
+    assert!(refused["error"]["message"].as_str().unwrap().starts_with("16 calls are running"), "{refused}");
+
+    for id in 1..16 {
+        agent.cancel(id);
+    }
+    // A cancelled call ends while its server still waits, and another call can run.
+    let found = loop {
+        agent.send(&tool(17, "docs", &json!({ "query": "index" })));
+        let response = agent.next();
+        assert_eq!(response["id"], 17);
+        if response["error"].is_null() {
+            break response;
+        }
+    };
+    assert!(result(&found).is_ok(), "{found}");
+
+    signal(&serving.process, "CONT");
+    let responses = agent.end();
+    assert_eq!(responses.len(), 1, "cancelled calls have no response: {responses:?}");
+    assert_eq!(
+        (&responses[0]["id"], result(&responses[0]).unwrap()["value"].as_str()),
+        (&json!(0), Some("Hello, Ada!"))
+    );
+    assert_eq!(serving.signal("TERM"), 0);
 }
 
 #[test]
@@ -161,6 +309,8 @@ fn coding_agent_that_sends_nonsense_gets_errors_and_is_served_on() {
     let folder = TempDir::new().unwrap();
     let ping = r#"{"jsonrpc":"2.0","id":7,"method":"ping"}"#;
     let nested = format!(r#"{{"jsonrpc":"2.0","id":1,"method":{}"#, "[".repeat(1_000_000));
+    let cancelled =
+        |params: &str| format!(r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{params}}}"#);
     let lines = [
         "nonsense".to_owned(),
         format!("[{ping}]"),
@@ -168,8 +318,10 @@ fn coding_agent_that_sends_nonsense_gets_errors_and_is_served_on() {
         "x".repeat(5_000_000),
         String::new(),
         r#"{"jsonrpc":"2.0","method":"notifications/cancelled"}"#.to_owned(),
-        tool("rm", &json!({})),
-        tool("docs", &json!({ "query": 7 })),
+        cancelled(r#"{"requestId":{}}"#),
+        cancelled(r#"{"requestId":"unknown"}"#),
+        tool(1, "rm", &json!({})),
+        tool(2, "docs", &json!({ "query": 7 })),
         ping.to_owned(),
     ];
     let responses = agent(&folder, &[], &lines);
@@ -177,6 +329,7 @@ fn coding_agent_that_sends_nonsense_gets_errors_and_is_served_on() {
     assert_eq!(codes, [-32700, -32600, -32700, -32600, -32602]);
     assert!(result(&responses[5]).unwrap_err().starts_with("INVALID_ARGUMENT: "));
     assert_eq!(responses[6], json!({ "jsonrpc": "2.0", "id": 7, "result": {} }));
+    assert_eq!(responses.len(), 7);
 }
 
 #[test]

@@ -127,7 +127,12 @@ impl Author {
     }
 
     fn cargo(&self) -> Command {
-        let mut command = Command::new(env!("CARGO"));
+        self.command(env!("CARGO"))
+    }
+
+    /// Returns a command in the folder of the program, with the environment of Cargo.
+    fn command(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
         command.current_dir(&self.folder).env("CARGO_TARGET_DIR", target()).env("CARGO_NET_OFFLINE", "true");
         command.stdin(Stdio::null());
         command
@@ -539,6 +544,43 @@ fn without_sources_or_cargo_it_serves_as_before() {
         assert!(dev.descendants().is_empty());
         assert!(dev.signal("TERM").success());
     }
+}
+
+/// Bounds the size of the files that a process and its later children write; none for no bound.
+fn limit_files(process: u32, bytes: Option<u64>) {
+    let limit = bytes.map_or_else(|| "unlimited".to_owned(), |bytes| bytes.to_string());
+    let words = ["--pid".to_owned(), process.to_string(), format!("--fsize={limit}:unlimited")];
+    assert!(Command::new("prlimit").args(words).status().unwrap().success());
+}
+
+#[test]
+fn a_full_disk_keeps_the_server_and_the_next_save_with_space_replaces_it() {
+    let author = Author::new();
+    let program = author.built();
+    let size = std::fs::metadata(&program).unwrap().len();
+    // There is space for the database, but not for a copy of the program: it serves and does not watch.
+    let blocks = size / 2 / 512;
+    let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec '{}' dev --listen 127.0.0.1:0", program.display());
+    let mut unwatched = Dev::start(author.command("sh").args(["-c", &script]).env_remove("CARGO_MANIFEST_DIR"));
+    let said = unwatched.all();
+    assert!(said.contains("not watching: the program cannot be copied beside itself: File too large"), "{said}");
+    assert_eq!(unwatched.greeting(), "Hello, Ada!");
+    assert!(unwatched.signal("TERM").success());
+
+    let mut dev = author.dev();
+    // The disk is full after the start: Cargo, and what it starts, cannot write large files.
+    limit_files(dev.process.id(), Some(size / 2));
+    author.greet("Good morning");
+    dev.hears("the former server goes on");
+    assert_eq!(dev.greeting(), "Hello, Ada!");
+    let left = std::fs::read_dir(target().join("debug")).unwrap().flatten();
+    let copies = left.filter(|entry| entry.file_name().to_string_lossy().starts_with(".convoke-dev-")).count();
+    assert_eq!(copies, 1, "only the running program has a copy");
+    limit_files(dev.process.id(), None);
+    author.greet("Good evening");
+    dev.hears("the new program serves");
+    assert_eq!(dev.greeting(), "Good evening, Ada!");
+    assert!(dev.signal("TERM").success());
 }
 
 #[test]

@@ -110,24 +110,26 @@ fn is_read(variable: &str) -> bool {
 
 #[test]
 fn compose_nodes_use_existing_settings_and_outlive_a_drain() {
-    let text = crate::read("deploy/compose.yaml");
-    let variables = text.lines().filter_map(|line| line.trim().split_once(": ")).map(|(name, _)| name);
-    let variables: Vec<&str> = variables.filter(|name| name.starts_with("CONVOKE_")).collect();
-    let (secrets, settings): (Vec<&str>, Vec<&str>) =
-        variables.into_iter().partition(|name| name.starts_with("CONVOKE_SECRET_"));
-    assert!(secrets.is_empty(), "a secret is no variable there: {secrets:?}");
-    assert!(
-        text.contains("    - CONVOKE_SECRET_STORE_KEY\n") && text.contains("    - CONVOKE_SECRET_STORE_PASSWORD\n")
-    );
-    assert_eq!(settings, ["CONVOKE_STORE", "CONVOKE_TRUSTED_PROXY"]);
-    assert!(settings.iter().all(|name| is_read(name)), "{settings:?}");
-    let grace = text.lines().find_map(|line| line.trim().strip_prefix("stop_grace_period: ")).unwrap();
-    let grace = Duration::from_secs(grace.trim_end_matches('s').parse().unwrap());
-    assert!(grace > 2 * Limits::default().drain_timeout);
-    // The health checks detect a lost node in time, and an action may send no data while it runs.
-    let balancer = crate::read("deploy/haproxy.cfg");
-    let silence = balancer.lines().find_map(|line| line.trim().strip_prefix("timeout server ")).unwrap();
-    let silence = Duration::from_secs(60 * silence.trim_end_matches('m').parse::<u64>().unwrap());
-    assert!(silence > Limits::default().action_timeout);
-    assert!(silence > 2 * Limits::default().live_ping_interval);
+    for (compose, balancer) in [("compose.yaml", "haproxy.cfg"), ("compose.ha.yaml", "haproxy.ha.cfg")] {
+        let text = crate::read(&format!("deploy/{compose}"));
+        let variables = text.lines().filter_map(|line| line.trim().split_once(": ")).map(|(name, _)| name);
+        let variables: Vec<&str> = variables.filter(|name| name.starts_with("CONVOKE_")).collect();
+        let (secrets, settings): (Vec<&str>, Vec<&str>) =
+            variables.into_iter().partition(|name| name.starts_with("CONVOKE_SECRET_"));
+        assert!(secrets.is_empty(), "{compose}: a secret is no variable there: {secrets:?}");
+        assert!(
+            text.contains("    - CONVOKE_SECRET_STORE_KEY\n") && text.contains("    - CONVOKE_SECRET_STORE_PASSWORD\n")
+        );
+        assert_eq!(settings, ["CONVOKE_STORE", "CONVOKE_TRUSTED_PROXY"], "{compose}");
+        assert!(settings.iter().all(|name| is_read(name)), "{settings:?}");
+        let grace = text.lines().find_map(|line| line.trim().strip_prefix("stop_grace_period: ")).unwrap();
+        let grace = Duration::from_secs(grace.trim_end_matches('s').parse().unwrap());
+        assert!(grace > 2 * Limits::default().drain_timeout, "{compose}");
+        // The health checks detect a lost node in time, and an action may send no data while it runs.
+        let text = crate::read(&format!("deploy/{balancer}"));
+        let silence = text.lines().find_map(|line| line.trim().strip_prefix("timeout server ")).unwrap();
+        let silence = Duration::from_secs(60 * silence.trim_end_matches('m').parse::<u64>().unwrap());
+        assert!(silence > Limits::default().action_timeout, "{balancer}");
+        assert!(silence > 2 * Limits::default().live_ping_interval, "{balancer}");
+    }
 }

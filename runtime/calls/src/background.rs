@@ -44,7 +44,9 @@ impl Runtime {
         }
         #[cfg(feature = "otel")]
         if let Some(telemetry) = self.telemetry() {
-            tasks.spawn(send_until_stopped(telemetry.clone(), stop.subscribe()));
+            for sender in telemetry.senders() {
+                tasks.spawn(send_until_stopped(sender, stop.subscribe()));
+            }
         }
         let mut background = Background { runtime: self.clone(), stop, tasks };
         let runtime = self.clone();

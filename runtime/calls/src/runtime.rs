@@ -236,11 +236,9 @@ impl Runtime {
         #[cfg(feature = "otel")]
         let recorder = telemetry.as_ref().map(|telemetry| telemetry.recorder().clone());
         #[cfg(not(feature = "otel"))]
-        let recorder = match telemetry_settings.otlp {
-            Some(_) => {
-                return Err(StartError::Setting("telemetry.otlp needs the feature `otel` of convoke".to_owned()));
-            }
-            None => None,
+        let recorder = match telemetry_settings.has_address() {
+            true => return Err(StartError::Setting("telemetry.otlp needs the feature `otel` of convoke".to_owned())),
+            false => None,
         };
         let services = ServicesOptions {
             recorder,

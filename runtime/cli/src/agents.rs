@@ -3,6 +3,7 @@
 use std::io::Write as _;
 use std::path::PathBuf;
 
+use super::complete_file;
 use super::failure::Failure;
 use super::program;
 use convoke_calls::registry::Registry;
@@ -54,7 +55,7 @@ impl Agents {
             }
             Ok(_) | Err(_) => {}
         }
-        std::fs::write(&self.out, text).map_err(|error| Failure(format!("{file} cannot be written: {error}")))?;
+        complete_file::write(&self.out, &text)?;
         eprintln!("{}: wrote {file}", program::name());
         Ok(())
     }

@@ -3,6 +3,7 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+use super::complete_file;
 use super::failure::Failure;
 use super::program;
 use convoke_calls::registry::Registry;
@@ -96,7 +97,7 @@ impl Target {
                 Ok(())
             }
             Some(file) if self.check => check(file, text, language),
-            Some(file) => write(file, text).map(drop),
+            Some(file) => complete_file::write(file, text).map(drop),
         }
     }
 }
@@ -114,7 +115,7 @@ pub(super) fn write_clients(clients: &[ClientFile], registry: &Registry) -> Resu
             client.rust.as_ref().map(|file| (file, rust::print(&interface))),
         ];
         for (file, text) in texts.into_iter().flatten() {
-            if write(file, &text)? {
+            if complete_file::write(file, &text)? {
                 eprintln!("convoke: wrote {}", file.display());
             }
         }
@@ -132,27 +133,4 @@ fn check(file: &Path, text: &str, language: &str) -> Result<(), Failure> {
     Err(Failure(format!(
         "{place} is not up to date: it differs from line {line} on.\nTo renew it: convoke codegen {language} --out {place}"
     )))
-}
-
-/// Writes to a temporary file and renames it, so that no build reads a partial file. Returns false for an equal file, which
-/// stays untouched.
-fn write(file: &Path, text: &str) -> Result<bool, Failure> {
-    let place = file.display();
-    if std::fs::read(file).is_ok_and(|there| there == text.as_bytes()) {
-        return Ok(false);
-    }
-    let refused = |error: std::io::Error| Failure(format!("{place} cannot be written: {error}"));
-    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    std::fs::create_dir_all(folder).map_err(refused)?;
-    let mut beside = tempfile::NamedTempFile::new_in(folder).map_err(refused)?;
-    beside.write_all(text.as_bytes()).map_err(refused)?;
-    let permissions = std::fs::metadata(file).map_or_else(|_| readable(), |there| there.permissions());
-    beside.as_file().set_permissions(permissions).map_err(refused)?;
-    beside.persist(file).map_err(|error| refused(error.error))?;
-    Ok(true)
-}
-
-/// Returns the permissions of source files: all users can read them, unlike temporary files.
-fn readable() -> std::fs::Permissions {
-    std::os::unix::fs::PermissionsExt::from_mode(0o644)
 }

@@ -9,6 +9,7 @@
 
 pub mod agents;
 pub(crate) mod asked_node;
+mod complete_file;
 pub mod completions;
 pub mod config;
 pub mod console;

@@ -3,6 +3,7 @@
 use std::io::Write as _;
 use std::path::PathBuf;
 
+use super::complete_file;
 use super::failure::Failure;
 use convoke_calls::registry::Registry;
 use convoke_server::openapi::{About, Document, Options};
@@ -35,8 +36,9 @@ impl OpenApi {
         let options = Options { admin: self.admin, server: self.server };
         let text = Document::of(&registry, about, &options).to_json();
         match self.out {
-            Some(file) => std::fs::write(&file, text)
-                .map_err(|error| Failure(format!("{} cannot be written: {error}", file.display())))?,
+            Some(file) => {
+                complete_file::write(&file, &text)?;
+            }
             // A closed pipe (`| head`) is not a failure.
             None => {
                 let _ = std::io::stdout().lock().write_all(text.as_bytes());

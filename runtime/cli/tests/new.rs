@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -61,6 +62,30 @@ fn failed_write_leaves_nothing_behind() {
     let output = Command::new("sh").args(["-c", &script]).current_dir(folder.path()).output().unwrap();
     assert_refused(&output, 1, "`shelf` cannot be written: File too large");
     assert_eq!(entries(folder.path()), 0);
+}
+
+#[test]
+fn missing_or_old_node_is_reported_and_the_program_is_created() {
+    let folder = TempDir::new().unwrap();
+    let (here, tools) = (folder.path(), folder.path().join("tools"));
+    fs::create_dir(&tools).unwrap();
+    let new = |name: &str, template: &str| {
+        let mut command = Command::new(TOOL);
+        command.args(["new", name, "--template", template]).current_dir(here).env("PATH", &tools);
+        let output = command.output().unwrap();
+        assert!(output.status.success() && here.join(name).join("Cargo.toml").is_file());
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let said = new("without", "react");
+    assert!(said.contains("needs Node.js 20.19 or later") && said.contains("no `node` on the PATH"), "{said}");
+    assert!(!new("minimal", "minimal").contains("Node.js"));
+    let node = tools.join("node");
+    fs::write(&node, "#!/bin/sh\necho v18.20.4\n").unwrap();
+    fs::set_permissions(&node, fs::Permissions::from_mode(0o755)).unwrap();
+    let said = new("old", "react");
+    assert!(said.contains("`node --version` says \"v18.20.4\""), "{said}");
+    fs::write(&node, "#!/bin/sh\necho v20.19.0\n").unwrap();
+    assert!(!new("enough", "react").contains("Node.js"));
 }
 
 #[test]

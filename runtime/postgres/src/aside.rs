@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 
 use super::failure::Failure;
 use super::server::Server;
-use super::session::{Ask, Session, Told};
+use super::session::{Ask, Session, StatementResult};
 
 /// Longest wait of a call for it.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -30,18 +30,18 @@ impl Aside {
     ///
     /// # Errors
     /// Errors of the server.
-    pub(crate) fn ask(&self, asks: &[Ask]) -> Result<Told, Failure> {
+    pub(crate) fn ask(&self, asks: &[Ask]) -> Result<StatementResult, Failure> {
         let mut place = self.session.try_lock_for(PATIENCE).ok_or(Failure::Late)?;
         // An idle connection may have been cut, which is noticed only when it is used.
-        let told = match place.take().filter(Session::is_sound).map(|session| fly(session, asks)) {
+        let result = match place.take().filter(Session::is_sound).map(|session| fly(session, asks)) {
             Some((session, Err(Failure::Cut(_)))) => {
                 drop(session);
                 None
             }
-            told => told,
+            result => result,
         };
-        let (session, told) = match told {
-            Some(told) => told,
+        let (session, result) = match result {
+            Some(result) => result,
             None => {
                 let mut session = Session::open(&self.server)?;
                 session.run("SET synchronous_commit = off")?;
@@ -49,7 +49,7 @@ impl Aside {
             }
         };
         *place = Some(session);
-        told
+        result
     }
 
     /// Closes it.
@@ -58,9 +58,9 @@ impl Aside {
     }
 }
 
-fn fly(mut session: Session, asks: &[Ask]) -> (Session, Result<Told, Failure>) {
+fn fly(mut session: Session, asks: &[Ask]) -> (Session, Result<StatementResult, Failure>) {
     let flight = session.fly(asks, PATIENCE);
     let missing = || Err(Failure::Other("a statement was not answered".to_owned()));
-    let told = flight.into_iter().try_fold(None, |_, told| told.map(Some));
-    (session, told.and_then(|told| told.map_or_else(missing, Ok)))
+    let result = flight.into_iter().try_fold(None, |_, result| result.map(Some));
+    (session, result.and_then(|result| result.map_or_else(missing, Ok)))
 }

@@ -295,14 +295,14 @@ impl Drop for Closing<'_> {
     }
 }
 
-/// Returns a place, also if its function panics.
-struct Turn<'a> {
+/// A reader that serves a call. Its drop frees it, also if the function panics.
+struct ReaderSlot<'a> {
     engine: &'a PgEngine,
     service: Service,
     began: Duration,
 }
 
-impl Drop for Turn<'_> {
+impl Drop for ReaderSlot<'_> {
     fn drop(&mut self) {
         let elapsed = self.engine.reading.clock.monotonic().saturating_sub(self.began);
         self.engine.readers.end(self.service, elapsed);
@@ -328,7 +328,7 @@ impl Engine for PgEngine {
                 answer.recv().map_err(|_| closed())??
             }
         };
-        let _turn = Turn { engine: self, service, began: self.reading.clock.monotonic() };
+        let _slot = ReaderSlot { engine: self, service, began: self.reading.clock.monotonic() };
         self.reading.run(read)
     }
 

@@ -86,12 +86,12 @@ impl Prepared {
         if planned.indexes.is_empty() {
             return Ok(session);
         }
-        let mut is_told = false;
+        let mut is_logged = false;
         while !own::claim(&mut session, LEASE, node)? {
-            if !is_told {
+            if !is_logged {
                 info!("another node makes indexes; this one starts after it");
                 self.begins("another node makes indexes");
-                is_told = true;
+                is_logged = true;
             }
             thread::sleep(PAUSE);
         }

@@ -58,7 +58,7 @@ impl Ask {
 
 /// The result of a statement.
 #[derive(Debug)]
-pub(crate) enum Told {
+pub(crate) enum StatementResult {
     /// Executed.
     Done,
     /// Rows.
@@ -67,27 +67,27 @@ pub(crate) enum Told {
     Changed(u64),
 }
 
-impl Told {
+impl StatementResult {
     /// Returns the rows, if there are any.
     pub(crate) fn rows(self) -> Vec<Row> {
         match self {
-            Told::Rows(rows) => rows,
-            Told::Done | Told::Changed(_) => Vec::new(),
+            StatementResult::Rows(rows) => rows,
+            StatementResult::Done | StatementResult::Changed(_) => Vec::new(),
         }
     }
 
     /// Returns the number of changed or found rows.
     pub(crate) fn count(&self) -> u64 {
         match self {
-            Told::Done => 0,
-            Told::Rows(rows) => rows.len() as u64,
-            Told::Changed(count) => *count,
+            StatementResult::Done => 0,
+            StatementResult::Rows(rows) => rows.len() as u64,
+            StatementResult::Changed(count) => *count,
         }
     }
 }
 
 /// The results of the statements of a round trip, in order.
-pub(crate) type Flight = Vec<Result<Told, Failure>>;
+pub(crate) type Flight = Vec<Result<StatementResult, Failure>>;
 
 /// A connection.
 pub(crate) struct Session {
@@ -206,7 +206,7 @@ impl Session {
     /// # Errors
     /// Like [`Session::fly`].
     pub(crate) fn rows(&mut self, sql: &str, params: Vec<Param>) -> Result<Vec<Row>, Failure> {
-        self.one(Ask::Rows(sql.to_owned(), params)).map(Told::rows)
+        self.one(Ask::Rows(sql.to_owned(), params)).map(StatementResult::rows)
     }
 
     /// Returns the number of rows that one statement changed.
@@ -214,10 +214,10 @@ impl Session {
     /// # Errors
     /// Like [`Session::fly`].
     pub(crate) fn change(&mut self, sql: &str, params: Vec<Param>) -> Result<u64, Failure> {
-        self.one(Ask::Change(sql.to_owned(), params)).map(|told| told.count())
+        self.one(Ask::Change(sql.to_owned(), params)).map(|result| result.count())
     }
 
-    fn one(&mut self, ask: Ask) -> Result<Told, Failure> {
+    fn one(&mut self, ask: Ask) -> Result<StatementResult, Failure> {
         let mut flight = self.fly(&[ask], self.patience);
         flight.pop().unwrap_or_else(|| Err(Failure::Other("a statement was not answered".to_owned())))
     }
@@ -228,7 +228,7 @@ impl Session {
     /// [`Failure::Late`], [`Failure::Unconfirmed`]; errors of the server.
     pub(crate) fn confirm(&mut self, limit: Duration) -> Result<(), Failure> {
         // Its own commit may be cancelled: it contains nothing.
-        self.fly(&[Ask::Run(BARRIER.to_owned())], limit).into_iter().try_for_each(|told| told.map(drop))
+        self.fly(&[Ask::Run(BARRIER.to_owned())], limit).into_iter().try_for_each(|result| result.map(drop))
     }
 
     /// Sends all statements together and waits for their results, at most for `limit`. After that, the statement is
@@ -263,10 +263,10 @@ impl Session {
         {
             *last = Err(Failure::Unconfirmed);
         }
-        if flight.iter().any(|told| matches!(told, Err(Failure::Cut(_)))) {
+        if flight.iter().any(|result| matches!(result, Err(Failure::Cut(_)))) {
             self.broken = true;
         }
-        if flight.iter().any(|told| matches!(told, Err(Failure::Outdated(_) | Failure::Missing(_)))) {
+        if flight.iter().any(|result| matches!(result, Err(Failure::Outdated(_) | Failure::Missing(_)))) {
             self.forget_statements();
         }
         Some(flight)
@@ -304,13 +304,19 @@ async fn send(client: &Client, statements: &mut FxHashMap<String, Statement>, as
     in_order(asks.iter().map(|ask| carry_out(client, statements, ask)).collect()).await
 }
 
-async fn carry_out(client: &Client, statements: &FxHashMap<String, Statement>, ask: &Ask) -> Result<Told, Failure> {
-    let told = match ask {
-        Ask::Run(sql) => client.batch_execute(sql).await.map(|()| Told::Done),
-        Ask::Rows(sql, params) => client.query(&statements[sql], &given(params)).await.map(Told::Rows),
-        Ask::Change(sql, params) => client.execute(&statements[sql], &given(params)).await.map(Told::Changed),
+async fn carry_out(
+    client: &Client,
+    statements: &FxHashMap<String, Statement>,
+    ask: &Ask,
+) -> Result<StatementResult, Failure> {
+    let result = match ask {
+        Ask::Run(sql) => client.batch_execute(sql).await.map(|()| StatementResult::Done),
+        Ask::Rows(sql, params) => client.query(&statements[sql], &given(params)).await.map(StatementResult::Rows),
+        Ask::Change(sql, params) => {
+            client.execute(&statements[sql], &given(params)).await.map(StatementResult::Changed)
+        }
     };
-    told.map_err(|error| Failure::of(&error))
+    result.map_err(|error| Failure::of(&error))
 }
 
 fn given(params: &[Param]) -> Vec<&(dyn ToSql + Sync)> {

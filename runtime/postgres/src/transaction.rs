@@ -19,7 +19,7 @@ use tokio_postgres::Row as Raw;
 
 use super::failure::{Failure, STANDBY, UNCONFIRMED, misfit};
 use super::nodes::turns;
-use super::session::{Ask, Flight, Session, Told};
+use super::session::{Ask, Flight, Session, StatementResult};
 use super::sql;
 use super::value::{self, Bits, Param, PgRow};
 use convoke_core::clock::Clock;
@@ -292,16 +292,16 @@ impl PgTransaction {
         }
         let left = self.frame.limit.saturating_sub(self.elapsed());
         self.statements.set(self.statements.get() + asks.len() as u64);
-        let mut told = begun(begins, session.fly(&asks, left));
-        if told.len() < asks.len() {
+        let mut results = begun(begins, session.fly(&asks, left));
+        if results.len() < asks.len() {
             // The first failure, before those that follow from it.
-            let failure = told.into_iter().find_map(std::result::Result::err);
+            let failure = results.into_iter().find_map(std::result::Result::err);
             return Err(self.failed(failure.unwrap_or(Failure::Late)));
         }
         if begins {
-            told.remove(0).map_err(|failure| self.failed(failure))?;
+            results.remove(0).map_err(|failure| self.failed(failure))?;
         }
-        Ok(told)
+        Ok(results)
     }
 
     /// Sends the checks of assumptions and the statements of writes, and requires their expected results.
@@ -310,15 +310,15 @@ impl PgTransaction {
         if steps.iter().any(|step| step.is_write) {
             self.has_sent.set(true);
         }
-        let told = self.fly(steps.into_iter().map(|step| step.ask).collect())?;
-        for ((table, is_write), told) in expected.into_iter().zip(told) {
-            match (self.purpose, told) {
+        let results = self.fly(steps.into_iter().map(|step| step.ask).collect())?;
+        for ((table, is_write), result) in expected.into_iter().zip(results) {
+            match (self.purpose, result) {
                 // The engine's own transactions handle violations, and their rows may be deleted by other nodes.
                 (Purpose::Upkeep, Err(Failure::Unique)) => {
                     return Err(StoreError::UniqueViolation { table: table.name, index: "another" });
                 }
                 (Purpose::Upkeep, Ok(_)) => {}
-                (_, Ok(told)) if !is_write || told.count() == 1 => {}
+                (_, Ok(results)) if !is_write || results.count() == 1 => {}
                 (_, Ok(_)) => return Err(self.poisoned(Poison::Checked)),
                 (_, Err(failure)) => return Err(self.failed(failure)),
             }
@@ -350,14 +350,14 @@ impl PgTransaction {
     }
 
     /// The result of one statement.
-    fn ask(&self, ask: Ask) -> Result<Told> {
-        let told = self.fly(vec![ask])?.pop();
-        let told = told.unwrap_or_else(|| Err(Failure::Other("a statement was not answered".to_owned())));
-        told.map_err(|failure| self.failed(failure))
+    fn ask(&self, ask: Ask) -> Result<StatementResult> {
+        let result = self.fly(vec![ask])?.pop();
+        let result = result.unwrap_or_else(|| Err(Failure::Other("a statement was not answered".to_owned())));
+        result.map_err(|failure| self.failed(failure))
     }
 
     fn rows(&self, sql: String, params: Vec<Param>) -> Result<Vec<Raw>> {
-        self.ask(Ask::Rows(sql, params)).map(Told::rows)
+        self.ask(Ask::Rows(sql, params)).map(StatementResult::rows)
     }
 
     /// Remembers a row of a reading transaction. A mutation remembers its rows itself.
@@ -421,9 +421,9 @@ impl PgTransaction {
     pub(crate) fn run_or_collide(&self, sql: &str) -> Result<bool> {
         self.alive()?;
         let run = |sql: &str| Ask::Run(sql.to_owned());
-        let mut told = self.fly(vec![run("SAVEPOINT step"), run(sql), run("RELEASE step")])?.into_iter();
-        told.next().transpose().map_err(|failure| self.failed(failure))?;
-        match told.next() {
+        let mut results = self.fly(vec![run("SAVEPOINT step"), run(sql), run("RELEASE step")])?.into_iter();
+        results.next().transpose().map_err(|failure| self.failed(failure))?;
+        match results.next() {
             Some(Err(Failure::Unique)) => self.run("ROLLBACK TO step; RELEASE step").map(|()| true),
             Some(Err(failure)) => Err(self.failed(failure)),
             Some(Ok(_)) | None => Ok(false),
@@ -452,13 +452,13 @@ impl PgTransaction {
     /// Reads rows of an own statement of the engine.
     pub(crate) fn own_rows(&self, sql: &str, params: Vec<Param>) -> Result<Vec<Raw>> {
         self.alive()?;
-        self.ask(Ask::Rows(sql.to_owned(), params)).map(Told::rows)
+        self.ask(Ask::Rows(sql.to_owned(), params)).map(StatementResult::rows)
     }
 
     /// Changes rows of the engine's own tables.
     pub(crate) fn own_change(&self, sql: &str, params: Vec<Param>) -> Result<u64> {
         self.alive()?;
-        self.ask(Ask::Change(sql.to_owned(), params)).map(|told| told.count())
+        self.ask(Ask::Change(sql.to_owned(), params)).map(|result| result.count())
     }
 
     /// Commits these writes and those applied before, with more statements in the same round trip.
@@ -484,11 +484,11 @@ impl PgTransaction {
         flight.extend(with);
         flight.push(Ask::Run("COMMIT".to_owned()));
         self.statements.set(self.statements.get() + flight.len() as u64);
-        let told = begun(begins, session.fly_to_commit(&flight, limit));
-        let is_whole = told.len() == flight.len();
+        let results = begun(begins, session.fly_to_commit(&flight, limit));
+        let is_whole = results.len() == flight.len();
         // The server responds to a commit of a failed transaction as if it succeeded, so the statements' results count.
         // An error from the server is certain; a cut connection is not, once the commit may have been sent.
-        let failure = told.into_iter().find_map(std::result::Result::err);
+        let failure = results.into_iter().find_map(std::result::Result::err);
         match failure {
             None if is_whole => {
                 self.begun.set(false);
@@ -528,11 +528,11 @@ impl PgTransaction {
 }
 
 /// Returns the results of a round trip. A transaction like these can always begin, except on a standby.
-fn begun(begins: bool, mut told: Flight) -> Flight {
-    if begins && let Some(first @ Err(Failure::Outdated(_))) = told.first_mut() {
+fn begun(begins: bool, mut results: Flight) -> Flight {
+    if begins && let Some(first @ Err(Failure::Outdated(_))) = results.first_mut() {
         *first = Err(Failure::NotWritable(STANDBY));
     }
-    told
+    results
 }
 
 /// Identifies a table: two definitions at one address are equal.

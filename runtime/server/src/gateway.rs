@@ -308,7 +308,7 @@ impl Gateway {
             Some(span) => Box::pin(call().instrument(span)).await,
             None => call().await,
         };
-        request_span::end(&sent, &outcome);
+        request_span::end(&sent, outcome.result.as_ref().err());
         let has_created_user = match unknown.as_deref() {
             Some(Identity { issuer, subject, .. }) => {
                 Box::pin(provision::is_known(self.runtime.database(), issuer, subject)).await.unwrap_or(false)
@@ -352,8 +352,10 @@ impl Gateway {
             return self.lacks(incoming, key, what, scope);
         }
         let began = self.runtime.clock().monotonic();
+        let span = request_span::begin(&self.runtime, incoming, &self.own_routes);
         let request = AdminRequest::new(key, incoming);
         let answered = (route.handler)(&self.admin, request).await;
+        request_span::end(&span, answered.as_ref().err());
         let elapsed = self.runtime.clock().monotonic().saturating_sub(began);
         tracing::info!(
             target: "convoke::admin",

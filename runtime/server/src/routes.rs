@@ -111,6 +111,8 @@ pub enum ConsoleRoute {
 /// The target of an admin request.
 #[derive(Clone, Copy)]
 pub struct AdminRoute {
+    /// The pattern of its path.
+    pub pattern: &'static str,
     /// The scope that a key needs. `None`: every key may call the route.
     pub scope: Option<Scope>,
     /// The handler.
@@ -220,7 +222,7 @@ fn admin_routes(routes: &mut Routes<Endpoint>, console: Audience) {
     macro_rules! rows {
         ($($method:ident $path:literal $scope:ident $handler:path;)*) => {$(
             let handler: AdminHandler = |admin, request| Box::pin($handler(admin, request));
-            let to = Endpoint::Admin(AdminRoute { scope: scope!($scope), handler });
+            let to = Endpoint::Admin(AdminRoute { pattern: $path, scope: scope!($scope), handler });
             routes.add(Method::$method, $path, Class::ADMIN, to);
             routes.add(Method::$method, concat!("/console", $path), Class::ADMIN.of_own_pages(console), to);
         )*};

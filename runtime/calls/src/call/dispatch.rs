@@ -263,9 +263,20 @@ impl Dispatcher {
     /// Reports a completed call of a function to the observers. Await the returned futures before the response.
     #[must_use]
     pub(crate) fn completed(&self, call: &Call, ended: CallEnd<'_>, capture: &Capture) -> Vec<BoxFuture<'static, ()>> {
+        let completed = self.completed_call(call, ended);
+        end_span(&completed);
+        dispatcher::with_default(capture.operator(), || self.observers.completed(&completed))
+    }
+
+    /// Ends the span of a run that is not a call of its own, such as the next run of a live query.
+    pub(crate) fn end_span(&self, call: &Call, ended: CallEnd<'_>) {
+        end_span(&self.completed_call(call, ended));
+    }
+
+    fn completed_call<'a>(&self, call: &'a Call, ended: CallEnd<'a>) -> CompletedCall<'a> {
         let CallEnd { function, by, key, error, log_lines, arguments, result_bytes } = ended;
         let clock = self.services.clock();
-        let completed = CompletedCall {
+        CompletedCall {
             called: Called::Function(function),
             request_id: &call.request_id,
             caller: &call.caller,
@@ -282,9 +293,7 @@ impl Dispatcher {
             rows_written: call.work.rows_written.load(Ordering::Relaxed),
             waited: call.work.waited(),
             span: &call.span,
-        };
-        end_span(function, &completed);
-        dispatcher::with_default(capture.operator(), || self.observers.completed(&completed))
+        }
     }
 
     /// Reports a request that the layer before the calls rejected, before a function was found.
@@ -567,8 +576,9 @@ impl Dispatcher {
 }
 
 /// Ends the span of a call. Arguments and identities are not attributes: collectors store them for long.
-fn end_span(function: &Registered, call: &CompletedCall<'_>) {
+fn end_span(call: &CompletedCall<'_>) {
     let span = call.span;
+    let Called::Function(function) = &call.called else { return };
     if !span.is_recorded() {
         return;
     }

@@ -19,6 +19,7 @@ use crate::context::shared::Call;
 use crate::logs::Capture;
 use crate::observe::By;
 use crate::registry::Registered;
+use crate::trace::{Span, SpanKind};
 use convoke_core::error::{Code, Error, Result};
 use convoke_core::identity::Caller;
 use convoke_store::{Commit, Flow, PageEnds, ReadSet, RecordingReader};
@@ -81,6 +82,15 @@ pub(crate) enum RunReason {
     Again,
 }
 
+impl RunReason {
+    const fn as_str(self) -> &'static str {
+        match self {
+            RunReason::Subscribed => "subscribed",
+            RunReason::Again => "again",
+        }
+    }
+}
+
 /// The parts of a run beside its snapshot.
 pub(crate) struct RunRequest {
     pub question: Arc<QueryKey>,
@@ -95,7 +105,9 @@ impl RunRequest {
     pub(crate) fn run(&self, dispatcher: &Dispatcher, reader: &Rc<RecordingReader>, commit: Commit) -> Run {
         let services = dispatcher.services();
         let (caller, request_id) = (self.caller.clone(), services.request_id());
-        let call = Call::new(services.clone(), self.function.def, caller, self.flow, request_id.clone());
+        let span = Span::root(services.recorder(), &self.function.path, SpanKind::Internal, None);
+        span.set("convoke.live", self.why.as_str());
+        let call = Call::new(services.clone(), self.function.def, caller, self.flow, request_id.clone()).within(span);
         let call = Arc::new(match self.why {
             RunReason::Subscribed => call,
             RunReason::Again => call.paid(),
@@ -111,18 +123,19 @@ impl RunRequest {
         call.work.rows_read.fetch_add(reader.rows_observed().saturating_sub(visited), Relaxed);
         let log_lines = capture.take();
         let error = result.as_ref().err();
-        if self.why == RunReason::Subscribed {
-            let ended = CallEnd {
-                function: &self.function,
-                by: By::Caller,
-                key: None,
-                error,
-                log_lines: &log_lines,
-                arguments: Some(Body::Args(&self.question.args, self.question.format)),
-                result_bytes: result.as_ref().ok().map(Vec::len),
-            };
+        let ended = CallEnd {
+            function: &self.function,
+            by: By::Caller,
+            key: None,
+            error,
+            log_lines: &log_lines,
+            arguments: Some(Body::Args(&self.question.args, self.question.format)),
+            result_bytes: result.as_ref().ok().map(Vec::len),
+        };
+        match self.why {
             // The returned future only records the use of a key, which the connection does itself.
-            drop(dispatcher.completed(&call, ended, &capture));
+            RunReason::Subscribed => drop(dispatcher.completed(&call, ended, &capture)),
+            RunReason::Again => dispatcher.end_span(&call, ended),
         }
         let failed = error.map(Error::code);
         let json = match result {

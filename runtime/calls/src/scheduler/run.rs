@@ -22,7 +22,7 @@ use crate::registry::Registered;
 use crate::rows::job::{self, AfterFailure, Failure, Job, JobKind, JobState};
 use crate::rows::outcome;
 use crate::rows::run::{OfRun, RunPart};
-use crate::trace::{Failure as SpanFailure, Span};
+use crate::trace::{Failure as SpanFailure, Span, SpanKind};
 use crate::workflow::advance::Advancer;
 use convoke_core::answer::pieces::Pieces;
 use convoke_core::answer::writer::Writer;
@@ -85,7 +85,12 @@ impl Scheduler {
         };
         let id: Arc<str> = job.id().to_string().into();
         let attempt = job.step.as_ref().map_or_else(|| id.clone(), |of| of.key().into());
-        let span = Span::scheduled(self.services().recorder(), &function.path, job.trace.as_deref());
+        let span = Span::scheduled(
+            self.services().recorder(),
+            SpanKind::Consumer,
+            || function.path.clone(),
+            job.trace.as_deref(),
+        );
         let capture = Capture::new(self.services().limits(), id.clone(), function.path.clone(), span.clone());
         let call = Call::new(self.services().clone(), function.def, job.caller(), Flow::SYSTEM, id).of_job(attempt);
         let call = call.within(span);

@@ -37,26 +37,32 @@ pub struct Telemetry {
     started_ns: u64,
     /// The metrics that are sent next. Later ones replace them.
     metrics: Mutex<Option<Batch>>,
-    sending: tokio::sync::Mutex<Sending>,
+    /// The state of the task of each signal.
+    sending: [tokio::sync::Mutex<Sending>; 3],
     /// Records that the collector rejected or that were not sent before the end, by signal.
     unsent: [AtomicU64; 3],
     sent: [AtomicU64; 3],
 }
 
-/// The state of the task that sends.
+/// The task that sends the records of a signal. Each signal has its own, because they may have different collectors.
+pub(crate) struct SignalSender {
+    telemetry: Arc<Telemetry>,
+    signal: Signal,
+}
+
+/// The state of the task that sends the records of a signal.
 #[derive(Default)]
 struct Sending {
     /// The batch that is sent. It stays here until the collector has accepted or rejected it.
     batch: Option<Batch>,
     /// Number of failures in a row.
     failures: u32,
-    /// Signals that the collector has rejected. Only the first rejection is logged.
-    is_rejected: [bool; 3],
+    /// True if the collector has rejected a batch. Only the first rejection is logged.
+    is_rejected: bool,
 }
 
 #[derive(Clone)]
 struct Batch {
-    signal: Signal,
     records: u64,
     body: Bytes,
 }
@@ -94,7 +100,7 @@ impl Telemetry {
             started_ns: nanoseconds(&**clock),
             clock: clock.clone(),
             metrics: Mutex::default(),
-            sending: tokio::sync::Mutex::default(),
+            sending: Default::default(),
             unsent: Default::default(),
             sent: Default::default(),
             destination,
@@ -106,9 +112,14 @@ impl Telemetry {
         &self.recorder
     }
 
-    /// Returns the host and port of the collector.
-    pub fn address(&self) -> (String, u16) {
-        self.destination.address()
+    /// Returns the host and port of the collector of a signal; `None` if the signal is not sent.
+    pub fn address(&self, signal: Signal) -> Option<(String, u16)> {
+        self.destination.address(signal)
+    }
+
+    /// Returns the tasks that send.
+    pub(crate) fn senders(self: &Arc<Self>) -> [Arc<SignalSender>; 3] {
+        Signal::ALL.map(|signal| Arc::new(SignalSender { telemetry: self.clone(), signal }))
     }
 
     /// Returns the interval between two transmissions of metrics; `None` if metrics are not sent.
@@ -138,45 +149,55 @@ impl Telemetry {
     pub fn set_metrics(&self, metrics: Vec<Metric>) {
         let records = metrics.len() as u64;
         let body = encode::metrics(&self.destination.resource, metrics, (self.started_ns, nanoseconds(&*self.clock)));
-        let batch = Batch { signal: Signal::Metrics, records, body: body.into() };
+        let batch = Batch { records, body: self.destination.body(body) };
         if let Some(replaced) = self.metrics.lock().replace(batch) {
-            self.count_unsent(&replaced, replaced.records);
+            self.count_unsent(Signal::Metrics, replaced.records);
         }
     }
 
     /// Sends the waiting records at the end of the process, for at most 5 s. The rest is lost.
     pub(crate) async fn flush(&self) {
+        let [traces, logs, metrics] = Signal::ALL.map(|signal| self.flush_signal(signal));
+        tokio::join!(traces, logs, metrics);
+    }
+
+    async fn flush_signal(&self, signal: Signal) {
         // A failure or the end of the time leaves records behind, which are counted below.
-        let _ = tokio::time::timeout(FLUSH, self.send_waiting()).await;
-        let mut sending = self.sending.lock().await;
+        let _ = tokio::time::timeout(FLUSH, self.send_waiting(signal)).await;
+        let mut sending = self.sending[signal as usize].lock().await;
         let mut left = 0;
-        while let Some(batch) = sending.batch.take().or_else(|| self.next_batch()) {
+        while let Some(batch) = sending.batch.take().or_else(|| self.next_batch(signal)) {
             left += batch.records;
-            self.count_unsent(&batch, batch.records);
+            self.count_unsent(signal, batch.records);
         }
         if left > 0 {
-            let (host, port) = self.address();
-            tracing::warn!(target: "convoke::telemetry", "{left} records were not sent to {host}:{port} before the end");
+            let (host, port) = self.address(signal).unwrap_or_default();
+            let signal = signal.as_str();
+            tracing::warn!(target: "convoke::telemetry", "{left} records of {signal} were not sent to {host}:{port} before the end");
         }
     }
 
-    fn next_batch(&self) -> Option<Batch> {
+    fn next_batch(&self, signal: Signal) -> Option<Batch> {
         let resource = &self.destination.resource;
-        let of = |signal, records: usize, body: Vec<u8>| Batch { signal, records: records as u64, body: body.into() };
-        let spans = self.recorder.take_spans(BATCH_MAX);
-        if !spans.is_empty() {
-            return Some(of(Signal::Traces, spans.len(), encode::spans(resource, spans)));
-        }
-        let logs = self.recorder.take_logs(BATCH_MAX);
-        if !logs.is_empty() {
-            return Some(of(Signal::Logs, logs.len(), encode::logs(resource, logs)));
-        }
-        self.metrics.lock().take()
+        let (records, encoded) = match signal {
+            Signal::Traces => {
+                let spans = self.recorder.take_spans(BATCH_MAX);
+                (spans.len(), (!spans.is_empty()).then(|| encode::spans(resource, spans))?)
+            }
+            Signal::Logs => {
+                let logs = self.recorder.take_logs(BATCH_MAX);
+                (logs.len(), (!logs.is_empty()).then(|| encode::logs(resource, logs))?)
+            }
+            Signal::Metrics => return self.metrics.lock().take(),
+        };
+        Some(Batch { records: records as u64, body: self.destination.body(encoded) })
     }
 
     /// Sends a batch. Returns the number of records that the collector rejected.
-    async fn send(&self, batch: &Batch) -> Result<u64, SendError> {
-        let sent = self.destination.post(batch.signal).body(batch.body.clone()).send().await;
+    async fn send(&self, signal: Signal, batch: &Batch) -> Result<u64, SendError> {
+        let request =
+            self.destination.post(signal).ok_or_else(|| SendError::Rejected("it has no address".to_owned()))?;
+        let sent = request.body(batch.body.clone()).send().await;
         let mut response = sent.map_err(|error| SendError::Later(reason(error), None))?;
         let status = response.status().as_u16();
         let retry_after = response.headers().get("retry-after").and_then(|field| field.to_str().ok()?.parse().ok());
@@ -188,66 +209,76 @@ impl Telemetry {
             }
         }
         match status {
-            200..=299 => Ok(rejected(batch.signal, &body)),
+            200..=299 => Ok(rejected(signal, &body)),
             // The statuses that the protocol names as temporary.
             429 | 502..=504 => Err(SendError::Later(format!("status {status}"), retry_after.map(Duration::from_secs))),
             _ => Err(SendError::Rejected(format!("status {status}"))),
         }
     }
 
-    fn count_unsent(&self, batch: &Batch, records: u64) {
-        self.unsent[batch.signal as usize].fetch_add(records, Relaxed);
-    }
-}
-
-impl SendBatches for Telemetry {
-    const INTERVAL: Duration = Duration::from_secs(1);
-
-    async fn many(&self) {
-        self.recorder.many().await;
-    }
-
-    async fn send_waiting(&self) -> Option<Duration> {
+    /// Sends until no record of the signal waits. Returns the pause before the next try after a failure.
+    async fn send_waiting(&self, signal: Signal) -> Option<Duration> {
         // The lock is held over the requests: there is one sender at a time. If this future is dropped, the batch stays.
-        let mut sending = self.sending.lock().await;
+        let mut sending = self.sending[signal as usize].lock().await;
         loop {
             if sending.batch.is_none() {
-                sending.batch = self.next_batch();
+                sending.batch = self.next_batch(signal);
             }
             let batch = sending.batch.clone()?;
-            let result = self.send(&batch).await;
-            let (host, port) = self.address();
+            let result = self.send(signal, &batch).await;
+            let (host, port) = self.address(signal).unwrap_or_default();
+            let name = signal.as_str();
             match result {
                 Ok(rejected) => {
-                    self.sent[batch.signal as usize].fetch_add(batch.records.saturating_sub(rejected), Relaxed);
-                    self.count_unsent(&batch, rejected.min(batch.records));
+                    self.sent[signal as usize].fetch_add(batch.records.saturating_sub(rejected), Relaxed);
+                    self.count_unsent(signal, rejected.min(batch.records));
                     if sending.failures > 0 {
-                        tracing::info!(target: "convoke::telemetry", "{host}:{port} accepts telemetry again");
+                        tracing::info!(target: "convoke::telemetry", "{host}:{port} accepts {name} again");
                     }
                     sending.failures = 0;
                     sending.batch = None;
                 }
                 Err(SendError::Rejected(reason)) => {
-                    let signal = batch.signal.as_str();
-                    if !std::mem::replace(&mut sending.is_rejected[batch.signal as usize], true) {
+                    if !std::mem::replace(&mut sending.is_rejected, true) {
                         tracing::warn!(
                             target: "convoke::telemetry",
-                            "{host}:{port} rejects {signal}: {reason}; set telemetry.{signal} = false if it takes none"
+                            "{host}:{port} rejects {name}: {reason}; set telemetry.{name} = false if it takes none"
                         );
                     }
-                    self.count_unsent(&batch, batch.records);
+                    self.count_unsent(signal, batch.records);
                     sending.batch = None;
                 }
                 Err(SendError::Later(reason, wanted)) => {
                     if sending.failures == 0 {
-                        tracing::warn!(target: "convoke::telemetry", "{host}:{port} does not accept telemetry: {reason}; retrying");
+                        tracing::warn!(target: "convoke::telemetry", "{host}:{port} does not accept {name}: {reason}; retrying");
                     }
-                    let pause = Self::INTERVAL * 2u32.pow(sending.failures.min(5));
+                    let pause = SignalSender::INTERVAL * 2u32.pow(sending.failures.min(5));
                     sending.failures += 1;
-                    return Some(wanted.unwrap_or(pause).clamp(Self::INTERVAL, PAUSE_MAX));
+                    return Some(wanted.unwrap_or(pause).clamp(SignalSender::INTERVAL, PAUSE_MAX));
                 }
             }
         }
+    }
+
+    fn count_unsent(&self, signal: Signal, records: u64) {
+        self.unsent[signal as usize].fetch_add(records, Relaxed);
+    }
+}
+
+impl SendBatches for SignalSender {
+    const INTERVAL: Duration = Duration::from_secs(1);
+
+    async fn many(&self) {
+        let recorder = &self.telemetry.recorder;
+        match self.signal {
+            Signal::Traces => recorder.many_spans().await,
+            Signal::Logs => recorder.many_logs().await,
+            Signal::Metrics => std::future::pending().await,
+        }
+    }
+
+    async fn send_waiting(&self) -> Option<Duration> {
+        self.telemetry.send_waiting(self.signal).await
     }
 }
 

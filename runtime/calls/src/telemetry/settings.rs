@@ -6,13 +6,27 @@ use serde::{Deserialize, Serialize};
 convoke_core::section! {
     /// Traces, logs and metrics for an OpenTelemetry collector, sent by OTLP over HTTP with protobuf. Calls never wait for
     /// the collector: queues are bounded, and lost records are counted in `convoke_telemetry_lost_total`. The variables
-    /// OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES, OTEL_TRACES_SAMPLER_ARG and
-    /// OTEL_SDK_DISABLED take precedence over this table.
+    /// OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_EXPORTER_OTLP_COMPRESSION, OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES,
+    /// OTEL_TRACES_SAMPLER_ARG and OTEL_SDK_DISABLED take precedence over this table.
     pub struct TelemetrySettings in "telemetry" {
         /// Address of the collector, to which `/v1/traces`, `/v1/logs` and `/v1/metrics` are appended. Headers with keys
         /// are a secret: `OTLP_HEADERS`, or the variable OTEL_EXPORTER_OTLP_HEADERS, as `name=value,name=value`.
         #[schemars(example = &"http://localhost:4318")]
         pub otlp: Option<String> = None,
+        /// Address for traces, if it differs. Nothing is appended to it. The variable OTEL_EXPORTER_OTLP_TRACES_ENDPOINT
+        /// takes precedence.
+        #[schemars(example = &"http://localhost:4318/v1/traces")]
+        pub otlp_traces: Option<String> = None,
+        /// Address for logs, if it differs. Nothing is appended to it. The variable OTEL_EXPORTER_OTLP_LOGS_ENDPOINT takes
+        /// precedence.
+        #[schemars(example = &"https://logs.example.com/v1/logs")]
+        pub otlp_logs: Option<String> = None,
+        /// Address for metrics, if it differs. Nothing is appended to it. The variable OTEL_EXPORTER_OTLP_METRICS_ENDPOINT
+        /// takes precedence.
+        #[schemars(example = &"http://localhost:9090/api/v1/otlp/v1/metrics")]
+        pub otlp_metrics: Option<String> = None,
+        /// True if the requests to the collector are compressed with gzip: less traffic, for some more CPU time.
+        pub gzip: bool = false,
         /// Name of this service. By default, it is the name of the program.
         #[schemars(example = &"shop")]
         pub service_name: Option<String> = None,
@@ -31,6 +45,14 @@ convoke_core::section! {
         pub metrics_seconds: u32 = 60,
         /// Maximum number of spans, and of log lines, that wait for the collector. Further ones are lost.
         pub waiting_max: u32 = 8_192,
+    }
+}
+
+#[cfg(not(feature = "otel"))]
+impl TelemetrySettings {
+    /// Returns true if an address is set.
+    pub(crate) fn has_address(&self) -> bool {
+        [&self.otlp, &self.otlp_traces, &self.otlp_logs, &self.otlp_metrics].into_iter().any(Option::is_some)
     }
 }
 

@@ -38,7 +38,6 @@ pub struct Recorder {
     options: RecorderOptions,
     spans: Queue<SpanRecord>,
     logs: Queue<LogRecord>,
-    wake: Notify,
     start: u64,
     next: AtomicU64,
 }
@@ -46,25 +45,31 @@ pub struct Recorder {
 struct Queue<T> {
     waiting: Mutex<VecDeque<T>>,
     dropped: AtomicU64,
+    /// Notified when many records wait.
+    many: Notify,
 }
 
 impl<T> Default for Queue<T> {
     fn default() -> Self {
-        Self { waiting: Mutex::default(), dropped: AtomicU64::new(0) }
+        Self { waiting: Mutex::default(), dropped: AtomicU64::new(0), many: Notify::new() }
     }
 }
 
 impl<T> Queue<T> {
-    /// Adds a record if there is room for it; returns the number of waiting records.
-    fn add(&self, record: T, waiting_max: usize) -> usize {
+    /// Adds a record if there is room for it.
+    fn add(&self, record: T, waiting_max: usize) {
         let mut waiting = self.waiting.lock();
         if waiting.len() >= waiting_max {
             drop(waiting);
             self.dropped.fetch_add(1, Relaxed);
-            return waiting_max;
+            return;
         }
         waiting.push_back(record);
-        waiting.len()
+        let are_many = waiting.len() == EAGER;
+        drop(waiting);
+        if are_many {
+            self.many.notify_one();
+        }
     }
 
     fn take(&self, count: usize) -> Vec<T> {
@@ -82,7 +87,6 @@ impl Recorder {
             options,
             spans: Queue::default(),
             logs: Queue::default(),
-            wake: Notify::new(),
             start: RandomState::new().hash_one(0u8),
             next: AtomicU64::new(0),
         }
@@ -130,7 +134,7 @@ impl Recorder {
     }
 
     pub(super) fn add_span(&self, span: SpanRecord) {
-        self.wake_if_many(self.spans.add(span, self.options.waiting_max));
+        self.spans.add(span, self.options.waiting_max);
     }
 
     /// Adds a log record. Long texts are truncated.
@@ -142,18 +146,17 @@ impl Recorder {
         for (_, text) in &mut log.fields {
             text.truncate(text.floor_char_boundary(TEXT_BYTES_MAX));
         }
-        self.wake_if_many(self.logs.add(log, self.options.waiting_max));
+        self.logs.add(log, self.options.waiting_max);
     }
 
-    fn wake_if_many(&self, waiting: usize) {
-        if waiting == EAGER {
-            self.wake.notify_one();
-        }
+    /// Waits until many spans wait.
+    pub async fn many_spans(&self) {
+        self.spans.many.notified().await;
     }
 
-    /// Waits until many records wait.
-    pub async fn many(&self) {
-        self.wake.notified().await;
+    /// Waits until many log records wait.
+    pub async fn many_logs(&self) {
+        self.logs.many.notified().await;
     }
 
     /// Removes and returns the oldest spans, at most `count`.

@@ -69,7 +69,13 @@ impl Span {
 
     /// Begins the span of work that an earlier span has scheduled: the first span of a trace of its own, with a link. The
     /// trace is sampled if that of the earlier span is. Without an earlier span, the setting decides.
-    pub(crate) fn scheduled(recorder: Option<&Arc<Recorder>>, name: &Arc<str>, by: Option<&str>) -> Self {
+    /// The name is made only if the span is recorded.
+    pub(crate) fn scheduled(
+        recorder: Option<&Arc<Recorder>>,
+        kind: SpanKind,
+        name: impl FnOnce() -> Arc<str>,
+        by: Option<&str>,
+    ) -> Self {
         let Some(recorder) = recorder.filter(|recorder| recorder.has_spans()) else { return Self::default() };
         let by = by.and_then(TraceContext::parse);
         let trace_id = match by {
@@ -77,7 +83,7 @@ impl Span {
             None => recorder.new_trace(),
         };
         match trace_id {
-            Some(trace_id) => Self::begin(recorder, (trace_id, None), name.clone(), SpanKind::Consumer, by),
+            Some(trace_id) => Self::begin(recorder, (trace_id, None), name(), kind, by),
             None => Self::default(),
         }
     }
@@ -287,8 +293,8 @@ mod tests {
     fn scheduled_work_is_linked_to_its_scheduler() {
         let recorder = recorder(0.0, true);
         let scheduler = Span::root(Some(&recorder), &"request".into(), SpanKind::Server, Some(CLIENT));
-        Span::scheduled(Some(&recorder), &"job".into(), scheduler.stored().as_deref()).end(None);
-        Span::scheduled(Some(&recorder), &"other".into(), None).end(None);
+        Span::scheduled(Some(&recorder), SpanKind::Consumer, || "job".into(), scheduler.stored().as_deref()).end(None);
+        Span::scheduled(Some(&recorder), SpanKind::Consumer, || "other".into(), None).end(None);
         let [job] = recorder.take_spans(9).try_into().unwrap();
         assert_eq!((job.link, job.parent_id), (scheduler.context(), None));
         assert_ne!(job.context.trace_id, 7);

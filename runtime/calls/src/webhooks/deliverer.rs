@@ -12,6 +12,7 @@ use super::secret;
 use super::settings::WebhookSettings;
 use super::target;
 use crate::services::Services;
+use crate::trace::{Failure, Span, SpanKind};
 use convoke_core::clock::Millis;
 use convoke_core::error::{Error, Result};
 use convoke_core::id::Id;
@@ -141,9 +142,29 @@ impl Deliverer {
             due_at = until;
         }
         let keys = secret::signing(&self.services, endpoint.id(), endpoint, now)?;
+        let span = self.begin_span(endpoint, delivery);
         let attempt = self.sender()?.send(&endpoint.url, &keys, delivery, &**clock).await;
+        end_span(&span, &attempt);
         self.record(endpoint, delivery, due_at, attempt).await;
         Ok(())
+    }
+
+    /// Begins the span of a try, with a link to the span that caused the event. It has the host and not the URL, which may
+    /// contain a secret.
+    fn begin_span(&self, endpoint: &Endpoint, delivery: &Doc<Delivery>) -> Span {
+        let name = || format!("webhook {}", delivery.event).into();
+        let span = Span::scheduled(self.services.recorder(), SpanKind::Client, name, delivery.trace.as_deref());
+        if span.is_recorded() {
+            span.set("http.request.method", "POST");
+            if let Ok(url) = reqwest::Url::parse(&endpoint.url) {
+                span.set("server.address", url.host_str().unwrap_or_default());
+                span.set("server.port", u64::from(url.port_or_known_default().unwrap_or_default()));
+            }
+            span.set("convoke.event", &*delivery.event);
+            span.set("convoke.delivery", &*delivery.id().to_string());
+            span.set("http.request.resend_count", u64::from(delivery.attempts));
+        }
+        span
     }
 
     /// Writes the result of a try, and retries until it is written. Until then, the delivery stays pending.
@@ -226,6 +247,14 @@ impl Deliverer {
         let due = self.look(now).await?;
         Ok(if due.endpoints.is_empty() { due.next } else { Some(now) })
     }
+}
+
+fn end_span(span: &Span, attempt: &Attempt) {
+    if let Some(status) = attempt.status {
+        span.set("http.response.status_code", u64::from(status));
+    }
+    let kind = || attempt.status.map_or("UNREACHABLE".into(), |status| status.to_string().into());
+    span.end(attempt.error.as_ref().map(|error| Failure { kind: kind(), message: error.clone() }));
 }
 
 /// Reads the first pending delivery of each endpoint: the cost grows with the number of endpoints, not of deliveries.

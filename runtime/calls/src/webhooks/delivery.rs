@@ -71,6 +71,8 @@ pub struct Delivery {
     pub answer: Option<String>,
     /// Reason why the last try failed.
     pub error: Option<String>,
+    /// The span that caused the event, as a `traceparent`, if its trace is recorded.
+    pub trace: Option<String>,
 }
 
 /// Returns true if a delivery with these times is due. One that was asked for in the future is due, because the clock

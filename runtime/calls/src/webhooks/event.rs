@@ -58,7 +58,7 @@ impl MutationCtx {
             return Ok(());
         }
         let body = body(name, event, now)?;
-        let services = self.call().services.clone();
+        let (services, trace) = (self.call().services.clone(), self.call().span.stored());
         let message = id::encode(services.database().ids().next(now));
         let message = format!("msg_{}", String::from_utf8_lossy(&message));
         for endpoint in endpoints {
@@ -77,6 +77,7 @@ impl MutationCtx {
                 status: None,
                 answer: None,
                 error: None,
+                trace: trace.clone(),
             })?;
         }
         self.after_commit(move || services.deliveries_alarm().wake(now));

@@ -1,11 +1,15 @@
 //! The tools: what each takes, and how it reaches the installation.
 
+use std::sync::{Arc, Weak};
+
 use hyper::Method;
+use parking_lot::{Mutex, RwLock};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
+use tokio::sync::watch;
 
 use super::docs::Library;
 use crate::connect::{ConnectArgs, Connection};
@@ -20,61 +24,72 @@ use convoke_server::auth::acting_as::ActingAs;
 use convoke_server::mcp::tools::described;
 use convoke_store::Engines;
 
-/// The environment of the tools.
+/// The environment of the tools, which concurrent calls share.
 pub(super) struct Workbench<'a> {
-    pub engines: &'a Engines,
-    pub connect: ConnectArgs,
-    pub registry: Registry,
-    pub library: Library,
-    /// True if mutations and actions may be called.
-    pub may_write: bool,
+    engines: &'a Engines,
+    connect: ConnectArgs,
+    registry: Registry,
+    library: Library,
+    may_write: bool,
+    /// The connection of the running calls. Only one connection of a process can open a data folder.
+    connection: Mutex<Weak<Connection>>,
+    /// Read by calls with a connection, and written by a check that opens the data folder itself.
+    folder: RwLock<()>,
+}
+
+/// A call of a tool.
+pub(super) struct Call<'a> {
+    pub bench: &'a Workbench<'a>,
+    /// Becomes true when the client cancels the call.
+    pub cancelled: watch::Receiver<bool>,
 }
 
 /// A tool.
-struct Tool {
+pub(super) struct Tool {
     name: &'static str,
     description: &'static str,
     schema: fn() -> schemars::Schema,
-    call: fn(&Workbench<'_>, &str) -> Result<Value, Failure>,
+    /// Runs a call with the JSON of its arguments.
+    pub(super) call: fn(&Call<'_>, &str) -> Result<Value, Failure>,
 }
 
-const TOOLS: [Tool; 7] = [
+static TOOLS: [Tool; 7] = [
     Tool {
         name: "functions",
         description: "Lists the functions of the program: path, kind, visibility, rights, description. With the whole path of \
                       one, returns its documentation and the JSON schemas of its arguments and result.",
         schema: || schemars::schema_for!(Functions),
-        call: |bench, arguments| bench.functions(&read(arguments)?),
+        call: |call, arguments| call.functions(&read(arguments)?),
     },
     Tool {
         name: "run",
         description: "Calls a function and returns its value and its log lines. Without `as` the caller is the operator, who has \
                       the rights of a deploy key.",
         schema: || schemars::schema_for!(Run),
-        call: |bench, arguments| bench.run(read(arguments)?),
+        call: |call, arguments| call.run(read(arguments)?),
     },
     Tool {
         name: "logs",
         description: "Returns the latest completed calls, oldest first: function, outcome, duration, caller, error, log lines, \
                       arguments without secrets, rows read and written.",
         schema: || schemars::schema_for!(Logs),
-        call: |bench, arguments| bench.logs(&read(arguments)?),
+        call: |call, arguments| call.logs(&read(arguments)?),
     },
     Tool {
         name: "data",
         description: "Lists the tables, or returns rows of one table by id, that is by creation time. `cursor` in the result is \
                       for the next page.",
         schema: || schemars::schema_for!(Data),
-        call: |bench, arguments| bench.data(&read(arguments)?),
+        call: |call, arguments| call.data(&read(arguments)?),
     },
     Tool {
         name: "schema",
         description: "Compares the tables in the code with those in the database: columns, indexes, differences, and the \
                       progress of migrations.",
         schema: || schemars::schema_for!(Nothing),
-        call: |bench, arguments| {
+        call: |call, arguments| {
             read::<Nothing>(arguments)?;
-            bench.admin("schema")
+            call.admin("schema")
         },
     },
     Tool {
@@ -82,9 +97,9 @@ const TOOLS: [Tool; 7] = [
         description: "Checks settings, permissions, disk, clock, certificates, identity providers, database and scheduled work, \
                       and says how to repair each problem.",
         schema: || schemars::schema_for!(Nothing),
-        call: |bench, arguments| {
+        call: |call, arguments| {
             read::<Nothing>(arguments)?;
-            bench.doctor()
+            call.doctor()
         },
     },
     Tool {
@@ -92,9 +107,9 @@ const TOOLS: [Tool; 7] = [
         description: "Searches the documentation: the guide of the framework, the program's functions, commands, settings and \
                       error codes.",
         schema: || schemars::schema_for!(Docs),
-        call: |bench, arguments| {
+        call: |call, arguments| {
             let Docs { query } = read(arguments)?;
-            Ok(json!({ "sections": bench.library.search(&query) }))
+            Ok(json!({ "sections": call.bench.library.search(&query) }))
         },
     },
 ];
@@ -170,45 +185,71 @@ const LOGS_MAX: u32 = 1_000;
 const ROWS: u32 = 50;
 const ROWS_MAX: u32 = 500;
 
-/// Returns the tools as `tools/list` has them.
-pub(super) fn list(may_write: bool) -> Vec<Value> {
-    let tool = |tool: &Tool| {
-        let is_read_only = tool.name != "run" || !may_write;
-        let about = match (tool.name, may_write) {
+/// Returns the tool with this name.
+pub(super) fn find(name: &str) -> Option<&'static Tool> {
+    TOOLS.iter().find(|tool| tool.name == name)
+}
+
+impl Tool {
+    fn described(&self, may_write: bool) -> Value {
+        let is_read_only = self.name != "run" || !may_write;
+        let about = match (self.name, may_write) {
             ("run", false) => " Only queries can be called: the server of these tools was started without --write.",
             _ => "",
         };
         json!({
-            "name": tool.name,
-            "description": format!("{}{about}", tool.description),
-            "inputSchema": (tool.schema)(),
+            "name": self.name,
+            "description": format!("{}{about}", self.description),
+            "inputSchema": (self.schema)(),
             "annotations": { "readOnlyHint": is_read_only, "openWorldHint": !is_read_only },
         })
-    };
-    TOOLS.iter().map(tool).collect()
+    }
 }
 
 fn read<T: DeserializeOwned>(arguments: &str) -> Result<T, Failure> {
     serde_json::from_str(arguments).map_err(|error| Failure(format!("INVALID_ARGUMENT: {error}")))
 }
 
-impl Workbench<'_> {
-    /// Calls a tool; none if there is no tool with this name.
-    pub(super) fn call(&self, name: &str, arguments: &str) -> Option<Result<Value, Failure>> {
-        let tool = TOOLS.iter().find(|tool| tool.name == name)?;
-        Some((tool.call)(self, arguments))
+impl<'a> Workbench<'a> {
+    /// Creates the environment. `may_write` is true if mutations and actions may be called.
+    pub(super) fn new(
+        engines: &'a Engines,
+        connect: ConnectArgs,
+        registry: Registry,
+        library: Library,
+        may_write: bool,
+    ) -> Self {
+        Self { engines, connect, registry, library, may_write, connection: Mutex::default(), folder: RwLock::default() }
     }
 
+    /// Returns the tools as `tools/list` has them.
+    pub(super) fn list(&self) -> Vec<Value> {
+        TOOLS.iter().map(|tool| tool.described(self.may_write)).collect()
+    }
+
+    /// Returns the connection of the running calls, or connects: the server may have stopped or started since.
+    fn connected(&self) -> Result<Arc<Connection>, Failure> {
+        let mut shared = self.connection.lock();
+        if let Some(connection) = shared.upgrade() {
+            return Ok(connection);
+        }
+        let connection = Arc::new(self.connect.open_again(self.engines)?);
+        *shared = Arc::downgrade(&connection);
+        Ok(connection)
+    }
+}
+
+impl Call<'_> {
     fn functions(&self, Functions { path }: &Functions) -> Result<Value, Failure> {
-        if let Some(function) = path.as_deref().and_then(|path| self.registry.get(path)) {
-            let mut about = described(&self.registry, &[function]).pop().unwrap_or_default();
+        if let Some(function) = path.as_deref().and_then(|path| self.bench.registry.get(path)) {
+            let mut about = described(&self.bench.registry, &[function]).pop().unwrap_or_default();
             about["path"] = (&*function.path).into();
             about["kind"] = function.kind().as_str().into();
             about["file"] = format!("{}:{}", function.def.file, function.def.line).into();
             return Ok(about);
         }
         let wanted = path.as_deref().unwrap_or_default();
-        let found = self.registry.all().filter(|function| function.path.starts_with(wanted));
+        let found = self.bench.registry.all().filter(|function| function.path.starts_with(wanted));
         let functions: Vec<Value> = found.map(entry).collect();
         match functions.is_empty() {
             true => Err(Failure(format!("no path begins with {wanted:?}; call `functions` without a path"))),
@@ -217,19 +258,18 @@ impl Workbench<'_> {
     }
 
     fn run(&self, Run { path, args, subject, create }: Run) -> Result<Value, Failure> {
-        if create && !self.may_write {
+        if create && !self.bench.may_write {
             return Err(Failure("`create` writes a user: start `convoke mcp` with --write".to_owned()));
         }
         let args = args.as_deref().map_or("{}", RawValue::get);
         let path = path.replace(':', "/");
         // The route for queries rejects other functions, whatever this program knows of the server's functions.
-        let (route, body) = match self.may_write {
+        let (route, body) = match self.bench.may_write {
             true => (format!("/api/run/{}", encoded_path(&path)), format!("{{\"args\":{args}}}")),
             false => ("/api/query".to_owned(), format!("{{\"path\":{},\"args\":{args}}}", Value::from(path))),
         };
         let user = subject.map(|subject| ActingAs { issuer: None, subject, create: Some(create) });
-        let connection = self.connection()?;
-        connection.block_on(async {
+        self.connected(async |connection| {
             let mut response = connection.request_as(Method::POST, &route, Some(body.into()), user.as_ref()).await?;
             let mut envelope = response.envelope().await?;
             let lines = std::mem::take(&mut envelope.log_lines);
@@ -248,8 +288,7 @@ impl Workbench<'_> {
             .append_pair("last", &last.unwrap_or(LOGS).min(LOGS_MAX).to_string())
             .extend_pairs(members.iter().filter_map(|(name, value)| Some((name, value.as_ref()?))))
             .finish();
-        let connection = self.connection()?;
-        connection.block_on(async {
+        self.connected(async |connection| {
             let response = connection.request(Method::GET, &format!("/api/admin/logs?{query}"), None).await?;
             let mut response = response.success().await?;
             let mut calls = Vec::new();
@@ -272,21 +311,29 @@ impl Workbench<'_> {
     }
 
     fn doctor(&self) -> Result<Value, Failure> {
-        if self.connect.url.is_some() {
+        if self.bench.connect.url.is_some() {
             return self.admin("doctor");
         }
-        let ConnectArgs { data, store, config, env, .. } = self.connect.clone();
-        let findings = Doctor::quick(LocalArgs { data, store, config, env }, self.engines)?;
+        let ConnectArgs { data, store, config, env, .. } = self.bench.connect.clone();
+        let _folder = self.bench.folder.write();
+        let findings = Doctor::quick(LocalArgs { data, store, config, env }, self.bench.engines)?;
         Ok(json!({ "findings": findings }))
     }
 
     fn admin(&self, path_and_query: &str) -> Result<Value, Failure> {
-        let connection = self.connection()?;
-        connection.block_on(connection.admin(Method::GET, path_and_query, None))
+        self.connected(async |connection| connection.admin(Method::GET, path_and_query, None).await)
     }
 
-    /// Connects for one call: the server may have stopped or started since the last one.
-    fn connection(&self) -> Result<Connection, Failure> {
-        self.connect.open_again(self.engines)
+    /// Runs work with a connection until the client cancels the call. A server ends a call whose connection is closed.
+    fn connected(&self, work: impl AsyncFnOnce(&Connection) -> Result<Value, Failure>) -> Result<Value, Failure> {
+        let _folder = self.bench.folder.read();
+        let connection = self.bench.connected()?;
+        let mut cancelled = self.cancelled.clone();
+        connection.block_on(async {
+            tokio::select! {
+                done = work(&connection) => done,
+                _ = cancelled.wait_for(|is_cancelled| *is_cancelled) => Err(Failure("the call was cancelled".to_owned())),
+            }
+        })
     }
 }

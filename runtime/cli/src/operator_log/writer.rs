@@ -42,7 +42,8 @@ struct Lines {
 /// Writes the remaining lines when it is dropped.
 pub(super) struct Written {
     shared: Arc<Shared>,
-    ended: mpsc::Receiver<()>,
+    /// The lock lets threads share the owner of the log.
+    ended: Mutex<mpsc::Receiver<()>>,
 }
 
 impl Writer {
@@ -58,7 +59,7 @@ impl Writer {
             its.write_to(out);
             drop(end);
         })?;
-        Ok((Self(shared.clone()), Written { shared, ended }))
+        Ok((Self(shared.clone()), Written { shared, ended: Mutex::new(ended) }))
     }
 
     /// Adds lines, each with its line break. Never waits for the reader.
@@ -113,7 +114,7 @@ impl Drop for Written {
         self.shared.lines.lock().is_over = true;
         self.shared.wake.notify_one();
         // Nothing is ever sent: this waits for the thread's end, with a timeout.
-        let _ = self.ended.recv_timeout(FAREWELL);
+        let _ = self.ended.get_mut().recv_timeout(FAREWELL);
     }
 }
 

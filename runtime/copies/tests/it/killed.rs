@@ -6,6 +6,7 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicI64, Ordering::SeqCst};
+use std::sync::mpsc;
 use std::time::Duration;
 
 use convoke_copies::restore::Moment;
@@ -108,11 +109,18 @@ fn kill_one(promise: &str, more: &str, kills: u64) {
         let mut child = child(folder.path(), more);
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let prefix = format!("{promise} ");
+        let (first, has_promised) = mpsc::channel();
         let reader = std::thread::spawn(move || {
             let number = |line: String| line.strip_prefix(&prefix)?.strip_suffix('.')?.parse::<i64>().ok();
-            lines.map_while(Result::ok).filter_map(number).collect::<Vec<_>>()
+            let promised =
+                lines.map_while(Result::ok).filter_map(number).inspect(|_| first.send(()).unwrap_or_default());
+            promised.collect::<Vec<_>>()
         });
-        std::thread::sleep(Duration::from_millis(300 + round * 137 % 900));
+        // Half of the kills are at any moment of the start, and half after the first promise, however slow the machine.
+        if round % 2 == 0 {
+            has_promised.recv_timeout(Duration::from_secs(60)).expect("the process promises something");
+        }
+        std::thread::sleep(Duration::from_millis(20 + round * 137 % 900));
         child.kill().unwrap();
         child.wait().unwrap();
         let numbers = reader.join().unwrap();
@@ -130,7 +138,7 @@ fn kill_one(promise: &str, more: &str, kills: u64) {
         let large = rows.keys().filter(|owner| owner.starts_with("large ")).count();
         assert_eq!(large % 300, 0, "round {round}");
     }
-    assert!(promises > 20, "only {promises} promises were made");
+    assert!(promises >= kills.div_ceil(2).try_into().unwrap(), "only {promises} promises were made");
     // The next process loses nothing of its own database, and the copy follows it.
     let copied = Copied::open(&folder.path().join("data"), &settings(&place, ""));
     copied.wait();

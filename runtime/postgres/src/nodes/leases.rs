@@ -44,8 +44,8 @@ impl Leases {
     }
 
     fn rows(&self, asks: &[Ask]) -> Result<Vec<Row>, StoreError> {
-        self.aside.ask(asks).map(|told| told.rows()).map_err(|failure| match failure {
-            Failure::Late => StoreError::Unreachable("leases were not told in time".to_owned()),
+        self.aside.ask(asks).map(|result| result.rows()).map_err(|failure| match failure {
+            Failure::Late => StoreError::Unreachable("leases were not read in time".to_owned()),
             failure => failure.into_store(0),
         })
     }

@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 
 use crate::failure::Failure;
 use crate::own::{self, LIFETIME_S};
-use crate::session::{Ask, Session, Told};
+use crate::session::{Ask, Session, StatementResult};
 use crate::sessions::Sessions;
 use crate::value::Param;
 use convoke_store::{StoreError, TurnName, TurnRow, TurnRows, Value};
@@ -39,24 +39,24 @@ impl Turns {
     }
 
     /// Sends statements, each as its own transaction, and returns their results; once more after a cut connection.
-    fn ask(&self, asks: &[Ask]) -> Result<Vec<Told>, StoreError> {
-        let late = || StoreError::Unreachable("a turn was not told in time".to_owned());
+    fn ask(&self, asks: &[Ask]) -> Result<Vec<StatementResult>, StoreError> {
+        let late = || StoreError::Unreachable("a turn was not read in time".to_owned());
         let _asking = self.asking.try_lock_for(PATIENCE).ok_or_else(late)?;
         let first = self.sessions.take().and_then(|session| self.fly(session, asks));
-        let told = match first {
+        let results = match first {
             Err(Failure::Cut(_)) => self.sessions.open().and_then(|session| self.fly(session, asks)),
-            told => told,
+            results => results,
         };
-        told.map_err(|failure| match failure {
+        results.map_err(|failure| match failure {
             Failure::Late => late(),
             failure => failure.into_store(0),
         })
     }
 
-    fn fly(&self, mut session: Session, asks: &[Ask]) -> Result<Vec<Told>, Failure> {
-        let told = session.fly(asks, PATIENCE).into_iter().collect();
+    fn fly(&self, mut session: Session, asks: &[Ask]) -> Result<Vec<StatementResult>, Failure> {
+        let results = session.fly(asks, PATIENCE).into_iter().collect();
         self.sessions.give_back(Some(session).filter(Session::is_sound));
-        told
+        results
     }
 }
 
@@ -75,8 +75,8 @@ impl TurnRows for Turns {
              RETURNING {TAKEN}"
         );
         let own = || name(turn, own::id(self.node));
-        let told = self.ask(&[Ask::Rows(free, own()), Ask::Rows(new, own())])?;
-        let row = told.into_iter().flat_map(Told::rows).next();
+        let results = self.ask(&[Ask::Rows(free, own()), Ask::Rows(new, own())])?;
+        let row = results.into_iter().flat_map(StatementResult::rows).next();
         let read = |row: &tokio_postgres::Row| -> Result<TurnRow, tokio_postgres::Error> {
             Ok(TurnRow { number: row.try_get(0)?, left: row.try_get(1)?, is_interrupted: row.try_get(2)? })
         };

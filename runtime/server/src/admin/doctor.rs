@@ -1,5 +1,7 @@
 //! The doctor of a running server. It checks a copy of the database, so that it holds no snapshot.
 
+#[cfg(feature = "otel")]
+use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::time::Duration;
@@ -41,7 +43,7 @@ pub async fn look(admin: &Admin, request: AdminRequest) -> Result<Reply> {
     findings.extend(copies(admin));
     findings.extend(shared_files(admin));
     #[cfg(feature = "otel")]
-    findings.extend(collector(admin).await);
+    findings.extend(collectors(admin).await);
     let bytes = admin.runtime.store().files().bytes();
     if bytes > CHECKED_BYTES_MAX && !full {
         let says = format!("{} were not checked while the server runs; --full checks them", space::human(bytes));
@@ -111,17 +113,30 @@ fn is_on_disk_of(one: &Path, other: &Path) -> bool {
     matches!((disk(one), disk(other)), (Ok(one), Ok(other)) if one == other)
 }
 
-/// Tests if the collector accepts connections, if the settings have one.
+/// Tests if the collectors of the settings accept connections.
 #[cfg(feature = "otel")]
-async fn collector(admin: &Admin) -> Option<Finding> {
+async fn collectors(admin: &Admin) -> Vec<Finding> {
+    let Some(telemetry) = admin.runtime.telemetry() else { return Vec::new() };
+    // Signals with the same address have one finding.
+    let mut lost = BTreeMap::<(String, u16), u64>::new();
+    for signal in Signal::ALL {
+        if let Some(address) = telemetry.address(signal) {
+            *lost.entry(address).or_default() += telemetry.lost(signal);
+        }
+    }
+    let mut findings = Vec::new();
+    for ((host, port), lost) in lost {
+        findings.push(collector(&host, port, lost).await);
+    }
+    findings
+}
+
+#[cfg(feature = "otel")]
+async fn collector(host: &str, port: u16, lost: u64) -> Finding {
     const TIMEOUT: Duration = Duration::from_secs(2);
     const ADVICE: &str = "check telemetry.otlp or OTEL_EXPORTER_OTLP_ENDPOINT, and that the collector runs; calls are served \
                           meanwhile, and the records are lost";
-    let telemetry = admin.runtime.telemetry()?;
-    let (host, port) = telemetry.address();
-    let lost: u64 = Signal::ALL.iter().map(|signal| telemetry.lost(*signal)).sum();
-    let connected = tokio::time::timeout(TIMEOUT, tokio::net::TcpStream::connect((&*host, port))).await;
-    Some(match connected {
+    match tokio::time::timeout(TIMEOUT, tokio::net::TcpStream::connect((host, port))).await {
         Ok(Ok(_)) if lost == 0 => Finding::ok("telemetry", format!("{host}:{port} accepts connections")),
         Ok(Ok(_)) => Finding::warning(
             "telemetry",
@@ -132,7 +147,7 @@ async fn collector(admin: &Admin) -> Option<Finding> {
         Err(_) => {
             Finding::warning("telemetry", format!("{host}:{port} does not accept a connection within 2 s"), ADVICE)
         }
-    })
+    }
 }
 
 /// Returns a problem if several nodes serve the database and do not share the folder of files.

@@ -45,7 +45,8 @@ impl Gateway {
             .and_then(|fields| protocol::read(&incoming.body, self.runtime.limits().json_depth_max, Some(fields)));
         let request = match read {
             Ok(Message::Request(request)) => request,
-            Ok(Message::Notification) => return Reply::json(202, ""),
+            // By HTTP, a client cancels a request by closing its connection.
+            Ok(Message::Notification | Message::Cancelled(_)) => return Reply::json(202, ""),
             Err(refusal) => return self.refused(incoming, &caller, &refusal),
         };
         let registry = self.runtime.registry();

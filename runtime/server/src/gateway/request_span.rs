@@ -1,11 +1,11 @@
-//! The span of a request that calls a function.
+//! The span of a request that calls a function or administers the server.
 
-use convoke_calls::call::dispatch::Outcome;
 use convoke_calls::function::Kind;
 use convoke_calls::registry::Registered;
 use convoke_calls::route::RouteDef;
 use convoke_calls::runtime::Runtime;
 use convoke_calls::trace::{Failure, Span, SpanKind, TraceContext};
+use convoke_core::error::Error;
 use convoke_http::Incoming;
 
 use crate::routes::Endpoint;
@@ -27,7 +27,8 @@ pub(super) fn begin(
             Kind::Mutation => "/api/mutation",
             Kind::Action => "/api/action",
         },
-        // No other request calls a function.
+        Endpoint::Admin(route) => route.pattern,
+        // No other request has a span.
         _ => "",
     };
     let method = incoming.method.as_str();
@@ -43,9 +44,8 @@ pub(super) fn begin(
     span
 }
 
-/// Ends the span of a request with the outcome of its call.
-pub(super) fn end(span: &Span, outcome: &Outcome) {
-    let error = outcome.result.as_ref().err();
+/// Ends the span of a request with its error.
+pub(super) fn end(span: &Span, error: Option<&Error>) {
     if let Some(error) = error {
         span.set("error.type", error.code().as_str());
     }

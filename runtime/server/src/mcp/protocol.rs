@@ -48,7 +48,9 @@ pub struct Mirrored<'a> {
 pub enum Message<'a> {
     /// A request, which gets a response.
     Request(Request<'a>),
-    /// A notification. The server reacts to none of them.
+    /// `notifications/cancelled`, with the id of the request that the client no longer waits for.
+    Cancelled(&'a str),
+    /// Another notification. The server reacts to none of them.
     Notification,
 }
 
@@ -136,7 +138,9 @@ pub fn read<'a>(body: &'a [u8], depth_max: usize, fields: Option<Mirrored<'_>>) 
     let Some(id) = id else {
         // The specification defines no members of `_meta` for notifications.
         check_version_field(fields).map_err(with_id)?;
-        return Ok(Message::Notification);
+        // The specification ignores a cancellation without a valid id.
+        let cancelled = params.request_id.filter(|_| method == "notifications/cancelled").map(id_of);
+        return Ok(cancelled.and_then(Result::ok).map_or(Message::Notification, Message::Cancelled));
     };
     let era = era(&method, &params, &meta, fields).map_err(with_id)?;
     let request = Request { id, era, method: Method::Ping };
@@ -172,6 +176,8 @@ struct Params<'a> {
     cursor: Option<&'a RawValue>,
     #[serde(rename = "protocolVersion", borrow, default, deserialize_with = "present")]
     version: Option<&'a RawValue>,
+    #[serde(rename = "requestId", borrow, default, deserialize_with = "present")]
+    request_id: Option<&'a RawValue>,
 }
 
 #[derive(Default, Deserialize)]

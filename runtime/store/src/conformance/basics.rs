@@ -8,7 +8,7 @@ use super::support::{Account, ByBalance, ByHundred, ByOwner, Factory, TestStore,
 use crate::query::Order;
 use crate::{Access, Inserted, StoreError, Table, Transaction, Value};
 
-pub fn what_a_mutation_wrote_is_read_by_the_next_call(engine: &Factory) {
+pub fn written_row_is_read_by_the_next_call(engine: &Factory) {
     let store = TestStore::new(engine, &[Account::DEF]);
     let id = store.mutate(|db| open(db, "ada", 7)).unwrap();
     store.read(|db| {
@@ -25,7 +25,7 @@ pub fn what_a_mutation_wrote_is_read_by_the_next_call(engine: &Factory) {
     assert!(store.read(|db| db.get(id).unwrap()).is_none());
 }
 
-pub fn rows_come_in_the_order_of_their_index_forward_and_backward_page_by_page(engine: &Factory) {
+pub fn pages_follow_the_index_order_in_both_directions(engine: &Factory) {
     let store = TestStore::new(engine, &[Account::DEF]);
     store.mutate(|db| (0..10).try_for_each(|n| open(db, &format!("{n}"), n % 3).map(|_| ()))).unwrap();
     let owners = |order, size| {
@@ -55,7 +55,7 @@ pub fn rows_come_in_the_order_of_their_index_forward_and_backward_page_by_page(e
     });
 }
 
-pub fn a_refused_mutation_leaves_nothing_and_its_neighbours_stay(engine: &Factory) {
+pub fn rejected_mutation_rolls_back_alone(engine: &Factory) {
     let store = TestStore::new(engine, &[Account::DEF]);
     let before = store.start(|db| open(db, "before", 1));
     let refused = store.start(|db| {
@@ -73,7 +73,7 @@ pub fn a_refused_mutation_leaves_nothing_and_its_neighbours_stay(engine: &Factor
     });
 }
 
-pub fn a_unique_violation_names_its_index_and_may_be_survived(engine: &Factory) {
+pub fn unique_violation_names_its_index_and_can_be_handled(engine: &Factory) {
     let store = TestStore::new(engine, &[Account::DEF]);
     store.mutate(|db| open(db, "ada", 1)).unwrap();
     store
@@ -89,7 +89,7 @@ pub fn a_unique_violation_names_its_index_and_may_be_survived(engine: &Factory) 
     assert_eq!(store.read(|db| (balance(db, "ada"), balance(db, "bob"))), (Some(1), Some(3)));
 }
 
-pub fn a_row_outside_of_a_conditional_index_is_new_beside_the_one_in_it(engine: &Factory) {
+pub fn row_outside_a_conditional_index_does_not_conflict_with_a_row_in_it(engine: &Factory) {
     let store = TestStore::new(engine, &[Account::DEF]);
     store
         .mutate(|db| {
@@ -105,7 +105,7 @@ pub fn a_row_outside_of_a_conditional_index_is_new_beside_the_one_in_it(engine: 
         .unwrap();
 }
 
-pub fn a_panicking_read_gives_its_reader_back(engine: &Factory) {
+pub fn panicking_read_returns_its_reader(engine: &Factory) {
     let store = TestStore::with(engine, &[Account::DEF], |limits| limits.readers = 1);
     for _ in 0..3 {
         let read = std::panic::AssertUnwindSafe(|| {
@@ -119,7 +119,7 @@ pub fn a_panicking_read_gives_its_reader_back(engine: &Factory) {
     assert_eq!(store.read(|db| balance(db, "ada")), None);
 }
 
-pub fn many_writers_lose_no_update(engine: &Factory) {
+pub fn concurrent_writers_lose_no_update(engine: &Factory) {
     let store = TestStore::new(engine, &[Account::DEF]);
     let id = store.mutate(|db| open(db, "ada", 0)).unwrap();
     let runs = Arc::new(AtomicU32::new(0));
@@ -143,7 +143,7 @@ pub fn many_writers_lose_no_update(engine: &Factory) {
     assert!(runs.load(SeqCst) >= 800);
 }
 
-pub fn what_a_transaction_has_written_counts_rows_with_their_entries_and_not_what_was_rolled_back(engine: &Factory) {
+pub fn written_bytes_count_rows_and_index_entries_but_no_rolled_back_writes(engine: &Factory) {
     let store = TestStore::new(engine, &[Account::DEF]);
     let work = |transaction: Rc<Transaction>| {
         let row = |owner: &str| [Value::Text(owner.to_owned()), Value::Integer(1)];

@@ -8,7 +8,7 @@ use super::support::{Account, Factory, TestStore, balance, clock, db, open, open
 use crate::offline::count;
 use crate::{Access, Db, DbMut, OpenError, State, StoreError, Table, Thoroughness, Value};
 
-pub fn what_was_acknowledged_is_there_when_it_is_opened_again(engine: &Factory) {
+pub fn acknowledged_writes_survive_a_reopen(engine: &Factory) {
     let store = TestStore::new(engine, &[Account::DEF]);
     let kept = store.mutate(|db| open(db, "kept", 1)).unwrap();
     let gone = store.mutate(|db| open(db, "gone", 2)).unwrap();
@@ -31,7 +31,7 @@ pub fn what_was_acknowledged_is_there_when_it_is_opened_again(engine: &Factory) 
     assert!(matches!(again, Err(StoreError::UniqueViolation { index: "by_owner", .. })), "{again:?}");
 }
 
-pub fn ids_go_on_behind_the_greatest_one_stored(engine: &Factory) {
+pub fn ids_continue_after_the_greatest_stored_id(engine: &Factory) {
     let store = TestStore::new(engine, &[Account::DEF]);
     let far = IdGenerator::after(0).next(Millis(Millis::MAX.0 / 100));
     start(&store, move |transaction| {
@@ -45,7 +45,7 @@ pub fn ids_go_on_behind_the_greatest_one_stored(engine: &Factory) {
     assert!(id.bits() > far);
 }
 
-pub fn closing_answers_what_waits_and_takes_nothing_more(engine: &Factory) {
+pub fn close_completes_queued_calls_and_rejects_new_ones(engine: &Factory) {
     let store = TestStore::new(engine, &[Account::DEF]);
     let pending: Vec<_> = (0..100).map(|n| store.start(move |db| open(db, &n.to_string(), 1))).collect();
     store.close();
@@ -57,7 +57,7 @@ pub fn closing_answers_what_waits_and_takes_nothing_more(engine: &Factory) {
     assert_eq!(store.read(|db| db.scan::<Account>().count().unwrap()), 100);
 }
 
-pub fn an_installation_that_is_served_is_not_worked_on_beside(engine: &Factory) {
+pub fn served_installation_rejects_offline_work(engine: &Factory) {
     let store = TestStore::new(engine, &[Account::DEF]);
     let refused = engine.lock(store.folder.path(), clock()).err();
     assert!(matches!(refused, Some(OpenError::Locked { .. })), "{refused:?}");
@@ -75,7 +75,7 @@ fn pair(n: i64) -> impl Fn(&mut DbMut) -> Result<(), StoreError> + Send + 'stati
     }
 }
 
-pub fn a_copy_shows_one_commit_while_others_write(engine: &Factory) {
+pub fn copy_is_a_snapshot_of_one_commit_during_writes(engine: &Factory) {
     let store = TestStore::new(engine, &[Account::DEF]);
     (1..=100).for_each(|n| store.mutate(pair(n)).unwrap());
     let copy = store.snapshot(|_| {}).unwrap();
@@ -107,7 +107,7 @@ fn sums(copy: &dyn crate::OfflineDatabase) -> (i64, u64) {
     (sum, count(copy.reader(), Account::DEF).unwrap())
 }
 
-pub fn a_database_that_was_built_takes_the_place_of_the_former_one(engine: &Factory) {
+pub fn built_database_replaces_the_former_one(engine: &Factory) {
     let store = TestStore::new(engine, &[Account::DEF]);
     store.mutate(|db| open(db, "former", 1)).unwrap();
     let TestStore { store, folder, .. } = store;
@@ -139,7 +139,7 @@ pub fn a_database_that_was_built_takes_the_place_of_the_former_one(engine: &Fact
     assert_eq!(read(|db| balance(db, "former")), None);
 }
 
-pub fn a_database_with_other_rows_than_were_counted_is_not_finished(engine: &Factory) {
+pub fn built_database_with_a_wrong_row_count_is_rejected(engine: &Factory) {
     let folder = tempfile::tempdir().unwrap();
     let installation = engine.lock(folder.path(), clock()).unwrap();
     let builder = installation.build(&[Account::DEF]).unwrap();

@@ -34,7 +34,7 @@ fn between_neighbours<R: Send + 'static>(
     bad.wait()
 }
 
-pub fn a_query_sees_one_snapshot_while_others_write(engine: &Factory) {
+pub fn query_reads_one_snapshot_during_writes(engine: &Factory) {
     let store = TestStore::new(engine, &[Account::DEF]);
     let id = store.mutate(|db| open(db, "ada", 1)).unwrap();
     store.read(|db| {
@@ -45,7 +45,7 @@ pub fn a_query_sees_one_snapshot_while_others_write(engine: &Factory) {
     assert_eq!(store.read(|db| balance(db, "ada")), Some(2));
 }
 
-pub fn a_query_sees_every_mutation_that_was_answered_before_it(engine: &Factory) {
+pub fn query_sees_every_mutation_acknowledged_before_it(engine: &Factory) {
     let store = TestStore::with(engine, &tables(), |limits| limits.readers = 2);
     let id = store.mutate(|db| open(db, "ada", 0)).unwrap();
     let answered = AtomicI64::new(0);
@@ -66,7 +66,7 @@ pub fn a_query_sees_every_mutation_that_was_answered_before_it(engine: &Factory)
     });
 }
 
-pub fn a_row_is_the_same_by_its_id_by_a_unique_key_and_in_a_walk_while_others_write(engine: &Factory) {
+pub fn row_is_equal_by_id_by_unique_key_and_by_scan_during_writes(engine: &Factory) {
     const OWNERS: [&str; 4] = ["ada", "bob", "cid", "dan"];
     let find = |db: &Db, owner: &str| db.query(ByOwner).eq(owner).unique().unwrap();
     let plain = |row: &Doc<Account>| (row.id(), Account::clone(row));
@@ -115,7 +115,7 @@ pub fn a_row_is_the_same_by_its_id_by_a_unique_key_and_in_a_walk_while_others_wr
     });
 }
 
-pub fn a_panic_in_a_batch_rolls_back_alone_and_says_what_it_was(engine: &Factory) {
+pub fn panic_in_a_batch_rolls_back_alone_and_keeps_its_message(engine: &Factory) {
     let store = TestStore::new(engine, &tables());
     let answer = between_neighbours(&store, |db| {
         open(db, "bad", 1)?;
@@ -127,7 +127,7 @@ pub fn a_panic_in_a_batch_rolls_back_alone_and_says_what_it_was(engine: &Factory
     assert!(matches!(answer, Err(StoreError::Panicked(ref said)) if said == "on purpose: 7"), "{answer:?}");
 }
 
-pub fn a_mutation_past_its_deadline_rolls_back_alone_whatever_it_returns(engine: &Factory) {
+pub fn mutation_past_its_deadline_rolls_back_alone(engine: &Factory) {
     let store = TestStore::with(engine, &tables(), |limits| limits.mutation_timeout = Duration::from_millis(30));
     let answer = between_neighbours(&store, |db| {
         open(db, "bad", 1)?;
@@ -139,7 +139,7 @@ pub fn a_mutation_past_its_deadline_rolls_back_alone_whatever_it_returns(engine:
     assert!(matches!(answer, Err(StoreError::Deadline { limit_ms: 30 })), "{answer:?}");
 }
 
-pub fn a_query_past_its_deadline_is_cut(engine: &Factory) {
+pub fn query_past_its_deadline_is_cancelled(engine: &Factory) {
     let store = TestStore::with(engine, &tables(), |limits| limits.query_timeout = Duration::from_millis(200));
     store.mutate(|db| (0..2_000).try_for_each(|n| open(db, &n.to_string(), 1).map(|_| ()))).unwrap();
     let read = store.store.read_blocking(Access::Everyone, |transaction| {
@@ -156,7 +156,7 @@ pub fn a_query_past_its_deadline_is_cut(engine: &Factory) {
     assert_eq!(store.read(|db| db.scan::<Account>().count().unwrap()), 2_000);
 }
 
-pub fn what_no_engine_stores_is_refused_by_name_and_the_mutation_may_go_on(engine: &Factory) {
+pub fn unstorable_value_is_rejected_by_name_and_the_mutation_can_continue(engine: &Factory) {
     static TABLE: TableDef = TableDef {
         name: "things",
         prefix: "thing",
@@ -196,7 +196,7 @@ pub fn what_no_engine_stores_is_refused_by_name_and_the_mutation_may_go_on(engin
     );
 }
 
-pub fn keys_of_an_index_have_a_bound_that_every_engine_takes(engine: &Factory) {
+pub fn index_keys_have_a_size_limit_that_every_engine_supports(engine: &Factory) {
     static TABLE: TableDef = TableDef {
         name: "things",
         prefix: "thing",
@@ -245,7 +245,7 @@ pub fn keys_of_an_index_have_a_bound_that_every_engine_takes(engine: &Factory) {
     assert_eq!(store.read(|db| db.reader().count(&Plan::new(&TABLE, None)).unwrap()), 2);
 }
 
-pub fn at_least_one_host_stays_when_both_leave_at_once(engine: &Factory) {
+pub fn concurrent_leaves_keep_at_least_one_host(engine: &Factory) {
     for _ in 0..20 {
         let store = TestStore::new(engine, &tables());
         store.mutate(|db| ["ada", "bob"].into_iter().try_for_each(|host| open(db, host, 1).map(|_| ()))).unwrap();
@@ -267,7 +267,7 @@ pub fn at_least_one_host_stays_when_both_leave_at_once(engine: &Factory) {
     }
 }
 
-pub fn of_many_first_insertions_one_wins(engine: &Factory) {
+pub fn one_of_many_concurrent_first_inserts_wins(engine: &Factory) {
     let store = TestStore::new(engine, &tables());
     let wins: usize = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..8)
@@ -288,7 +288,7 @@ pub fn of_many_first_insertions_one_wins(engine: &Factory) {
     assert_eq!(store.read(|db| db.scan::<Account>().count().unwrap()), 50);
 }
 
-pub fn a_reader_that_is_kept_beyond_its_function_reads_nothing_more(engine: &Factory) {
+pub fn reader_kept_after_its_function_cannot_read(engine: &Factory) {
     let store = TestStore::new(engine, &tables());
     store.mutate(|db| open(db, "ada", 1)).unwrap();
     let kept = store.store.read_blocking(Access::Everyone, |reader| reader).unwrap();
@@ -296,7 +296,7 @@ pub fn a_reader_that_is_kept_beyond_its_function_reads_nothing_more(engine: &Fac
     assert!(matches!(late, Err(StoreError::TransactionLost(_))), "{late:?}");
 }
 
-pub fn of_more_mutations_than_may_wait_each_is_answered_or_refused_at_once(engine: &Factory) {
+pub fn mutations_beyond_the_queue_limit_are_rejected_immediately(engine: &Factory) {
     let store = TestStore::with(engine, &tables(), |limits| limits.writer_queue_max = 3);
     let pending: Vec<Pending<_>> =
         together(&store, || (0..100).map(|n| store.start(move |db| open(db, &n.to_string(), 1))).collect());
@@ -326,7 +326,7 @@ impl WriteJob for Refuses {
     }
 }
 
-pub fn what_a_function_refuses_by_itself_leaves_nothing_and_is_no_failure_of_the_store(engine: &Factory) {
+pub fn rejection_by_a_function_rolls_back_and_is_not_a_store_failure(engine: &Factory) {
     let store = TestStore::new(engine, &tables());
     let (answer, answered) = mpsc::channel();
     assert!(store.write(Box::new(Refuses(answer))).is_ok());
@@ -334,7 +334,7 @@ pub fn what_a_function_refuses_by_itself_leaves_nothing_and_is_no_failure_of_the
     assert_eq!(store.read(|db| balance(db, "refused")), None);
 }
 
-pub fn what_is_undone_in_part_is_told_as_it_was_and_the_rest_is_stored_once(engine: &Factory) {
+pub fn partly_undone_writes_are_published_and_stored_once(engine: &Factory) {
     for (reads_first, inserts_outside) in [(false, false), (false, true), (true, false), (true, true)] {
         let store = TestStore::new(engine, &tables());
         store.mutate(|db| open(db, "taken", 1)).unwrap();

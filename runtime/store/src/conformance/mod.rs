@@ -24,76 +24,76 @@ macro_rules! conformance_tests {
     ($factory:expr) => {
         $crate::conformance_tests! { @ $factory;
             basics {
-                what_a_mutation_wrote_is_read_by_the_next_call
-                rows_come_in_the_order_of_their_index_forward_and_backward_page_by_page
-                a_refused_mutation_leaves_nothing_and_its_neighbours_stay
-                a_unique_violation_names_its_index_and_may_be_survived
-                a_row_outside_of_a_conditional_index_is_new_beside_the_one_in_it
-                a_panicking_read_gives_its_reader_back
-                many_writers_lose_no_update
-                what_a_transaction_has_written_counts_rows_with_their_entries_and_not_what_was_rolled_back
+                written_row_is_read_by_the_next_call
+                pages_follow_the_index_order_in_both_directions
+                rejected_mutation_rolls_back_alone
+                unique_violation_names_its_index_and_can_be_handled
+                row_outside_a_conditional_index_does_not_conflict_with_a_row_in_it
+                panicking_read_returns_its_reader
+                concurrent_writers_lose_no_update
+                written_bytes_count_rows_and_index_entries_but_no_rolled_back_writes
             }
             durability {
-                what_was_acknowledged_is_there_when_it_is_opened_again
-                ids_go_on_behind_the_greatest_one_stored
-                closing_answers_what_waits_and_takes_nothing_more
-                an_installation_that_is_served_is_not_worked_on_beside
-                a_copy_shows_one_commit_while_others_write
-                a_database_that_was_built_takes_the_place_of_the_former_one
-                a_database_with_other_rows_than_were_counted_is_not_finished
+                acknowledged_writes_survive_a_reopen
+                ids_continue_after_the_greatest_stored_id
+                close_completes_queued_calls_and_rejects_new_ones
+                served_installation_rejects_offline_work
+                copy_is_a_snapshot_of_one_commit_during_writes
+                built_database_replaces_the_former_one
+                built_database_with_a_wrong_row_count_is_rejected
             }
             isolation {
-                a_query_sees_one_snapshot_while_others_write
-                a_query_sees_every_mutation_that_was_answered_before_it
-                a_row_is_the_same_by_its_id_by_a_unique_key_and_in_a_walk_while_others_write
-                a_panic_in_a_batch_rolls_back_alone_and_says_what_it_was
-                a_mutation_past_its_deadline_rolls_back_alone_whatever_it_returns
-                a_query_past_its_deadline_is_cut
-                what_no_engine_stores_is_refused_by_name_and_the_mutation_may_go_on
-                keys_of_an_index_have_a_bound_that_every_engine_takes
-                at_least_one_host_stays_when_both_leave_at_once
-                of_many_first_insertions_one_wins
-                a_reader_that_is_kept_beyond_its_function_reads_nothing_more
-                of_more_mutations_than_may_wait_each_is_answered_or_refused_at_once
-                what_a_function_refuses_by_itself_leaves_nothing_and_is_no_failure_of_the_store
-                what_is_undone_in_part_is_told_as_it_was_and_the_rest_is_stored_once
+                query_reads_one_snapshot_during_writes
+                query_sees_every_mutation_acknowledged_before_it
+                row_is_equal_by_id_by_unique_key_and_by_scan_during_writes
+                panic_in_a_batch_rolls_back_alone_and_keeps_its_message
+                mutation_past_its_deadline_rolls_back_alone
+                query_past_its_deadline_is_cancelled
+                unstorable_value_is_rejected_by_name_and_the_mutation_can_continue
+                index_keys_have_a_size_limit_that_every_engine_supports
+                concurrent_leaves_keep_at_least_one_host
+                one_of_many_concurrent_first_inserts_wins
+                reader_kept_after_its_function_cannot_read
+                mutations_beyond_the_queue_limit_are_rejected_immediately
+                rejection_by_a_function_rolls_back_and_is_not_a_store_failure
+                partly_undone_writes_are_published_and_stored_once
             }
             model {
-                every_operation_does_what_a_plain_list_would
+                every_operation_matches_a_plain_list
                 random_mutations_over_stored_rows_match_a_plain_list
             }
             plans {
-                texts_are_ordered_by_their_bytes_and_null_comes_first
+                texts_are_ordered_by_bytes_after_null
                 numbers_are_ordered_by_size
-                bytes_ids_and_truth_values_are_ordered_by_their_bits
-                null_is_found_by_equality_and_in_lists_and_lies_outside_of_every_range
-                of_keys_alone_nothing_else_of_a_row_is_read
-                a_list_may_be_long_and_not_longer
-                a_visitor_may_break_off_and_its_error_is_passed_on
+                bytes_ids_and_booleans_are_ordered_by_their_bits
+                null_matches_equality_and_lists_but_no_range
+                read_of_keys_reads_no_other_field
+                list_condition_has_a_length_limit
+                visitor_can_stop_and_its_error_is_returned
             }
             read_sets {
-                a_read_that_no_commit_touches_is_told_the_same_bytes_and_most_of_the_others_something_else
-                a_pinned_snapshot_shows_its_commit_and_what_it_shows_beyond_is_published_later
-                commits_grow_over_a_restart_and_what_failed_is_published_by_nobody
-                what_does_not_pass_the_writer_changes_everything
+                read_without_a_commit_keeps_its_bytes_and_most_others_change
+                pinned_snapshot_shows_its_commit_and_later_rows_are_published_later
+                commit_numbers_grow_over_a_restart_and_failed_commits_are_not_published
+                write_outside_the_writer_invalidates_every_read
             }
             schema {
-                what_is_added_is_applied_and_old_rows_have_it
-                what_would_lose_something_closes_the_store_and_is_said_in_plain_words
-                two_rows_that_collide_in_a_new_unique_index_close_the_store
-                an_option_becomes_required_when_every_row_has_a_value
-                a_retired_field_stays_in_the_database_and_may_come_back
-                the_schema_that_is_kept_is_told_beside_the_one_of_the_code
-                a_table_without_rows_may_change_in_any_way
-                a_mistake_in_a_definition_names_its_place
-                a_closed_store_refuses_queries_on_the_hot_path_too
-                the_runtimes_own_tables_follow_while_the_applications_keep_the_store_closed
-                the_schema_is_applied_beside_a_writer_at_work_and_fails_none_of_its_mutations
-                in_part_the_database_follows_in_what_it_can_and_a_migration_does_the_rest
-                a_default_fills_every_row_without_a_value_and_its_indexes
-                stored_values_that_a_type_no_longer_takes_close_the_store_until_a_migration_changes_them
-                a_type_that_narrowed_is_recorded_when_no_row_holds_what_it_lost
-                a_type_that_takes_more_may_be_taken_back_while_no_row_needs_it
+                additions_are_applied_to_existing_rows
+                lossy_change_closes_the_store_with_a_plain_reason
+                collision_in_a_new_unique_index_closes_the_store
+                option_becomes_required_if_every_row_has_a_value
+                retired_field_stays_in_the_database_and_can_return
+                stored_schema_is_reported_beside_the_schema_of_the_code
+                empty_table_accepts_any_change
+                invalid_definition_names_its_place
+                closed_store_rejects_queries_on_the_hot_path
+                runtime_tables_are_updated_while_application_tables_close_the_store
+                schema_change_fails_no_concurrent_mutation
+                possible_changes_are_applied_and_a_migration_completes_the_rest
+                default_fills_rows_without_a_value_and_their_indexes
+                values_outside_a_narrowed_type_close_the_store_until_a_migration
+                narrowed_type_is_recorded_if_no_row_has_a_removed_value
+                widened_type_can_be_reverted_while_no_row_needs_it
             }
             writes {
                 pending_writes_appear_in_every_order

@@ -480,7 +480,7 @@ fn last_step(transaction: &dyn Reader) -> Result<(u128, usize), StoreError> {
     Ok(last)
 }
 
-pub fn every_operation_does_what_a_plain_list_would(engine: &Factory) {
+pub fn every_operation_matches_a_plain_list(engine: &Factory) {
     let store = TestStore::new(engine, &[&TABLE, &STEPS]);
     let ran = cases(300).run(&vec(op(24), 1..120), |ops| {
         remove_all(&store);

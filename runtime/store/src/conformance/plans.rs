@@ -58,7 +58,7 @@ fn ordered<C: Column + JsonSchema>(engine: &Factory, ascending: &[Value]) {
     });
 }
 
-pub fn texts_are_ordered_by_their_bytes_and_null_comes_first(engine: &Factory) {
+pub fn texts_are_ordered_by_bytes_after_null(engine: &Factory) {
     let text = |text: &str| Value::Text(text.to_owned());
     let texts = ["", " ", "10", "9", "A", "Z", "a", "aa", "b", "z", "~", "ß", "ä", "€", "\u{1f600}"].map(text);
     ordered::<Option<String>>(engine, &[&[Value::Null], &texts[..]].concat());
@@ -72,7 +72,7 @@ pub fn numbers_are_ordered_by_size(engine: &Factory) {
     ordered::<Option<f64>>(engine, &std::iter::once(Value::Null).chain(floats).collect::<Vec<_>>());
 }
 
-pub fn bytes_ids_and_truth_values_are_ordered_by_their_bits(engine: &Factory) {
+pub fn bytes_ids_and_booleans_are_ordered_by_their_bits(engine: &Factory) {
     let bytes = [vec![], vec![0], vec![0, 0], vec![0, 255], vec![1], vec![127], vec![128], vec![255]];
     ordered::<Option<Bytes>>(engine, &[&[Value::Null], &bytes.map(Value::Bytes)[..]].concat());
     let ids = [0, 1, 255, 256, 1 << 63, 1 << 64, 1 << 127, u128::MAX].map(Value::Id);
@@ -80,7 +80,7 @@ pub fn bytes_ids_and_truth_values_are_ordered_by_their_bits(engine: &Factory) {
     ordered::<Option<bool>>(engine, &[Value::Null, Value::Bool(false), Value::Bool(true)]);
 }
 
-pub fn null_is_found_by_equality_and_in_lists_and_lies_outside_of_every_range(engine: &Factory) {
+pub fn null_matches_equality_and_lists_but_no_range(engine: &Factory) {
     let (store, table) = with_values::<Option<i64>>(engine, &[Value::Null, Value::Integer(1), Value::Null]);
     store.read(|db| {
         let asked = |shape: &dyn Fn(&mut Plan)| {
@@ -104,7 +104,7 @@ pub fn null_is_found_by_equality_and_in_lists_and_lies_outside_of_every_range(en
     });
 }
 
-pub fn of_keys_alone_nothing_else_of_a_row_is_read(engine: &Factory) {
+pub fn read_of_keys_reads_no_other_field(engine: &Factory) {
     static TABLE: TableDef = TableDef {
         name: "pairs",
         prefix: "pair",
@@ -137,7 +137,7 @@ pub fn of_keys_alone_nothing_else_of_a_row_is_read(engine: &Factory) {
     });
 }
 
-pub fn a_list_may_be_long_and_not_longer(engine: &Factory) {
+pub fn list_condition_has_a_length_limit(engine: &Factory) {
     let (store, table) = with_values::<i64>(engine, &[Value::Integer(5), Value::Integer(-1)]);
     store.read(|db| {
         let mut plan = Plan::new(table, Some(&table.indexes[0]));
@@ -160,7 +160,7 @@ pub fn a_list_may_be_long_and_not_longer(engine: &Factory) {
     });
 }
 
-pub fn a_visitor_may_break_off_and_its_error_is_passed_on(engine: &Factory) {
+pub fn visitor_can_stop_and_its_error_is_returned(engine: &Factory) {
     let values: Vec<Value> = (0..10).map(Value::Integer).collect();
     let (store, table) = with_values::<i64>(engine, &values);
     store.read(|db| {

@@ -353,7 +353,7 @@ fn follow(engine: &Factory, history: History, runs: &Runs) -> Result<(), TestCas
     Ok(())
 }
 
-pub fn a_read_that_no_commit_touches_is_told_the_same_bytes_and_most_of_the_others_something_else(engine: &Factory) {
+pub fn read_without_a_commit_keeps_its_bytes_and_most_others_change(engine: &Factory) {
     let config = ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() };
     let runs = Runs::default();
     let ran = TestRunner::new(config).run(&history(), |history| follow(engine, history, &runs));
@@ -362,7 +362,7 @@ pub fn a_read_that_no_commit_touches_is_told_the_same_bytes_and_most_of_the_othe
     assert!(different * 4 > caused && untouched > caused / 4, "{different} of {caused} differ, {untouched} not caused");
 }
 
-pub fn a_pinned_snapshot_shows_its_commit_and_what_it_shows_beyond_is_published_later(engine: &Factory) {
+pub fn pinned_snapshot_shows_its_commit_and_later_rows_are_published_later(engine: &Factory) {
     let store = TestStore::new(engine, &[Account::DEF]);
     store.mutate(|db| open(db, "a", 0)).unwrap();
     let first = store.commits().newest();
@@ -397,7 +397,7 @@ pub fn a_pinned_snapshot_shows_its_commit_and_what_it_shows_beyond_is_published_
     }
 }
 
-pub fn commits_grow_over_a_restart_and_what_failed_is_published_by_nobody(engine: &Factory) {
+pub fn commit_numbers_grow_over_a_restart_and_failed_commits_are_not_published(engine: &Factory) {
     let tables = [Account::DEF];
     let store = TestStore::new(engine, &tables);
     store.commits().watch("accounts");
@@ -426,7 +426,7 @@ pub fn commits_grow_over_a_restart_and_what_failed_is_published_by_nobody(engine
     assert!(store.commits().newest() > written);
 }
 
-pub fn what_does_not_pass_the_writer_changes_everything(engine: &Factory) {
+pub fn write_outside_the_writer_invalidates_every_read(engine: &Factory) {
     let store = TestStore::new(engine, &[Account::DEF]);
     let before = store.commits().newest();
     store.apply_schema().unwrap();

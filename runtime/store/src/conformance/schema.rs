@@ -85,7 +85,7 @@ fn reason(store: &Store) -> String {
     }
 }
 
-pub fn what_is_added_is_applied_and_old_rows_have_it(engine: &Factory) {
+pub fn additions_are_applied_to_existing_rows(engine: &Factory) {
     let (folder, _) = two_meetings(engine);
     let new = table(
         vec![
@@ -120,7 +120,7 @@ pub fn what_is_added_is_applied_and_old_rows_have_it(engine: &Factory) {
     }
 }
 
-pub fn what_would_lose_something_closes_the_store_and_is_said_in_plain_words(engine: &Factory) {
+pub fn lossy_change_closes_the_store_with_a_plain_reason(engine: &Factory) {
     for (new, expected) in [
         (
             table(vec![field::<i64>("title")], vec![]),
@@ -165,7 +165,7 @@ pub fn what_would_lose_something_closes_the_store_and_is_said_in_plain_words(eng
     }
 }
 
-pub fn two_rows_that_collide_in_a_new_unique_index_close_the_store(engine: &Factory) {
+pub fn collision_in_a_new_unique_index_closes_the_store(engine: &Factory) {
     let (folder, old) = two_meetings(engine);
     insert(&open(engine, folder.path(), &[old]), old, 3, vec![text("a")]).unwrap();
     let new = table(vec![field::<String>("title")], vec![index("one_title", vec![key(0)], true)]);
@@ -173,7 +173,7 @@ pub fn two_rows_that_collide_in_a_new_unique_index_close_the_store(engine: &Fact
     assert_eq!(reason(&store), "table meetings: index one_title added, but rows collide in it; write a migration");
 }
 
-pub fn an_option_becomes_required_when_every_row_has_a_value(engine: &Factory) {
+pub fn option_becomes_required_if_every_row_has_a_value(engine: &Factory) {
     let folder = tempfile::tempdir().unwrap();
     let optional = table(vec![field::<Option<String>>("title"), field::<Option<i64>>("size")], vec![]);
     let store = open(engine, folder.path(), &[optional]);
@@ -195,7 +195,7 @@ pub fn an_option_becomes_required_when_every_row_has_a_value(engine: &Factory) {
     assert_eq!(rows(&store, &Plan::new(required, None)), [[text("filled"), Value::Integer(3)]]);
 }
 
-pub fn a_retired_field_stays_in_the_database_and_may_come_back(engine: &Factory) {
+pub fn retired_field_stays_in_the_database_and_can_return(engine: &Factory) {
     let (folder, _) = two_meetings(engine);
     let without = table(vec![retired("title"), field::<Option<i64>>("size")], vec![]);
     let store = open(engine, folder.path(), &[without]);
@@ -220,7 +220,7 @@ pub fn a_retired_field_stays_in_the_database_and_may_come_back(engine: &Factory)
     assert_eq!(reason(&open(engine, fresh.path(), &[back])), "open");
 }
 
-pub fn the_schema_that_is_kept_is_told_beside_the_one_of_the_code(engine: &Factory) {
+pub fn stored_schema_is_reported_beside_the_schema_of_the_code(engine: &Factory) {
     let (folder, old) = two_meetings(engine);
     let schemas = |tables: &[&'static TableDef]| {
         let store = open(engine, folder.path(), tables);
@@ -239,7 +239,7 @@ pub fn the_schema_that_is_kept_is_told_beside_the_one_of_the_code(engine: &Facto
     assert_ne!(text_of(&stored), text_of(&code));
 }
 
-pub fn a_table_without_rows_may_change_in_any_way(engine: &Factory) {
+pub fn empty_table_accepts_any_change(engine: &Factory) {
     let folder = tempfile::tempdir().unwrap();
     drop(open(engine, folder.path(), &[table(vec![field::<String>("title")], vec![]), Account::DEF]));
     let new = named("meetings", "room", vec![field::<i64>("title"), field::<f64>("size")], vec![]);
@@ -249,7 +249,7 @@ pub fn a_table_without_rows_may_change_in_any_way(engine: &Factory) {
     assert_eq!(rows(&store, &Plan::new(new, None)), [[Value::Integer(1), Value::Float(2.5)]]);
 }
 
-pub fn a_mistake_in_a_definition_names_its_place(engine: &Factory) {
+pub fn invalid_definition_names_its_place(engine: &Factory) {
     let title = || vec![field::<String>("title")];
     for (tables, expected) in [
         (
@@ -282,7 +282,7 @@ pub fn a_mistake_in_a_definition_names_its_place(engine: &Factory) {
     }
 }
 
-pub fn a_closed_store_refuses_queries_on_the_hot_path_too(engine: &Factory) {
+pub fn closed_store_rejects_queries_on_the_hot_path(engine: &Factory) {
     let (folder, _) = two_meetings(engine);
     let store = open(engine, folder.path(), &[table(vec![], vec![])]);
     let executor = tokio::runtime::Builder::new_current_thread().build().unwrap();
@@ -291,7 +291,7 @@ pub fn a_closed_store_refuses_queries_on_the_hot_path_too(engine: &Factory) {
     read(Access::Admin).unwrap();
 }
 
-pub fn the_runtimes_own_tables_follow_while_the_applications_keep_the_store_closed(engine: &Factory) {
+pub fn runtime_tables_are_updated_while_application_tables_close_the_store(engine: &Factory) {
     let (folder, old) = two_meetings(engine);
     let own = named("_notes", "note", vec![field::<String>("text")], vec![]);
     let new = table(vec![field::<i64>("title")], vec![]);
@@ -307,7 +307,7 @@ pub fn the_runtimes_own_tables_follow_while_the_applications_keep_the_store_clos
     assert_eq!(rows(&store, &Plan::new(own, None)), [[text("by the operator")]]);
 }
 
-pub fn the_schema_is_applied_beside_a_writer_at_work_and_fails_none_of_its_mutations(engine: &Factory) {
+pub fn schema_change_fails_no_concurrent_mutation(engine: &Factory) {
     let folder = tempfile::tempdir().unwrap();
     let optional = table(vec![field::<Option<String>>("title")], vec![]);
     let store = open(engine, folder.path(), &[optional]);
@@ -340,7 +340,7 @@ pub fn the_schema_is_applied_beside_a_writer_at_work_and_fails_none_of_its_mutat
     insert(&store, required, 301, vec![text("new")]).unwrap();
 }
 
-pub fn in_part_the_database_follows_in_what_it_can_and_a_migration_does_the_rest(engine: &Factory) {
+pub fn possible_changes_are_applied_and_a_migration_completes_the_rest(engine: &Factory) {
     let folder = tempfile::tempdir().unwrap();
     let former = table(vec![field::<Option<String>>("title"), field::<String>("kind")], vec![]);
     let store = open(engine, folder.path(), &[former]);
@@ -388,7 +388,7 @@ pub fn in_part_the_database_follows_in_what_it_can_and_a_migration_does_the_rest
     assert_eq!(open(engine, folder.path(), &[new]).state(), State::Open);
 }
 
-pub fn a_default_fills_every_row_without_a_value_and_its_indexes(engine: &Factory) {
+pub fn default_fills_rows_without_a_value_and_their_indexes(engine: &Factory) {
     const ROWS: u128 = 2_500;
     let folder = tempfile::tempdir().unwrap();
     let optional = table(vec![field::<Option<i64>>("size"), field::<String>("title")], vec![]);
@@ -474,7 +474,7 @@ fn row_id(id: u128) -> String {
     format!("meeting_{}", String::from_utf8_lossy(&convoke_core::id::encode(id)))
 }
 
-pub fn stored_values_that_a_type_no_longer_takes_close_the_store_until_a_migration_changes_them(engine: &Factory) {
+pub fn values_outside_a_narrowed_type_close_the_store_until_a_migration(engine: &Factory) {
     type Old = release_1::Severity;
     let named = "if row.get::<String>(\"value\")? == \"minor\" { row.set(\"value\", &\"low\".to_owned())?; }";
     let nested = "if row.get::<New>(\"value\").is_err() { let old: Old = row.get(\"value\")?; \
@@ -556,7 +556,7 @@ pub fn stored_values_that_a_type_no_longer_takes_close_the_store_until_a_migrati
     }
 }
 
-pub fn a_type_that_narrowed_is_recorded_when_no_row_holds_what_it_lost(engine: &Factory) {
+pub fn narrowed_type_is_recorded_if_no_row_has_a_removed_value(engine: &Factory) {
     let severity = |field: FieldDef| table(vec![field, self::field::<Option<i64>>("number")], vec![]);
     let (old, new) = (severity(field::<release_1::Severity>("value")), severity(field::<release_2::Severity>("value")));
     let folder = tempfile::tempdir().unwrap();
@@ -573,7 +573,7 @@ pub fn a_type_that_narrowed_is_recorded_when_no_row_holds_what_it_lost(engine: &
     assert_eq!(shape.variants(), ["low", "major"]);
 }
 
-pub fn a_type_that_takes_more_may_be_taken_back_while_no_row_needs_it(engine: &Factory) {
+pub fn widened_type_can_be_reverted_while_no_row_needs_it(engine: &Factory) {
     let severity = |field: FieldDef| table(vec![field], vec![]);
     let (old, new) = (severity(field::<release_1::Severity>("value")), severity(field::<release_2::Wider>("value")));
     let folder = tempfile::tempdir().unwrap();

@@ -8,6 +8,7 @@ mod folder;
 mod forward;
 mod name;
 mod new;
+mod node;
 mod template;
 
 use std::ffi::OsString;

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::dependency::Dependency;
 use crate::folder;
 use crate::name::Name;
+use crate::node;
 use crate::template::Template;
 
 /// Make a program with a table, a query, a mutation and a test
@@ -47,6 +48,9 @@ impl New {
             }
         }
         eprintln!("\n{}", self.template.next_steps(name));
+        if let Some(advice) = self.template.has_page().then(node::advice).flatten() {
+            eprintln!("\n{advice}");
+        }
         Ok(())
     }
 }

@@ -68,6 +68,11 @@ impl Template {
         COMMON.iter().chain(own).map(|(path, text)| (*path, filled(text))).collect()
     }
 
+    /// Returns true if the program has a page, which Node.js builds.
+    pub(crate) fn has_page(self) -> bool {
+        matches!(self, Self::React)
+    }
+
     /// Returns the commands that the author runs next.
     pub(crate) fn next_steps(self, name: &Name) -> String {
         let page = match self {

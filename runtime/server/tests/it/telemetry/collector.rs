@@ -22,6 +22,17 @@ pub(super) struct Arrived {
     body: Vec<u8>,
 }
 
+impl Arrived {
+    fn decompressed(self) -> Vec<u8> {
+        if !self.head.contains("content-encoding: gzip") {
+            return self.body;
+        }
+        let mut body = Vec::new();
+        flate2::read::GzDecoder::new(&*self.body).read_to_end(&mut body).unwrap();
+        body
+    }
+}
+
 /// The response to a request: its status, after a time.
 pub(super) type Respond = fn(usize) -> (u16, Duration);
 
@@ -61,7 +72,11 @@ impl Collector {
 
     fn bodies(&self, path: &str) -> Vec<Vec<u8>> {
         let line = format!("POST {path} ");
-        self.arrived().into_iter().filter(|one| one.head.starts_with(&line)).map(|one| one.body).collect()
+        self.arrived().into_iter().filter(|one| one.head.starts_with(&line)).map(Arrived::decompressed).collect()
+    }
+
+    pub(super) fn metrics_requests(&self) -> usize {
+        self.bodies("/v1/metrics").len()
     }
 
     /// All spans, after a check of the attributes of their process.

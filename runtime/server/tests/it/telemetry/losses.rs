@@ -106,6 +106,27 @@ fn rejected_records_are_lost_and_not_retried() {
 }
 
 #[test]
+fn dead_collector_of_one_signal_delays_no_other_signal() {
+    let (collector, port) = (Collector::new(), TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port());
+    let dead = format!("gzip = true\notlp_traces = \"http://127.0.0.1:{port}/spans\"\nmetrics_seconds = 1");
+    let app = TestApp::configured(&collector.settings(&dead));
+    let server = app.serve();
+    app.block_on(async {
+        let background = server.admin().start_background();
+        // The traces wait longer after each failure, up to 30 s. The metrics are sent each second.
+        while collector.metrics_requests() < 4 {
+            server.post_async(None, "/api/query", r#"{"path":"telemetry/functions/idle","args":{}}"#).await;
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        background.stop().await;
+    });
+    assert!(collector.spans().is_empty());
+    assert!(lost(&app, &server, "traces") > 0.0 && lost(&app, &server, "metrics") < 1.0);
+    let head = collector.arrived()[0].head.clone();
+    assert!(head.contains("content-encoding: gzip"), "{head}");
+}
+
+#[test]
 fn headers_of_the_secret_are_sent() {
     let collector = Collector::new();
     let mut app = TestApp::configured(&collector.settings("metrics = false"));

@@ -8,9 +8,11 @@ use convoke_calls::trace::Severity;
 use opentelemetry_proto::tonic::metrics::v1::metric::Data;
 use opentelemetry_proto::tonic::trace::v1::Span;
 use opentelemetry_proto::tonic::trace::v1::span::SpanKind;
+use reqwest::Method;
 use serde_json::json;
 
 use super::collector::{Collector, attribute, flush};
+use crate::admin::Door;
 
 const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
 const PARENT: &str = "00f067aa0ba902b7";
@@ -108,6 +110,75 @@ fn step_of_a_workflow_is_linked_to_the_start_of_its_run() {
     let (start, step) = (one(&spans, "telemetry/functions/ship"), one(&spans, "telemetry/functions/invoice"));
     assert_eq!((&step.links[0].trace_id, &step.links[0].span_id), (&start.trace_id, &start.span_id));
     assert_eq!((step.links.len(), step.kind()), (1, SpanKind::Consumer));
+}
+
+#[test]
+fn each_run_of_a_live_query_has_a_span_with_its_reason() {
+    let collector = Collector::new();
+    let app = TestApp::configured(&collector.settings("metrics = false"));
+    let server = app.serve();
+    let user = app.nobody();
+    let mut live = user.watch("work/read", json!({ "name": "shelf" }));
+    assert_eq!(live.next().value(), &json!(0));
+    user.call("work/increment", json!({ "name": "shelf" }));
+    assert_eq!(live.next().value(), &json!(1));
+    flush(&app, &server);
+    let spans = collector.spans();
+    let runs: Vec<&Span> = spans.iter().filter(|span| span.name == "work/read").collect();
+    let attributes = |name| runs.iter().map(|span| attribute(&span.attributes, name).unwrap()).collect::<Vec<_>>();
+    assert_eq!(attributes("convoke.live"), ["subscribed", "again"]);
+    assert_eq!(attributes("convoke.outcome"), ["OK", "OK"]);
+    assert_eq!(attributes("convoke.rows_read"), ["0", "1"]);
+    assert!(runs.iter().all(|span| span.kind() == SpanKind::Internal && span.parent_span_id.is_empty()));
+}
+
+#[test]
+fn request_of_the_administration_has_a_span_with_the_pattern_of_its_path() {
+    let collector = Collector::new();
+    let app = TestApp::configured(&collector.settings("metrics = false"));
+    let door = Door::of(&app);
+    assert_eq!(door.operator(Method::GET, "/api/admin/tables/counters?where=name%3Dhunter2", None).status, 200);
+    door.operator(Method::GET, "/api/admin/tables/hunter2", None);
+    flush(&app, &door.server);
+    let spans = collector.spans();
+    let [found, missing] = &spans[..] else { panic!("{spans:?}") };
+    for span in [found, missing] {
+        assert_eq!((&*span.name, span.kind()), ("GET /api/admin/tables/{name}", SpanKind::Server));
+        assert_eq!(attribute(&span.attributes, "http.route").as_deref(), Some("/api/admin/tables/{name}"));
+    }
+    assert_eq!(attribute(&found.attributes, "error.type"), None);
+    assert_eq!(attribute(&missing.attributes, "error.type").as_deref(), Some("NOT_FOUND"));
+    assert!(!format!("{spans:?}").contains("hunter2"), "a path may name rows");
+}
+
+#[test]
+fn each_try_of_a_webhook_has_a_span_with_a_link_to_its_cause() {
+    let (collector, receiver) =
+        (Collector::new(), Collector::responding(|number| (if number == 0 { 500 } else { 200 }, Duration::ZERO)));
+    let settings = format!("{}\n[webhooks]\nallow = [\"127.0.0.0/8\"]", collector.settings("metrics = false"));
+    let app = TestApp::configured(&settings);
+    let door = Door::of(&app);
+    let endpoint = json!({ "url": format!("http://127.0.0.1:{}/hunter2", receiver.port), "events": ["order.paid"] });
+    assert_eq!(door.operator(Method::POST, "/api/admin/webhooks", Some(&endpoint)).status, 200);
+    door.server.call(None, "telemetry/functions/announce", &json!({})).value();
+    assert_eq!(app.run_due(), 1);
+    app.advance(Duration::from_secs(10));
+    assert_eq!(receiver.arrived().len(), 1);
+    flush(&app, &door.server);
+    let spans = collector.spans();
+    let cause = one(&spans, "telemetry/functions/announce");
+    let tries: Vec<&Span> = spans.iter().filter(|span| span.name == "webhook order.paid").collect();
+    let attributes = |name| tries.iter().map(|span| attribute(&span.attributes, name).unwrap()).collect::<Vec<_>>();
+    assert_eq!(attributes("http.response.status_code"), ["500", "200"]);
+    assert_eq!(attributes("http.request.resend_count"), ["0", "1"]);
+    assert_eq!(attributes("server.address"), ["127.0.0.1", "127.0.0.1"]);
+    for span in &tries {
+        assert_eq!((&span.links[0].trace_id, &span.links[0].span_id), (&cause.trace_id, &cause.span_id));
+        assert_eq!((span.kind(), span.links.len()), (SpanKind::Client, 1));
+    }
+    assert_eq!(attribute(&tries[0].events[0].attributes, "exception.type").as_deref(), Some("500"));
+    assert!(tries[1].events.is_empty());
+    assert!(!format!("{tries:?}").contains("hunter2"), "a URL may contain a secret");
 }
 
 #[test]
