@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Runs tests, or any command, with a separate PostgreSQL server, whose URL is in CONVOKE_TEST_POSTGRES.
-# Usage: e2e/postgres.sh [all | engine | servers | nodes | application | COMMAND …]; the default is `all`.
+# Usage: e2e/postgres.sh [all | engine | servers | nodes | runtime | application | COMMAND …]; the default is `all`.
 # - engine: the tests of the engine
 # - servers: the tests with standbys, restores and a pooler, which start more servers
 # - nodes: the tests with several nodes as processes
+# - runtime: the tests of routes, webhooks and files
 # - application: the tests of the application
 # The server runs in a temporary folder as an unprivileged user, and is stopped at the end. Installs Debian's package if
 # it is missing.
@@ -70,6 +71,11 @@ engine() { cargo test --workspace --test engine; }
 # These tests mostly wait for standbys.
 servers() { RUST_TEST_THREADS=${RUST_TEST_THREADS:-4} cargo test --workspace --test servers; }
 nodes() { cargo test --workspace --test nodes; }
+# The tests of the runtime's parts with tables of their own, each in a separate schema.
+runtime() {
+    CONVOKE_TEST_STORE="$CONVOKE_TEST_POSTGRES" RUST_TEST_THREADS=4 cargo test --workspace --test routes
+    CONVOKE_TEST_STORE="$CONVOKE_TEST_POSTGRES" RUST_TEST_THREADS=4 cargo test --workspace --test it -- files:: webhooks::
+}
 # The tests of the application, each in a separate schema. They mostly wait for the server. The skipped tests do not
 # depend on the engine. No test here stops the server, so it does not need to sync.
 application() {
@@ -79,7 +85,7 @@ application() {
 }
 
 case "${1:-all}" in
-    all) engine && servers && nodes && application ;;
-    engine | servers | nodes | application) "$1" ;;
+    all) engine && servers && nodes && runtime && application ;;
+    engine | servers | nodes | runtime | application) "$1" ;;
     *) "$@" ;;
 esac

@@ -3,8 +3,9 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::collections::BTreeMap;
-use std::io::{BufRead as _, BufReader, Read as _};
-use std::os::unix::fs::PermissionsExt as _;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -41,8 +42,8 @@ fn refused(folder: &Path, args: &[&str]) -> String {
     String::from_utf8(output.stderr).unwrap()
 }
 
-/// A server on the folder's `data`, killed on drop.
-struct Serving(Child);
+/// A server on the folder's `data` with its URL, killed on drop.
+struct Serving(Child, String);
 
 impl Serving {
     fn start(folder: &Path) -> Self {
@@ -58,7 +59,8 @@ impl Serving {
             assert_ne!(lines.read_line(&mut line).unwrap(), 0, "it ended before it listened");
         }
         std::thread::spawn(move || lines.read_to_end(&mut Vec::new()));
-        Self(process)
+        let url = line.trim().rsplit(' ').next().unwrap().to_owned();
+        Self(process, url)
     }
 
     /// Sends SIGKILL: no handler runs, and no file is closed.
@@ -286,6 +288,86 @@ fn backups_under_load_are_complete_private_rotated_and_restorable() {
     done(folder.path(), &["restore", former, "--without-checksum"]);
     let back = titles(folder.path());
     assert!(back.contains(&"after the backup".to_owned()) && !back.contains(&"served".to_owned()));
+}
+
+/// Attaches a file to a meeting.
+fn attach(folder: &Path, meeting: &str, content: &[u8]) {
+    let call = |function: &str, args: Value| -> Value {
+        let function = format!("meetings/attachments/{function}");
+        serde_json::from_str(&done(folder, &["run", &function, &args.to_string(), "--as", "ada"])).unwrap()
+    };
+    let upload = call("beginUpload", json!({ "meetingId": meeting }));
+    let (host, path) = upload["url"].as_str().unwrap().strip_prefix("http://").unwrap().split_once('/').unwrap();
+    let mut stream = TcpStream::connect(host).unwrap();
+    let length = content.len();
+    write!(stream, "POST /{path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n")
+        .unwrap();
+    stream.write_all(content).unwrap();
+    let mut response = String::new();
+    stream.read_to_string(&mut response).unwrap();
+    let storage_id: Value = serde_json::from_str(response.split_once("\r\n\r\n").unwrap().1).unwrap();
+    call("add", json!({ "meetingId": meeting, "upload": storage_id["storageId"], "name": "a.txt" }));
+}
+
+/// Returns the paths of the files below a folder of contents, relative to it.
+fn contents(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for first in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+        for file in std::fs::read_dir(&first).unwrap() {
+            found.push(file.unwrap().path().strip_prefix(folder).unwrap().to_owned());
+        }
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn backup_over_the_network_contains_the_files_and_links_those_of_an_earlier_one() {
+    let (folder, elsewhere) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let server = Serving::start(folder.path());
+    let made = done(folder.path(), &["run", "meetings/lifecycle/createMeeting", r#"{"title":"Files"}"#, "--as", "ada"]);
+    let made: Value = serde_json::from_str(&made).unwrap();
+    let meeting = made["meetingId"].as_str().unwrap();
+    attach(folder.path(), meeting, b"the first file");
+    attach(folder.path(), meeting, &vec![7; 3_000_000]);
+    let scopes = ["--scope", "backup", "--scope", "backup-download"];
+    let key = done(folder.path(), &[&["deploy-key", "create", "ops"][..], &scopes].concat());
+    let kept = elsewhere.path().join("kept");
+    std::fs::create_dir(&kept).unwrap();
+    let backup = || {
+        let mut command = convoke(elsewhere.path());
+        let output =
+            command.args(["backup", "kept", "--url", &server.1]).env("CONVOKE_DEPLOY_KEY", key.trim()).output();
+        let output = output.unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        convoke_server::backup::list(&kept).unwrap().pop().unwrap()
+    };
+    let files = |backup: &Path| PathBuf::from(format!("{}.files", backup.display()));
+    let first = backup();
+    assert_eq!(contents(&files(&first)), contents(&folder.path().join("data/files")));
+    assert_eq!(names(&folder.path().join("data/backups")), [] as [String; 0], "no copy stays on the server");
+
+    attach(folder.path(), meeting, b"the last file");
+    let second = backup();
+    let all = contents(&files(&second));
+    assert_eq!(all.len(), 3);
+    for path in contents(&files(&first)) {
+        let inode = |backup: &Path| std::fs::metadata(files(backup).join(&path)).unwrap().ino();
+        assert_eq!(inode(&first), inode(&second), "a known file is not fetched again");
+    }
+
+    let restored = TempDir::new().unwrap();
+    done(restored.path(), &["restore", second.to_str().unwrap()]);
+    for path in &all {
+        let read = |folder: &Path| std::fs::read(folder.join("data/files").join(path)).unwrap();
+        assert_eq!(read(restored.path()), read(folder.path()));
+    }
+    let report = run(restored.path(), &["doctor", "--full", "--json"]).stdout;
+    let report: Value = serde_json::from_slice(&report).unwrap();
+    let found = report["findings"].as_array().unwrap().iter();
+    let files: Vec<_> =
+        found.filter(|one| ["contents", "references"].contains(&one["subject"].as_str().unwrap())).collect();
+    assert!(files.len() == 2 && files.iter().all(|one| one["state"] == "ok"), "{files:?}");
 }
 
 #[test]

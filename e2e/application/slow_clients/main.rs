@@ -129,3 +129,50 @@ async fn endless_bodies() {
     })
     .await;
 }
+
+/// Chunks of a body, each with its length before it.
+fn chunk(bytes: usize) -> Vec<u8> {
+    [format!("{bytes:x}\r\n").as_bytes(), &vec![b'a'; bytes], b"\r\n"].concat()
+}
+
+#[tokio::test]
+#[ignore = "half a minute of load; see the head of this file"]
+async fn slow_uploads() {
+    const UPLOADS: usize = 900;
+    let served = Served::start().await;
+    let mut paths = Vec::new();
+    for _ in 0..UPLOADS {
+        paths.push(served.begin_upload().await);
+    }
+    let before = served.memory_kib("VmRSS");
+    let mut uploads = JoinSet::new();
+    for path in paths {
+        let address = served.address;
+        uploads.spawn(async move {
+            let mut stream = TcpStream::connect(address).await.unwrap();
+            let head = format!("POST {path} HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n");
+            stream.write_all(head.as_bytes()).await.unwrap();
+            // A fast beginning makes every buffer as large as it becomes. Later pieces have all sizes.
+            stream.write_all(&chunk(1024 * 1024)).await.unwrap();
+            for step in 0.. {
+                tokio::time::sleep(Duration::from_millis(500)).await;
+                if stream.write_all(&chunk(700 + step * 997 % 40_000)).await.is_err() {
+                    break;
+                }
+            }
+        });
+    }
+    while served.metric("convoke_file_uploads_open").await < UPLOADS as f64 {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    let other = Other::works(&served, lasts()).await;
+    assert_eq!(served.metric("convoke_file_uploads_open").await, UPLOADS as f64, "all uploads continue");
+    let (during, peak) = (served.memory_kib("VmRSS"), served.memory("VmHWM"));
+    let each = during.saturating_sub(before) / UPLOADS;
+    eprintln!(
+        "{UPLOADS} slow uploads: {before} KiB before, {during} KiB during, {each} KiB each, {peak} MiB peak; {other}"
+    );
+    uploads.shutdown().await;
+    assert!(peak <= PEAK_MIB_MAX, "{peak} MiB");
+    assert_eq!(other.failed, 0, "others are served");
+}

@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::binary::binary;
 use serde_json::{Value, json};
@@ -90,10 +91,29 @@ impl Served {
         request(path, &self.token, body)
     }
 
+    /// Returns the path of the address for an upload of the attacker, once the server accepts the call.
+    pub(crate) async fn begin_upload(&self) -> String {
+        let args = json!({ "meetingId": self.meeting });
+        loop {
+            let answer = self.call("meetings/attachments/beginUpload", args.clone()).await;
+            let path = |url: &str| url.find("/files/").map(|at| url[at..].to_owned());
+            match answer["value"]["url"].as_str().and_then(path) {
+                Some(path) => return path,
+                None => tokio::time::sleep(Duration::from_millis(100)).await,
+            }
+        }
+    }
+
+    /// Returns a metric of the server.
+    pub(crate) async fn metric(&self, name: &str) -> f64 {
+        let page = self.page_of_metrics().await;
+        page.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.parse().ok()).unwrap()
+    }
+
     async fn call(&self, path: &str, args: Value) -> Value {
         let body = json!({ "args": args }).to_string();
-        let answer = self.exchange(&self.request(&format!("/api/run/{path}"), &body)).await.unwrap();
-        serde_json::from_slice(&answer).unwrap()
+        let answer = self.exchange(&self.request(&format!("/api/run/{path}"), &body)).await;
+        answer.map_or(Value::Null, |answer| serde_json::from_slice(&answer).unwrap())
     }
 
     /// Sends a request on a new connection. Returns the body of the response; `None` if the response is incomplete.
@@ -108,7 +128,12 @@ impl Served {
 
     /// Returns a number of `/proc/PID/status`, in MiB.
     pub(crate) fn memory(&self, name: &str) -> usize {
-        self.status(name).trim_end_matches(" kB").parse::<usize>().unwrap() / 1024
+        self.memory_kib(name) / 1024
+    }
+
+    /// Returns a number of `/proc/PID/status`, in KiB.
+    pub(crate) fn memory_kib(&self, name: &str) -> usize {
+        self.status(name).trim_end_matches(" kB").parse().unwrap()
     }
 
     /// Returns a line of `/proc/PID/status`.
@@ -119,10 +144,13 @@ impl Served {
 
     /// Returns the server's metrics of bodies, responses and connections.
     pub(crate) async fn metrics(&self) -> String {
-        let page =
-            self.exchange("GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").await.unwrap();
         let of_http = |line: &&str| line.starts_with("convoke_http_") || line.starts_with("convoke_requests_refused");
-        String::from_utf8(page).unwrap().lines().filter(of_http).collect::<Vec<_>>().join("\n")
+        self.page_of_metrics().await.lines().filter(of_http).collect::<Vec<_>>().join("\n")
+    }
+
+    async fn page_of_metrics(&self) -> String {
+        let page = self.exchange("GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").await;
+        String::from_utf8(page.unwrap()).unwrap()
     }
 }
 

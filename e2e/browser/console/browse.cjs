@@ -1,10 +1,12 @@
-// Tests the console in a browser: login by link and by key, function runs, recorded calls, row edits, jobs, backups and
-// keys. Then checks every page with axe-core in both themes and at two widths, and searches for injected markup.
+// Tests the console in a browser: login by link and by key, function runs, recorded calls, row edits, files, webhooks, jobs,
+// backups and keys. Then checks every page with axe-core in both themes and at two widths, and searches for injected markup.
 // console.sh starts it with the arguments BINARY FOLDER.
 "use strict";
 
 const assert = require("node:assert/strict");
+const { createHash } = require("node:crypto");
 const fs = require("node:fs");
+const http = require("node:http");
 const { browser, closed, furnished, inaccessible, NASTY, Server, succeeded, surplus, Watched } = require("./support.cjs");
 
 /** Timeout of a step on a busy machine. */
@@ -965,6 +967,74 @@ const faint = (page) =>
       .map(([field, border]) => `a border of ${border} on ${behind(field)}: ${field.outerHTML.slice(0, 80)}`);
   });
 
+step("file is described and downloads unchanged, and its markup never runs", async ({ page, server, ada }) => {
+  const content = `<!doctype html><script>window.broken=1</script>${NASTY}`;
+  const { meetingId } = await succeeded(ada("meetings/lifecycle/createMeeting", { title: "With a file" }));
+  const { url } = await succeeded(ada("meetings/attachments/beginUpload", { meetingId }));
+  const { storageId } = await (await fetch(url, { method: "POST", body: content })).json();
+  await succeeded(ada("meetings/attachments/add", { meetingId, upload: storageId, name: "<b>plan</b>.html" }));
+  await open(page, "Files");
+  await page.getByRole("region", { name: "Files", exact: true }).getByRole("row").filter({ hasText: "text/html" }).getByRole("link").first().click();
+  await page.getByText(createHash("sha256").update(content).digest("hex")).waitFor();
+  const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Download" }).click()]);
+  assert.equal(fs.readFileSync(await file.path(), "utf8"), content);
+  await open(page, "Files");
+  await page.getByRole("button", { name: "Remove unused" }).click();
+  await confirm(page, "Remove them");
+  await page.getByRole("region", { name: "Files", exact: true }).getByText("text/html").waitFor();
+  assert.equal(await page.evaluate(() => window.broken), undefined);
+  await page.goto(`${server.base}/console/files/storedfile_01h455vb4pex5vsknk084sn02q`);
+  await page.getByText("No file has this id").waitFor();
+});
+
+step("webhook that failed shows the response and is sent again, and no secret is shown", async ({ page, server, ada }) => {
+  const received = [];
+  let status = 500;
+  const receiver = http.createServer((request, response) => {
+    received.push(request.headers["webhook-id"]);
+    request.resume().on("end", () => response.writeHead(status, { "content-type": "text/html" }).end(status === 204 ? "" : NASTY));
+  });
+  await new Promise((done) => receiver.listen(0, "127.0.0.1", done));
+  const answers = [];
+  const record = async (response) => answers.push(await response.text().catch(() => ""));
+  page.on("response", record);
+  try {
+    const url = `http://127.0.0.1:${receiver.address().port}/hooks`;
+    const secret = server.command("webhooks", "add", url, "--event", "meeting.ended");
+    assert.match(secret, /^whsec_/);
+    const { meetingId } = await succeeded(ada("meetings/lifecycle/createMeeting", { title: "Ends with an event" }));
+    await succeeded(ada("meetings/lifecycle/endMeeting", { meetingId }));
+    await open(page, "Webhooks");
+    await page.getByRole("row").filter({ hasText: url }).getByRole("link").click();
+    await page.getByText(url).waitFor();
+    const endpoint = new URL(page.url()).pathname;
+    await page.goto(`${server.base}${endpoint}?state=pending`);
+    const row = page.getByRole("row").filter({ hasText: "meeting.ended" });
+    await row.getByText("500", { exact: true }).waitFor();
+    await row.getByRole("link").click();
+    await page.getByText(`"meetingId": "${meetingId}"`).waitFor();
+    await page.getByText("<script>window.broken=1</script>").waitFor();
+    assert.equal(await page.evaluate(() => window.broken), undefined);
+    status = 204;
+    await page.getByRole("button", { name: "Send again" }).click();
+    await page.locator("dd").getByText("delivered", { exact: true }).waitFor();
+    assert.ok(received.length >= 2 && new Set(received).size === 1, `the id of the event stays: ${received}`);
+    await page.goto(`${server.base}${endpoint}?state=delivered`);
+    await page.getByRole("row").filter({ hasText: "meeting.ended" }).getByText("204", { exact: true }).waitFor();
+
+    await page.getByRole("button", { name: "Disable", exact: true }).click();
+    await confirm(page, "Disable it");
+    await page.getByRole("button", { name: "Enable", exact: true }).click();
+    await page.getByRole("button", { name: "Disable", exact: true }).waitFor();
+    const shown = await page.content();
+    for (const text of [shown, ...answers]) assert.ok(!text.includes("whsec_") && !text.includes(secret), "a secret is shown");
+    assert.ok(answers.some((text) => text.includes(meetingId)), "the responses of the server were read");
+  } finally {
+    page.off("response", record);
+    receiver.close();
+  }
+});
+
 step("every page is accessible and fits the screen", async ({ page, server, nasty }) => {
   const pages = [
     "overview",
@@ -977,6 +1047,8 @@ step("every page is accessible and fits the screen", async ({ page, server, nast
     `data/meetings/${nasty.meetingId}`,
     "data/meetings/new",
     "data/_keyUses",
+    "files",
+    "webhooks",
     "jobs",
     "live",
     "schema",

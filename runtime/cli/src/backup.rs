@@ -12,6 +12,7 @@ use sha2::{Digest as _, Sha256};
 use super::connect::{ConnectArgs, Connection};
 use super::failure::Failure;
 use super::progress::Progress;
+use convoke_calls::files::Folder;
 use convoke_server::archive::space::human;
 use convoke_server::backup::{self, contents, secrets, with_ending};
 use convoke_server::config::Config;
@@ -25,7 +26,7 @@ use convoke_store::{Engines, private_file, sync_folder};
 ///
 /// A backup contains the data and no keys. --with-secrets copies the secrets of the data folder (secrets/*, the key of
 /// the development issuer) to a second file beside it. Settings and TLS files belong to the machine and are in neither
-/// file.
+/// file. Files of users are in a folder beside it, FILE.files; those in a bucket are left out, which the command says.
 ///
 ///   convoke backup --keep 7                       daily, by cron: the seven newest stay
 ///   convoke backup /mnt/backups/ --keep 30 --with-secrets
@@ -55,6 +56,16 @@ struct BackupResponse {
     sha256: String,
     #[serde(default)]
     removed: Vec<String>,
+    /// The bucket whose files are not in the backup.
+    #[serde(default, rename = "leftOut")]
+    left_out: Option<String>,
+}
+
+/// A content of a backup's files.
+#[derive(Deserialize)]
+struct Content {
+    hash: String,
+    bytes: u64,
 }
 
 #[derive(Deserialize)]
@@ -104,6 +115,13 @@ impl Backup {
                 .map_err(|error| Failure(format!("the secrets cannot be put into {}: {error}", to.display())))?;
             let _ =
                 writeln!(out, "{}: {count} files of secrets; keep it as you keep the keys themselves", to.display());
+        }
+        if let Some(bucket) = &made.left_out {
+            let _ = writeln!(
+                out,
+                "the files are in {bucket} and not in this backup: keep versions of the bucket, or copy it now with the \
+                 tools of the storage"
+            );
         }
         for name in made.removed.iter().map(PathBuf::from).chain(removed) {
             let _ = writeln!(out, "removed {}", name.display());
@@ -188,16 +206,22 @@ async fn take(connection: &Connection, made: &BackupResponse, to: &Path, is_here
         }
     }
     let partial = with_ending(to, ".partial");
-    let fetched = fetch(connection, made, &partial, to).await;
+    // The files are complete before the backup has its name.
+    let fetched = async {
+        if is_here {
+            contents::take_along(&from, to)?;
+        } else {
+            fetch_contents(connection, made, to).await?;
+        }
+        fetch(connection, made, &partial, to).await
+    };
+    let fetched = fetched.await;
     if fetched.is_err() {
         // The first error is reported.
         let _ = fs::remove_file(&partial);
-        let _ = fs::remove_file(backup::checksum_of(to));
+        let _ = backup::remove(to);
     }
     fetched?;
-    if is_here {
-        contents::take_along(&from, to)?;
-    }
     connection.admin::<serde_json::Value>(Method::DELETE, &format!("backup/{}", made.name), None).await?;
     Ok(())
 }
@@ -222,4 +246,50 @@ async fn fetch(connection: &Connection, made: &BackupResponse, partial: &Path, t
     out.sync_all().map_err(written)?;
     backup::write_checksum(to, &made.sha256).map_err(written)?;
     fs::rename(partial, to).and_then(|()| sync_folder(to)).map_err(written)
+}
+
+/// Fetches the files of a backup. A content that an earlier backup in the folder has is linked and not fetched.
+async fn fetch_contents(connection: &Connection, made: &BackupResponse, to: &Path) -> Result<(), Failure> {
+    let path = format!("/api/admin/backup/{}/files", made.name);
+    let mut response = connection.request(Method::GET, &path, None).await?.success().await?;
+    let mut listed: Vec<Content> = Vec::new();
+    while let Some(line) = response.line().await? {
+        listed.push(serde_json::from_str(&line)?);
+    }
+    let folder = Folder::at(backup::files_of(to));
+    let beside = to.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let earlier: Vec<Folder> =
+        backup::list(beside)?.iter().rev().map(|backup| Folder::at(backup::files_of(backup))).collect();
+    let progress = Progress::bytes("fetching files", Some(listed.iter().map(|content| content.bytes).sum()));
+    let mut bytes = 0;
+    for content in &listed {
+        if !Folder::is_hash(&content.hash) {
+            return Err(Failure(format!("the server names a file {:?}, which is no hash", content.hash)));
+        }
+        let is_same = |path: &PathBuf| fs::metadata(path).is_ok_and(|found| found.len() == content.bytes);
+        match earlier.iter().map(|folder| folder.path_of(&content.hash)).find(is_same) {
+            Some(known) => drop(folder.add(&content.hash, &known)?),
+            None => fetch_content(connection, &format!("{path}/{}", content.hash), &content.hash, &folder).await?,
+        }
+        bytes += content.bytes;
+        progress.at(bytes);
+    }
+    Ok(())
+}
+
+async fn fetch_content(connection: &Connection, path: &str, hash: &str, folder: &Folder) -> Result<(), Failure> {
+    let written = |error: io::Error| Failure(format!("{} cannot be written: {error}", folder.path().display()));
+    let mut response = connection.request(Method::GET, path, None).await?.success().await?;
+    let incoming = folder.incoming(hash).map_err(written)?;
+    let mut out: File = private_file(&incoming).map_err(written)?;
+    let mut digest = Sha256::new();
+    while let Some(chunk) = response.chunk().await? {
+        out.write_all(&chunk).map_err(written)?;
+        digest.update(&chunk);
+    }
+    if hex::encode(digest.finalize()) != hash {
+        return Err(Failure(format!("the file {hash} was damaged on the server or during the transfer; try again")));
+    }
+    out.sync_all().map_err(written)?;
+    folder.place(&incoming, hash).map_err(written)
 }

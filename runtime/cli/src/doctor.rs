@@ -12,7 +12,7 @@ use super::executor::executor;
 use super::failure::Failure;
 use super::local::{LocalArgs, clock, development_without_a_provider, require_folder, tables};
 use super::progress::Progress;
-use convoke_calls::files::FilesSettings;
+use convoke_calls::files::{FilesSettings, Storage};
 use convoke_http::CONTROL;
 use convoke_server::auth::Environment;
 use convoke_server::config::Config;
@@ -177,8 +177,13 @@ impl Doctor {
             Ok(Some(file)) => {
                 let tables = tables()?;
                 findings.extend(database::look(&*file, &tables, thoroughness, clock().now()));
-                let folder = FilesSettings::of(&config.sections).local(&config.data);
-                findings.extend(files::look(file.reader(), &tables, folder.as_ref(), self.full));
+                match Storage::of(&FilesSettings::of(&config.sections), &config.data) {
+                    Ok(storage) => {
+                        let looked = files::look(file.reader(), &tables, &storage, self.full);
+                        findings.extend(executor()?.block_on(looked));
+                    }
+                    Err(error) => findings.push(files::unchecked(error)),
+                }
             }
             Ok(None) => findings.push(Finding::ok("database", "it does not exist yet; the first start creates it")),
             Err(error) => {

@@ -283,6 +283,8 @@ fn admin_routes(routes: &mut Routes<Endpoint>, console: Audience) {
         POST   "/api/admin/backup"             Backup    backup::create;
         GET    "/api/admin/backup/{name}"      BackupDownload backup::fetch;
         DELETE "/api/admin/backup/{name}"      Backup    backup::remove;
+        GET    "/api/admin/backup/{name}/files" BackupDownload backup::contents;
+        GET    "/api/admin/backup/{name}/files/{hash}" BackupDownload backup::content;
         POST   "/api/admin/backup/{name}/verify" Backup  backup::verify;
     }
 }

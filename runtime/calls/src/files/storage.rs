@@ -7,6 +7,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bytes::Bytes;
+use sha2::{Digest as _, Sha256};
+use tokio::sync::Semaphore;
+use tokio::task::JoinHandle;
 
 #[cfg(feature = "s3")]
 use super::bucket::{Bucket, Object};
@@ -15,6 +18,13 @@ use super::settings::FilesSettings;
 
 /// Reads of at least this many bytes run on threads that may block. Shorter ones are in the page cache in most cases.
 const INLINE_BYTES_MAX: u64 = 16 * 1024;
+
+/// Bytes that are read at a time to hash a content.
+const HASHED_BYTES: u64 = 1024 * 1024;
+/// Concurrent accesses to the file system. Without this limit, hundreds of uploads would each have a thread, with memory
+/// of its own.
+const ACCESSES_MAX: usize = 16;
+static ACCESSES: Semaphore = Semaphore::const_new(ACCESSES_MAX);
 
 /// The storage of contents.
 #[derive(Clone, Debug)]
@@ -41,7 +51,7 @@ impl Storage {
     /// # Errors
     /// What is wrong in the settings, for the operator.
     #[cfg(feature = "s3")]
-    pub(crate) fn of(settings: &FilesSettings, data: &Path) -> Result<Self, String> {
+    pub fn of(settings: &FilesSettings, data: &Path) -> Result<Self, String> {
         let bucket = settings.url.as_deref().map(|url| Bucket::open(url, settings, data)).transpose()?;
         Ok(Self { folder: settings.folder(data), bucket })
     }
@@ -51,7 +61,7 @@ impl Storage {
     /// # Errors
     /// What is wrong in the settings, for the operator.
     #[cfg(not(feature = "s3"))]
-    pub(crate) fn of(settings: &FilesSettings, data: &Path) -> Result<Self, String> {
+    pub fn of(settings: &FilesSettings, data: &Path) -> Result<Self, String> {
         match settings.url {
             None => Ok(Self { folder: settings.folder(data) }),
             Some(_) => Err("files.url needs a program that is built with the feature `s3` of `convoke`".to_owned()),
@@ -111,11 +121,26 @@ impl Storage {
         blocking(move || folder.remove(&hash)).await
     }
 
+    /// Reads a content of so many bytes. Returns its hash.
+    ///
+    /// # Errors
+    /// Those of the storage; `UnexpectedEof` if the content is shorter.
+    pub async fn hash_of(&self, hash: &str, bytes: u64) -> io::Result<String> {
+        let opened = self.open(hash.to_owned()).await?;
+        let (mut digest, mut at) = (Sha256::new(), 0);
+        while at < bytes {
+            let piece = opened.read(at, (bytes - at).min(HASHED_BYTES)).await?;
+            digest.update(&piece);
+            at += piece.len() as u64;
+        }
+        Ok(hex::encode(digest.finalize()))
+    }
+
     /// Returns the contents for which `is_wanted` is true.
     ///
     /// # Errors
     /// Those of the storage.
-    pub(crate) async fn contents(
+    pub async fn contents(
         &self,
         is_wanted: impl Fn(&StoredBytes) -> bool + Send + Sync + 'static,
     ) -> io::Result<Vec<StoredBytes>> {
@@ -154,9 +179,20 @@ impl Opened {
     }
 }
 
-/// Runs work on a thread that may block.
+/// Runs work on a thread that may block, when one of them is free.
 pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> io::Result<T> {
-    tokio::task::spawn_blocking(work).await.map_err(io::Error::other)?
+    begin(work).await?.await.map_err(io::Error::other)?
+}
+
+/// Begins work on a thread that may block, when one of them is free. The work continues if its result is dropped.
+pub(crate) async fn begin<T: Send + 'static>(
+    work: impl FnOnce() -> io::Result<T> + Send + 'static,
+) -> io::Result<JoinHandle<io::Result<T>>> {
+    let permit = ACCESSES.acquire().await.map_err(io::Error::other)?;
+    Ok(tokio::task::spawn_blocking(move || {
+        let _permit = permit;
+        work()
+    }))
 }

@@ -7,13 +7,14 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use sha2::{Digest as _, Sha256};
+use tokio::task::JoinHandle;
 
 use crate::buckets::Payment;
 use crate::files::depot::{Arrival, Depot, FileCounters, failed};
 use crate::files::folder::Folder;
 use crate::files::key::Purpose;
 use crate::files::sniff;
-use crate::files::storage::blocking;
+use crate::files::storage::{begin, blocking};
 use crate::files::ticket::{StorageId, Upload, UploadTicket};
 use crate::files::usage;
 use crate::services::Services;
@@ -22,8 +23,9 @@ use convoke_core::error::{Code, Error, Result};
 use convoke_core::id::Id;
 use convoke_store::{ContentState, Db, DbMut, Doc, FileRule, StoredFile, private_file};
 
-/// Bytes that are collected before they are written. An upload holds at most this and one piece of its request.
-const CHUNK_BYTES: usize = 16 * 1024;
+/// Smaller pieces of a request are collected up to this length before they are written. An upload holds at most this
+/// and one piece of its request.
+const CHUNK_BYTES: usize = 8 * 1024;
 /// Bytes between two checks of the space on the disk.
 const ROOM_CHECKED_BYTES: u64 = 16 * 1024 * 1024;
 
@@ -132,15 +134,23 @@ pub struct Receiving {
     id: StorageId,
     ticket: Doc<UploadTicket>,
     rule: FileRule,
-    sink: Option<Sink>,
+    /// None after a failure.
+    output: Option<Output>,
     collected: Vec<u8>,
     /// Received bytes, including those of earlier parts.
     offset: u64,
     charged: u64,
     room_checked_at: u64,
-    is_type_known: bool,
+    /// The type of the content, after enough of its bytes have arrived.
+    content_type: Option<&'static str>,
     partial: Partial,
-    _arrival: Arrival,
+    arrival: Arc<Arrival>,
+}
+
+/// The file of an upload. The next bytes are received while the last ones are written.
+enum Output {
+    Idle(Sink),
+    Writing(JoinHandle<io::Result<Sink>>),
 }
 
 /// The file of an incomplete upload. It is removed on drop unless a later part may continue it.
@@ -163,7 +173,10 @@ struct Sink {
     file: File,
     /// None if the file has bytes that this process has not hashed.
     digest: Option<Sha256>,
-    head: Vec<u8>,
+    /// The first bytes, until they have decided the type.
+    head: Option<Vec<u8>>,
+    /// A write can outlive its request. Until it ends, no other request continues the file.
+    _arrival: Arc<Arrival>,
 }
 
 impl Sink {
@@ -172,8 +185,10 @@ impl Sink {
         if let Some(digest) = &mut self.digest {
             digest.update(bytes);
         }
-        let missing = sniff::HEAD_BYTES.saturating_sub(self.head.len());
-        self.head.extend_from_slice(&bytes[..bytes.len().min(missing)]);
+        if let Some(head) = &mut self.head {
+            let missing = sniff::HEAD_BYTES.saturating_sub(head.len());
+            head.extend_from_slice(&bytes[..bytes.len().min(missing)]);
+        }
         Ok(())
     }
 
@@ -198,13 +213,13 @@ impl Sink {
 }
 
 /// Opens the file of an upload, with its first `offset` bytes.
-fn open(path: &Path, offset: u64) -> io::Result<Sink> {
+fn open(path: &Path, offset: u64, arrival: Arc<Arrival>) -> io::Result<Sink> {
     let mut file = private_file(path)?;
     let mut head = vec![0; usize::try_from(offset.min(sniff::HEAD_BYTES as u64)).unwrap_or(0)];
     file.set_len(offset)?;
     file.read_exact(&mut head)?;
     file.seek(SeekFrom::Start(offset))?;
-    Ok(Sink { file, digest: (offset == 0).then(Sha256::new), head })
+    Ok(Sink { file, digest: (offset == 0).then(Sha256::new), head: Some(head), _arrival: arrival })
 }
 
 impl Receiving {
@@ -246,7 +261,7 @@ impl Receiving {
     ) -> Result<Self> {
         let depot = services.files();
         let busy = || Error::conflict("Another request sends the bytes of this upload; wait for its end");
-        let arrival = depot.begin_arrival(id.bits()).ok_or_else(busy)?;
+        let arrival = Arc::new(depot.begin_arrival(id.bits()).ok_or_else(busy)?);
         if is_part && partial_bytes(depot, id)? != offset {
             return Err(Error::conflict("Upload-Offset is not the number of received bytes; ask for it with HEAD"));
         }
@@ -256,20 +271,21 @@ impl Receiving {
         services.charge_bytes(&ticket.owner(), declared, Payment::Now)?;
         let path = depot.storage().folder().incoming(&name_of(id, is_part)).map_err(failed)?;
         let partial = Partial { path: path.clone(), is_kept: is_part };
-        let sink = blocking(move || open(&path, offset)).await.map_err(failed)?;
+        let of_sink = arrival.clone();
+        let sink = blocking(move || open(&path, offset, of_sink)).await.map_err(failed)?;
         Ok(Self {
             services: services.clone(),
             id,
             ticket,
             rule,
-            sink: Some(sink),
+            output: Some(Output::Idle(sink)),
             collected: Vec::new(),
             offset,
             charged: declared,
             room_checked_at: offset,
-            is_type_known: false,
+            content_type: None,
             partial,
-            _arrival: arrival,
+            arrival,
         })
     }
 
@@ -288,7 +304,7 @@ impl Receiving {
     /// # Errors
     /// `PAYLOAD_TOO_LARGE`; `INVALID_ARGUMENT`: the field does not accept the type of the content; `UNAVAILABLE`: the
     /// disk has no room.
-    pub async fn write(&mut self, bytes: Bytes) -> Result<()> {
+    pub async fn write(&mut self, mut bytes: Bytes) -> Result<()> {
         let after = self.offset + bytes.len() as u64;
         if let Err(error) = require_length(after, self.rule) {
             // A later part cannot succeed either.
@@ -301,11 +317,18 @@ impl Receiving {
             self.room_checked_at = after;
             self.services.files().require_room(0)?;
         }
-        if self.collected.is_empty() && bytes.len() >= CHUNK_BYTES {
-            return self.flush_bytes(bytes).await;
+        while !bytes.is_empty() {
+            if self.collected.is_empty() && bytes.len() >= CHUNK_BYTES {
+                return self.flush_bytes(bytes).await;
+            }
+            self.collected.reserve_exact(CHUNK_BYTES - self.collected.len());
+            let missing = CHUNK_BYTES - self.collected.len();
+            self.collected.extend_from_slice(&bytes.split_to(missing.min(bytes.len())));
+            if self.collected.len() == CHUNK_BYTES {
+                self.flush().await?;
+            }
         }
-        self.collected.extend_from_slice(&bytes);
-        if self.collected.len() >= CHUNK_BYTES { self.flush().await } else { Ok(()) }
+        Ok(())
     }
 
     async fn flush(&mut self) -> Result<()> {
@@ -313,23 +336,36 @@ impl Receiving {
         if collected.is_empty() { Ok(()) } else { self.flush_bytes(collected.into()).await }
     }
 
+    /// Begins to write these bytes.
     async fn flush_bytes(&mut self, bytes: Bytes) -> Result<()> {
-        let mut sink = self.sink.take().ok_or_else(|| Error::internal("an upload continues after a failure"))?;
-        let written = blocking(move || {
+        let mut sink = self.settled().await?;
+        if sink.head.as_ref().is_some_and(|head| head.len() >= sniff::HEAD_BYTES) {
+            self.require_type(&mut sink)?;
+        }
+        let write = move || {
             sink.write(&bytes)?;
             Ok(sink)
-        });
-        let sink = self.sink.insert(written.await.map_err(failed)?);
-        if !self.is_type_known && sink.head.len() >= sniff::HEAD_BYTES {
-            self.is_type_known = true;
-            self.require_type()?;
-        }
+        };
+        self.output = Some(Output::Writing(begin(write).await.map_err(failed)?));
         Ok(())
     }
 
-    fn require_type(&mut self) -> Result<&'static str> {
-        let found = sniff::content_type(self.sink.as_ref().map_or(&[], |sink| &sink.head));
+    /// Returns the file after the last write.
+    async fn settled(&mut self) -> Result<Sink> {
+        match self.output.take() {
+            Some(Output::Idle(sink)) => Ok(sink),
+            Some(Output::Writing(write)) => write.await.map_err(Error::internal)?.map_err(failed),
+            None => Err(Error::internal("an upload continues after a failure")),
+        }
+    }
+
+    fn require_type(&mut self, sink: &mut Sink) -> Result<&'static str> {
+        if let Some(found) = self.content_type {
+            return Ok(found);
+        }
+        let found = sniff::content_type(&sink.head.take().unwrap_or_default());
         if self.rule.accepts_type(found) {
+            self.content_type = Some(found);
             return Ok(found);
         }
         self.partial.is_kept = false;
@@ -344,6 +380,7 @@ impl Receiving {
     /// `UNAVAILABLE`.
     pub async fn suspend(mut self) -> Result<Offset> {
         self.flush().await?;
+        self.settled().await?;
         Ok(Offset { id: self.id, offset: self.offset, length: self.length(), is_complete: false })
     }
 
@@ -354,11 +391,11 @@ impl Receiving {
     /// the identity. `CONFLICT`: another request has completed the upload. `UNAVAILABLE`.
     pub async fn finish(mut self) -> Result<StorageId> {
         self.flush().await?;
-        let content_type = self.require_type()?;
+        let mut sink = self.settled().await?;
+        let content_type = self.require_type(&mut sink)?;
         let owner = self.ticket.owner();
         let owed = self.offset.saturating_sub(self.charged);
         self.services.charge_bytes(&owner, owed, Payment::Now)?;
-        let sink = self.sink.take().ok_or_else(|| Error::internal("an upload ends after a failure"))?;
         let hash = blocking(move || sink.seal()).await.map_err(failed)?;
         let content = Content {
             ticket: self.id,
@@ -377,6 +414,8 @@ impl Receiving {
         self.partial.is_kept = true;
         database.write("complete an upload", move |db| content.record(db, before)).await?;
         FileCounters::count(&depot.counters().uploads, 1);
+        // Another request must not begin the same upload before the ticket has its content.
+        drop(self.arrival);
         Ok(self.id)
     }
 }

@@ -1,10 +1,10 @@
 //! The work, written as the developer's guide teaches it: accounts that are read, listed, and between which money moves,
-//! and messages that are stored, by calls and by the steps of workflows. Path: `bank/<function>`.
+//! messages that are stored, by calls and by the steps of workflows, and files. Path: `bank/<function>`.
 
 use std::time::Duration;
 
 use convoke::prelude::*;
-use convoke::{args, mutation, query, table};
+use convoke::{File, StorageId, Upload, args, mutation, query, route, table};
 
 /// Initial balance of each account.
 pub(crate) const BALANCE: i64 = 1_000_000;
@@ -184,6 +184,39 @@ pub(crate) fn start_steps(ctx: &mut MutationCtx, args: StartSteps) -> Result<()>
 #[query]
 pub(crate) fn count_steps(ctx: &QueryCtx) -> Result<u64> {
     Ok(ctx.db().query(Message::by_author).eq(STEPPER).count()?)
+}
+
+/// Does nothing, as [`nothing`], under a path of its own.
+#[route(POST, "/nothing")]
+pub(crate) fn nothing_at_a_path(_ctx: &QueryCtx) -> Result<i64> {
+    Ok(BALANCE)
+}
+
+/// A stored file.
+#[table(name = "documents", prefix = "document")]
+pub(crate) struct Document {
+    #[file(max = "1GiB")]
+    pub content: File,
+}
+
+/// Returns an address for an upload.
+#[mutation]
+pub(crate) fn begin_upload(ctx: &mut MutationCtx) -> Result<Upload> {
+    ctx.files().upload::<Document>()
+}
+
+#[args]
+pub(crate) struct StoreDocument {
+    pub upload: StorageId,
+}
+
+/// Stores an uploaded file, and returns a link to it.
+#[mutation]
+pub(crate) fn store_document(ctx: &mut MutationCtx, args: StoreDocument) -> Result<String> {
+    let content = ctx.files().take(args.upload)?;
+    let id = ctx.db_mut().insert(Document { content })?;
+    let document = ctx.db().get(id)?.ok_or_else(|| Error::not_found("No such document"))?;
+    ctx.files().link(&document.content, Duration::from_hours(1)).url()
 }
 
 #[args]

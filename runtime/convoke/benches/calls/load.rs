@@ -27,6 +27,8 @@ const ALPHA: f64 = 1.5;
 pub(crate) enum Work {
     /// A function that does nothing.
     Nothing,
+    /// The same as a route.
+    Route,
     /// One account by its id.
     Get,
     /// The same, with a token.
@@ -93,7 +95,7 @@ async fn count(server: &Server) -> u64 {
     call(server, "countSteps", "{}".to_owned()).await["value"].as_u64().unwrap()
 }
 
-async fn call(server: &Server, function: &str, args: String) -> Value {
+pub(crate) async fn call(server: &Server, function: &str, args: String) -> Value {
     let url = format!("http://{}/api/run/bank/{function}", server.address);
     let request = reqwest::Client::new().post(url).header("content-type", "application/json");
     let answer = request.body(format!("{{\"args\":{args}}}")).send().await.unwrap().bytes().await.unwrap();
@@ -116,7 +118,7 @@ impl Work {
     /// The function.
     fn path(self) -> &'static str {
         match self {
-            Work::Nothing => "nothing",
+            Work::Nothing | Work::Route => "nothing",
             Work::Get | Work::GetWithToken | Work::GetHot => "getAccount",
             Work::GetOnce => "getAccountOnce",
             Work::List | Work::ListHot => "listAccounts",
@@ -125,6 +127,11 @@ impl Work {
             Work::Transfer | Work::TransferUnwatched | Work::ContendedTransfer => "transfer",
             Work::Insert => "postMessage",
         }
+    }
+
+    /// The path of requests.
+    fn target(self) -> String {
+        if self == Work::Route { "/nothing".to_owned() } else { format!("/api/run/bank/{}", self.path()) }
     }
 
     /// Returns true if each request has an argument `turn` that no other has.
@@ -142,7 +149,8 @@ impl Load<'_> {
         let chosen = Chosen::new(self.server.accounts);
         for connection in 0..CONNECTIONS {
             let bodies = Arc::new(self.bodies(connection, &chosen));
-            let (path, is_new) = (self.work.path(), self.work.is_new_each_time());
+            let (target, is_new, is_call) =
+                (self.work.target(), self.work.is_new_each_time(), self.work != Work::Route);
             let (done, requests) = (done.clone(), requests.clone());
             let token = (self.work == Work::GetWithToken).then(|| self.server.token.clone());
             match self.wire {
@@ -162,27 +170,30 @@ impl Load<'_> {
                         std::io::Write::write_fmt(
                             &mut head,
                             format_args!(
-                                "POST /api/run/bank/{path} HTTP/1.1\r\nhost: localhost\r\n\
+                                "POST {target} HTTP/1.1\r\nhost: localhost\r\n\
                                  content-type: application/json\r\n{token}content-length: {length}\r\n\r\n{body}"
                             ),
                         )
                         .unwrap();
                         stream.write_all(&head).await.unwrap();
                         read_response(&mut stream, &mut buffer).await;
+                        if is_call {
+                            require_success(&buffer);
+                        }
                         requests.fetch_add(1, Ordering::Relaxed);
                     }
                 })),
                 Wire::Http2(at_once) => {
                     let client = reqwest::Client::builder().http2_prior_knowledge().build().unwrap();
                     for at in 0..at_once {
-                        let (client, bodies) = (client.clone(), bodies.clone());
+                        let (client, bodies, target) = (client.clone(), bodies.clone(), target.clone());
                         let (done, requests) = (done.clone(), requests.clone());
                         tasks.push(tokio::spawn(async move {
                             for body in bodies.iter().cycle().skip(at).step_by(at_once) {
                                 if done.load(Ordering::Relaxed) {
                                     break;
                                 }
-                                let url = format!("http://{address}/api/run/bank/{path}");
+                                let url = format!("http://{address}{target}");
                                 let request = client.post(url).header("content-type", "application/json");
                                 let answer = request.body(body.clone()).send().await.unwrap().bytes().await.unwrap();
                                 require_success(&answer);
@@ -214,7 +225,7 @@ impl Load<'_> {
         (0..REQUESTS)
             .map(|_| {
                 let args = match self.work {
-                    Work::Nothing => "{}".to_owned(),
+                    Work::Nothing | Work::Route => "{}".to_owned(),
                     Work::GetHot => format!("{{\"id\":\"{}\"}}", self.server.ids[0]),
                     Work::Get | Work::GetWithToken | Work::GetOnce => {
                         let ids = &self.server.ids;
@@ -285,7 +296,7 @@ async fn read_response(stream: &mut TcpStream, buffer: &mut Vec<u8>) {
             expected = Some(head + 4 + length.unwrap());
         }
         if expected.is_some_and(|expected| buffer.len() >= expected) {
-            return require_success(buffer);
+            return;
         }
         assert_ne!(stream.read_buf(buffer).await.unwrap(), 0, "the server hung up");
     }

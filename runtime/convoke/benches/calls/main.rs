@@ -23,6 +23,7 @@
 
 mod bank;
 mod contenders;
+mod files;
 mod live;
 mod load;
 mod neighbour;
@@ -33,6 +34,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use contenders::{Contender, Server};
+use files::{Files, Nginx};
 use live::Live;
 use load::{Load, Wire, Work};
 use neighbour::Neighbours;
@@ -68,6 +70,7 @@ fn main() -> ExitCode {
     if has_rows {
         bench.usual();
         bench.steps();
+        bench.files();
     }
     if has_rows && !quick {
         bench.with_neighbours();
@@ -152,6 +155,8 @@ impl<'a> Bench<'a> {
         let Peers { convoke, echo, .. } = &peers;
         let ours = |work| (convoke, work, Wire::Http1);
         self.compare("list of 50 / the same by encode", 0.9, ours(Work::ListOnce), ours(Work::EncodedListOnce));
+        let title = "route that does nothing / call that does nothing";
+        self.compare(title, 0.97, ours(Work::Route), ours(Work::Nothing));
         self.compare("with a JWT / without", 0.95, ours(Work::GetWithToken), ours(Work::Get));
         convoke.teach_list(echo);
         self.compare("query by id, kept / query that does nothing", 0.95, ours(Work::GetHot), ours(Work::Nothing));
@@ -191,6 +196,37 @@ impl<'a> Bench<'a> {
         }
         comparison.print();
         self.comparisons.push(comparison);
+    }
+
+    /// Downloads and uploads of files, in MB per second.
+    fn files(&mut self) {
+        let titles = [DOWNLOAD, UPLOAD];
+        if !titles.iter().any(|title| title.contains(&self.only)) {
+            return;
+        }
+        let nginx = Nginx::start();
+        if nginx.is_none() {
+            println!("{DOWNLOAD}: not measured, because the program nginx is missing");
+        }
+        let files = Files::new(&self.executor, Server::convoke(0, &[]));
+        for (title, target) in titles.into_iter().zip([0.8, 0.7]) {
+            let mut comparison = Comparison::new(title.to_owned(), target);
+            for round in 0..=self.rounds {
+                let (ours, theirs) = match (title, &nginx) {
+                    (DOWNLOAD, Some(nginx)) => (
+                        self.executor.block_on(files.download(self.time)),
+                        self.executor.block_on(nginx.download(self.time)),
+                    ),
+                    (UPLOAD, _) => (self.executor.block_on(files.upload()), files.write_and_hash()),
+                    _ => continue,
+                };
+                if round > 0 {
+                    comparison.add(ours, theirs);
+                }
+            }
+            comparison.print();
+            self.comparisons.push(comparison);
+        }
     }
 
     fn against_peers(&mut self, peers: &Peers, suffix: &str, targets: &[f64; 7]) {
@@ -323,6 +359,9 @@ impl Bench<'_> {
 /// Options of the part that needs a server.
 const POSTGRES: &str = "PostgreSQL was not measured: e2e/postgres.sh \
                         cargo bench -p convoke --features postgres --bench calls -- postgres";
+
+const DOWNLOAD: &str = "download of 100 MB / nginx, in MB";
+const UPLOAD: &str = "upload of 100 MB / write, hash and sync, in MB";
 
 /// Options of a row besides its title.
 const PARTS: [&str; 4] = ["live", "memory", "10 M rows", "postgres"];

@@ -44,8 +44,9 @@ const BACKLOG: u32 = 1024;
 const OPS_CONNECTIONS_MAX: usize = 64;
 /// Largest number of connections of the control socket.
 const CONTROL_CONNECTIONS_MAX: usize = 64;
-/// Bytes that a connection reads ahead, unless a header block may be larger. No budget counts them.
-const READ_AHEAD_BYTES_MAX: usize = 32 * 1024;
+/// Bytes that a connection reads ahead, unless a header block may be larger. No budget counts them. A body that the
+/// handler reads in pieces has up to three of them: the handler's, the next one, and the one that arrives.
+const READ_AHEAD_BYTES_MAX: usize = 16 * 1024;
 /// Request bytes that an HTTP/2 client may send before the server reads them, per stream and per connection. No budget
 /// counts them either, so the window is as small as possible.
 const HTTP2_WINDOW_BYTES: u32 = 64 * 1024;

@@ -5,6 +5,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
+use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 use tokio::sync::mpsc;
@@ -15,6 +16,7 @@ use crate::backup::copying::Copying;
 use crate::backup::making::make;
 use crate::backup::schedule::{self, BackupSettings, Scheduled};
 use crate::copies::Copies;
+use convoke_calls::files::{Folder, StoredBytes};
 use convoke_calls::runtime::Runtime;
 use convoke_copies::CopySettings;
 use convoke_core::error::{Error, Result};
@@ -35,7 +37,7 @@ struct Backup {
 }
 
 /// `POST backup`: creates a backup. Streams JSON lines: progress `{"done", "total"}` in pages, and at the end `{"name",
-/// "bytes", "sha256", "removed"}` or `{"error"}`. With the last line, the backup is complete, verified and on disk.
+/// "bytes", "sha256", "removed", "leftOut"}` or `{"error"}`. `leftOut` is the bucket whose files are not in the backup. With the last line, the backup is complete, verified and on disk.
 ///
 /// # Errors
 /// `CONFLICT`: another copy is being made. `FAILED_PRECONDITION`: not enough disk space.
@@ -189,7 +191,41 @@ fn examine(runtime: &Runtime, path: &Path, progress: &mpsc::Sender<Json>) -> std
 /// `NOT_FOUND`.
 pub async fn fetch(admin: &Admin, request: AdminRequest) -> Result<Reply> {
     let path = find(admin, request.part())?;
-    let mut file = fs::File::open(path).map_err(Error::internal)?;
+    download(fs::File::open(path).map_err(Error::internal)?)
+}
+
+/// `GET backup/{name}/files`: lists the contents of a backup's files as JSON lines `{"hash", "bytes"}`.
+///
+/// # Errors
+/// `NOT_FOUND`; `INTERNAL`: the folder cannot be read.
+pub async fn contents(admin: &Admin, request: AdminRequest) -> Result<Reply> {
+    let folder = Folder::at(backup::files_of(&find(admin, request.part())?));
+    let listed = tokio::task::spawn_blocking(move || {
+        let mut lines = String::new();
+        folder.contents(&mut |StoredBytes { hash, bytes, .. }| {
+            lines.push_str(&format!("{}\n", json!({ "hash": hash, "bytes": bytes })));
+        })?;
+        Ok::<_, std::io::Error>(lines)
+    });
+    let lines = listed.await.map_err(Error::internal)?.map_err(Error::internal)?;
+    Ok(Reply::of(200, "application/x-ndjson", Body::from(Bytes::from(lines))))
+}
+
+/// `GET backup/{name}/files/{hash}`: downloads one of these contents.
+///
+/// # Errors
+/// `NOT_FOUND`.
+pub async fn content(admin: &Admin, request: AdminRequest) -> Result<Reply> {
+    let folder = Folder::at(backup::files_of(&find(admin, request.part())?));
+    let hash = request.second_part();
+    let missing = || Error::not_found("The backup has no file with this hash");
+    if !Folder::is_hash(hash) {
+        return Err(missing());
+    }
+    download(folder.open(hash).map_err(|error| missing().caused_by(error))?)
+}
+
+fn download(mut file: fs::File) -> Result<Reply> {
     let bytes = file.metadata().map_err(Error::internal)?.len();
     let (sender, body) = Body::stream(Ending::Whole);
     tokio::task::spawn_blocking(move || {

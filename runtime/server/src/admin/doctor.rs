@@ -174,13 +174,16 @@ async fn database_findings(admin: &Admin, full: bool) -> Result<Vec<Finding>> {
     let runtime = admin.runtime.clone();
     let looked = tokio::task::spawn_blocking(move || {
         let _copying = copying;
+        // A content that is removed after the copy of the rows is not lost.
+        let _kept = runtime.files().hold_removal();
         let store = runtime.store();
         let thoroughness = if full { Thoroughness::Full } else { Thoroughness::Quick };
         match store.snapshot(|_| {}) {
             Ok(copy) => {
                 let mut found = database::look(&*copy, store.tables(), thoroughness, runtime.clock().now());
-                let folder = runtime.files().storage().local();
-                found.extend(files::look(copy.reader(), store.tables(), folder, full));
+                let storage = runtime.files().storage();
+                let looked = files::look(copy.reader(), store.tables(), storage, full);
+                found.extend(tokio::runtime::Handle::current().block_on(looked));
                 found
             }
             Err(error) => {

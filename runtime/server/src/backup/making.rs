@@ -11,10 +11,11 @@ use super::copying::Copying;
 use super::schedule::{self, BackupSettings, Scheduled};
 use crate::archive::space;
 use crate::backup;
-use convoke_calls::files::Folder;
+use convoke_calls::files::{FilesSettings, Folder};
 use convoke_calls::runtime::Runtime;
 use convoke_core::error::Code;
 use convoke_store::StoreError;
+use convoke_store::file_fields::has_files;
 
 /// Shortest time between two lines of progress.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
@@ -50,7 +51,7 @@ pub(crate) fn begin_scheduled(runtime: &Runtime) {
 }
 
 /// Creates a backup in the folder of backups and keeps only the newest `keep`. Sends progress as `{"done", "total"}` in
-/// pages. Returns `{"name", "bytes", "sha256", "removed"}`.
+/// pages. Returns `{"name", "bytes", "sha256", "removed", "leftOut"}`; the last is the bucket whose files are not copied.
 ///
 /// # Errors
 /// A message for the operator.
@@ -96,5 +97,7 @@ pub(crate) fn make(runtime: &Runtime, keep: Option<usize>, progress: &mpsc::Send
     let (sha256, bytes, removed) = done?;
     let file_name = |path: &PathBuf| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let removed: Vec<String> = removed.iter().map(file_name).collect();
-    Ok(json!({ "name": name, "bytes": bytes, "sha256": sha256, "removed": removed }))
+    let has_files = store.tables().iter().any(|table| has_files(table));
+    let left_out = runtime.settings::<FilesSettings>().url.clone().filter(|_| has_files);
+    Ok(json!({ "name": name, "bytes": bytes, "sha256": sha256, "removed": removed, "leftOut": left_out }))
 }

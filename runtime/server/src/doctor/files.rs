@@ -1,13 +1,13 @@
 //! The checks of files: every content has its bytes, and every bytes have a row.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::ops::ControlFlow;
 use std::time::{Duration, SystemTime};
 
 use super::finding::Finding;
 use crate::archive::space::human;
-use crate::backup;
-use convoke_calls::files::{Folder, StoredBytes};
+use convoke_calls::files::{Storage, StoredBytes};
 use convoke_store::offline::everything;
 use convoke_store::{ContentState, Reader, StoreError, StoredFile, Table as _, TableDef, ValueRef, file_fields};
 
@@ -15,6 +15,7 @@ use convoke_store::{ContentState, Reader, StoreError, StoredFile, Table as _, Ta
 const ORPHAN_AGE: Duration = Duration::from_secs(60 * 60);
 
 const LOST: &str = "restore the folder of files from the newest backup: `convoke restore FILE` adds missing contents";
+const LOST_OBJECTS: &str = "restore these objects in the bucket from its versions or from a copy of the bucket";
 const SWEEP: &str = "they are removed a day after they were written; `convoke files sweep` removes older ones now";
 
 /// A content in the database.
@@ -25,28 +26,34 @@ struct Known {
     has_bytes: bool,
 }
 
-/// Checks the contents of a database against their folder; none if they are in a bucket. With `is_full`, it also compares
-/// the hashes of all contents and the counted references.
-pub fn look(reader: &dyn Reader, tables: &[&'static TableDef], folder: Option<&Folder>, is_full: bool) -> Vec<Finding> {
-    let found = known(reader).map_err(|error| error.to_string()).and_then(|mut known| {
-        let mut found = Vec::new();
-        if let Some(folder) = folder {
-            let orphans = compare(&mut known, folder).map_err(|error| error.to_string())?;
-            found.push(bytes_of(&known, folder, is_full));
-            found.extend(orphans);
-        } else {
-            let says = format!("{} contents are in a bucket, which is not compared", known.len());
-            found.push(Finding::ok("contents", says));
-        }
-        if is_full {
-            found.push(references(reader, tables, &known).map_err(|error| error.to_string())?);
-        }
-        Ok(found)
-    });
-    found.unwrap_or_else(|error| {
-        let advice = "check the permissions of the folder of files and the findings on schema and integrity";
-        vec![Finding::warning("contents", format!("they were not checked: {error}"), advice)]
-    })
+/// Checks the contents of a database against the storage of their bytes. With `is_full`, it also compares the hashes of
+/// all contents and the counted references.
+pub async fn look(reader: &dyn Reader, tables: &[&'static TableDef], storage: &Storage, is_full: bool) -> Vec<Finding> {
+    compared(reader, tables, storage, is_full).await.unwrap_or_else(|error| vec![unchecked(error)])
+}
+
+/// Returns the finding about a storage that cannot be read.
+pub fn unchecked(error: impl Display) -> Finding {
+    let advice = "check files.url or the folder of files, the access to it, and the findings on schema and integrity";
+    Finding::warning("contents", format!("they were not checked: {error}"), advice)
+}
+
+async fn compared(
+    reader: &dyn Reader,
+    tables: &[&'static TableDef],
+    storage: &Storage,
+    is_full: bool,
+) -> Result<Vec<Finding>, String> {
+    let mut known = known(reader).map_err(|error| error.to_string())?;
+    // The storage is read after the rows: bytes are there before their row.
+    let stored = storage.contents(|_| true).await.map_err(|error| error.to_string())?;
+    let orphans = compare(&mut known, stored);
+    let mut found = vec![bytes_of(&known, storage, is_full).await];
+    found.extend(orphans);
+    if is_full {
+        found.push(references(reader, tables, &known).map_err(|error| error.to_string())?);
+    }
+    Ok(found)
 }
 
 fn known(reader: &dyn Reader) -> Result<BTreeMap<String, Known>, StoreError> {
@@ -64,35 +71,44 @@ fn known(reader: &dyn Reader) -> Result<BTreeMap<String, Known>, StoreError> {
 }
 
 /// Notes which contents have their bytes. Returns the finding about bytes without a row.
-fn compare(known: &mut BTreeMap<String, Known>, folder: &Folder) -> std::io::Result<Option<Finding>> {
+fn compare(known: &mut BTreeMap<String, Known>, stored: Vec<StoredBytes>) -> Option<Finding> {
     #[expect(clippy::disallowed_methods, reason = "the file system does not use the clock of the runtime")]
     let now = SystemTime::now();
     let (mut orphans, mut orphan_bytes) = (0u64, 0u64);
-    folder.contents(&mut |StoredBytes { hash, bytes, placed_at }| match known.get_mut(&hash) {
-        Some(known) => known.has_bytes = known.bytes == bytes,
-        None if now.duration_since(placed_at).is_ok_and(|age| age > ORPHAN_AGE) => {
-            orphans += 1;
-            orphan_bytes += bytes;
+    for StoredBytes { hash, bytes, placed_at } in stored {
+        match known.get_mut(&hash) {
+            Some(known) => known.has_bytes = known.bytes == bytes,
+            None if now.duration_since(placed_at).is_ok_and(|age| age > ORPHAN_AGE) => {
+                orphans += 1;
+                orphan_bytes += bytes;
+            }
+            None => {}
         }
-        None => {}
-    })?;
+    }
     let says = || format!("{orphans} contents ({}) have no row", human(orphan_bytes));
-    Ok((orphans > 0).then(|| Finding::warning("contents", says(), SWEEP)))
+    (orphans > 0).then(|| Finding::warning("contents", says(), SWEEP))
 }
 
-fn bytes_of(known: &BTreeMap<String, Known>, folder: &Folder, is_full: bool) -> Finding {
+async fn bytes_of(known: &BTreeMap<String, Known>, storage: &Storage, is_full: bool) -> Finding {
+    let advice = if storage.local().is_some() { LOST } else { LOST_OBJECTS };
     let lost: Vec<&String> = known.iter().filter(|(_, one)| !one.has_bytes).map(|(hash, _)| hash).collect();
     if let Some(first) = lost.first() {
         let says = format!("{} contents have no bytes or only a part of them, the first is {first}", lost.len());
-        return Finding::problem("contents", says, LOST);
+        return Finding::problem("contents", says, advice);
     }
     if is_full {
-        let differs = |hash: &&String| {
-            backup::measure(&folder.path_of(hash), &mut |_| {}).map_or(true, |(found, _)| found != **hash)
-        };
-        if let Some(wrong) = known.keys().find(differs) {
-            let says = format!("the bytes of a content do not have its hash {wrong}");
-            return Finding::problem("contents", says, LOST);
+        for (hash, one) in known {
+            match storage.hash_of(hash, one.bytes).await {
+                Ok(found) if found == *hash => {}
+                Ok(_) => {
+                    let says = format!("the bytes of a content do not have its hash {hash}");
+                    return Finding::problem("contents", says, advice);
+                }
+                Err(error) => {
+                    let says = format!("the content {hash} cannot be read: {error}");
+                    return Finding::problem("contents", says, advice);
+                }
+            }
         }
     }
     let bytes: u64 = known.values().map(|one| one.bytes).sum();

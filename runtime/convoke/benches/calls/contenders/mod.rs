@@ -116,11 +116,7 @@ impl Server {
 
     /// CPU time of the process so far, by the kernel's count.
     pub(crate) fn cpu(&self) -> Duration {
-        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.process.id())).unwrap_or_default();
-        // After the name in parentheses: state is field 3, utime and stime are 14 and 15, in ticks of 10 ms.
-        let fields: Vec<&str> = stat.rsplit(") ").next().unwrap_or_default().split(' ').collect();
-        let ticks = |at: usize| fields.get(at).and_then(|ticks| ticks.parse::<u64>().ok()).unwrap_or(0);
-        Duration::from_millis(10 * (ticks(11) + ticks(12)))
+        cpu_of(self.process.id())
     }
 
     /// Has the bare hyper answer a list with the bytes that this server answers it with.
@@ -156,6 +152,15 @@ impl Server {
             .sum();
         assert_eq!(total, self.accounts * BALANCE, "money appeared or vanished");
     }
+}
+
+/// CPU time of a process so far, by the kernel's count.
+pub(crate) fn cpu_of(process: u32) -> Duration {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    // After the name in parentheses: state is field 3, utime and stime are 14 and 15, in ticks of 10 ms.
+    let fields: Vec<&str> = stat.rsplit(") ").next().unwrap_or_default().split(' ').collect();
+    let ticks = |at: usize| fields.get(at).and_then(|ticks| ticks.parse::<u64>().ok()).unwrap_or(0);
+    Duration::from_millis(10 * (ticks(11) + ticks(12)))
 }
 
 impl Drop for Server {
