@@ -227,7 +227,7 @@ fn kill_at(border: &str) -> usize {
     let mut killed = 0;
     loop {
         let status = Command::new(std::env::current_exe().unwrap())
-            .args(["--ignored", "--exact", "workflow::borders::process_that_is_killed_at_a_border"])
+            .args(["--ignored", "--exact", "workflow::borders::process_that_is_killed_at_a_border", "--nocapture"])
             .env(FOLDER, folder.path())
             .env(BORDER, border)
             .stdout(Stdio::null())
