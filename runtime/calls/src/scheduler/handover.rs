@@ -94,7 +94,7 @@ impl Handover {
     /// commit. If the transaction is rolled back, the row of the job does not exist, and its run has no effect.
     pub(super) fn begin(&self, job: Doc<Job>) -> Early {
         if !self.is_serial {
-            return Early::AfterCommit(job);
+            return Early::AfterCommit(Box::new(job));
         }
         if self.hand(job, true) { Early::Begun } else { Early::Left }
     }
@@ -142,5 +142,5 @@ pub(super) enum Early {
     /// The loop must run the job.
     Left,
     /// The job must be handed over after the commit.
-    AfterCommit(Doc<Job>),
+    AfterCommit(Box<Doc<Job>>),
 }

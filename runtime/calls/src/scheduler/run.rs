@@ -448,7 +448,7 @@ impl Followed {
         match (next, handover) {
             (Some(next), Some(handover)) => match handover.begin(next) {
                 Early::Begun => Self { next: None, has_others },
-                Early::AfterCommit(next) => Self { next: Some(next), has_others },
+                Early::AfterCommit(next) => Self { next: Some(*next), has_others },
                 Early::Left => Self::by_any(),
             },
             (None, _) => Self { next: None, has_others },
