@@ -9,8 +9,8 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::task::{self, JoinSet};
 
+use super::chain::PAUSE;
 use super::cron::Crons;
-use super::run::AttemptEnd;
 use super::state::Scheduler;
 use super::{due, queue};
 use crate::rows::job::{Cron, Job, JobKind};
@@ -27,8 +27,6 @@ const SLOTS: usize = 64;
 const NAP: Duration = Duration::from_secs(1);
 /// Maximum number of naps before the loop reads the rows again.
 const NAPS_MAX: usize = 10;
-/// Pause after the store rejected work, for the loop and for a job without room.
-const PAUSE: Duration = Duration::from_millis(500);
 
 /// The running jobs of the loop.
 #[derive(Default)]
@@ -47,15 +45,7 @@ impl Running {
         let scheduler = Arc::clone(scheduler);
         let (id, kind) = (job.id(), job.kind);
         let task = self.tasks.spawn(async move {
-            match scheduler.run(&job).await {
-                Ok(AttemptEnd::Ran) => {}
-                Ok(AttemptEnd::NoRoom) => tokio::time::sleep(PAUSE).await,
-                Err(error) => {
-                    tracing::error!(target: "convoke::job", job = %id, function = &*job.path, "{}", error.chain());
-                    scheduler.release(&job).await;
-                    tokio::time::sleep(PAUSE).await;
-                }
-            }
+            scheduler.run_chain(job).await;
             id
         });
         self.jobs.insert(id, kind);
@@ -201,7 +191,8 @@ async fn start_due(scheduler: &Arc<Scheduler>, running: &mut Running) -> Result<
         scheduler.fire(*id, *due_at).await?;
     }
     for job in due.jobs {
-        if !running.jobs.contains_key(&job.id()) && running.of(job.kind) < SLOTS {
+        let is_taken = running.jobs.contains_key(&job.id()) || scheduler.reserved.has(job.id());
+        if !is_taken && running.of(job.kind) < SLOTS {
             running.start(scheduler, job);
         }
     }

@@ -117,14 +117,14 @@ impl Scheduler {
             match first {
                 First::Cron(id, due_at) => self.fire(id, due_at).await?,
                 First::Job(job) => {
-                    if self.run(&job).await? == AttemptEnd::NoRoom {
+                    if self.run(&job, None).await? == AttemptEnd::NoRoom {
                         return Err(Error::not_ready("The store does not accept writes now"));
                     }
                     ran += 1;
                 }
                 First::Queue(queue, _) => {
                     for job in self.claim_from(queue, 1).await? {
-                        self.run(&job).await?;
+                        self.run(&job, None).await?;
                         ran += 1;
                     }
                 }

@@ -3,17 +3,20 @@
 //! A scheduled mutation has its effect exactly once: its row is deleted in the transaction of its effect. A scheduled
 //! action starts at most once, unless its attribute sets `tries`. Failed attempts back off, and after the last attempt
 //! the job stays visible. The modules in reading order: the receiver of an outcome, queues, the requests of functions,
-//! the expressions of crons, the scheduler's state, the clock, the run of one job, the due work, and the loop of a server.
+//! the expressions of crons, the scheduler's state, the clock, the run of one job, the run of several steps in a row,
+//! the due work, and the loop of a server.
 
 pub mod finished;
 pub(crate) mod queue;
 pub mod schedule;
 pub mod cron;
+mod handover;
 mod state;
 mod clock;
 mod set_back;
 mod step;
 pub(crate) mod run;
+mod chain;
 pub mod due;
 pub(crate) mod background;
 pub mod jobs;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
+use super::handover::{Early, Handover};
 use super::state::Scheduler;
 use super::{queue, step};
 use crate::call::dispatch;
@@ -23,7 +24,7 @@ use crate::rows::job::{self, AfterFailure, Failure, Job, JobKind, JobState};
 use crate::rows::outcome;
 use crate::rows::run::{OfRun, RunPart};
 use crate::trace::{Failure as SpanFailure, Span, SpanKind};
-use crate::workflow::advance::Advancer;
+use crate::workflow::advance::{Advancer, Upcoming};
 use convoke_core::answer::pieces::Pieces;
 use convoke_core::answer::writer::Writer;
 use convoke_core::clock::Millis;
@@ -54,9 +55,9 @@ impl Scheduler {
     ///
     /// # Errors
     /// A failure of the store on writing the end of the attempt.
-    pub(crate) async fn run(&self, job: &Doc<Job>) -> Result<AttemptEnd> {
+    pub(crate) async fn run(&self, job: &Doc<Job>, handover: Option<&Handover>) -> Result<AttemptEnd> {
         if let Some(of) = job.step.as_ref().filter(|of| matches!(of.part, RunPart::Advance | RunPart::Timer)) {
-            return self.run_part(job, of.clone()).await;
+            return self.run_part(job, of.clone(), handover).await;
         }
         let Some(function) = self.services().registry().get(&job.path).cloned() else {
             if self.has_other_nodes() {
@@ -94,7 +95,7 @@ impl Scheduler {
         let capture = Capture::new(self.services().limits(), id.clone(), function.path.clone(), span.clone());
         let call = Call::new(self.services().clone(), function.def, job.caller(), Flow::SYSTEM, id).of_job(attempt);
         let call = call.within(span);
-        let ready = ReadyJob { job, function: &function, capture, tries };
+        let ready = ReadyJob { job, function: &function, capture, tries, handover };
         match prepared {
             Prepared::Mutation(mutation) => {
                 self.run_mutation(ready, call, move |ctx, out| mutation.run(ctx, out)).await
@@ -120,31 +121,32 @@ impl Scheduler {
         call: Call,
         mutation: impl Fn(&mut MutationCtx, &mut Writer) -> Result<()> + Send + 'static,
     ) -> Result<AttemptEnd> {
-        let ReadyJob { job, function, capture, tries } = ready;
+        let ReadyJob { job, function, capture, tries, handover } = ready;
         let (call, read, runs) = (Arc::new(call), job.clone(), self.runs.clone());
+        let early = handover.cloned();
         let work = move |ctx: &mut MutationCtx| {
             if !job::consume(ctx.db_mut(), &read)? {
-                return Ok(false);
+                return Ok(None);
             }
             if read.then.is_none() && read.step.is_none() {
                 mutation(ctx, &mut Writer::unread())?;
-                return Ok(true);
+                return Ok(Some(Followed::by_any()));
             }
             let mut out = ctx.call().services.writer();
             mutation(ctx, &mut out)?;
             let value = raw(&out.finish()?)?;
             let now = ctx.now();
-            succeeded(&runs, ctx.db_mut(), &read, Some(&value), now)?;
-            Ok(true)
+            let upcoming = succeeded(&runs, ctx.db_mut(), &read, Some(&value), now)?;
+            Ok(Some(Followed::within(upcoming, early.as_ref())))
         };
         let result = execute::mutation(call.clone(), capture.clone(), function, work).await;
         match result {
-            Ok(false) => {
+            Ok(None) => {
                 call.span.discard();
                 Ok(AttemptEnd::Ran)
             }
-            Ok(true) => {
-                self.services().alarm().wake(job.run_at);
+            Ok(Some(followed)) => {
+                self.follow(followed, handover, job.run_at);
                 self.completed(job, &call, function, &capture, None).await;
                 Ok(AttemptEnd::Ran)
             }
@@ -209,19 +211,33 @@ impl Scheduler {
     }
 
     /// Advances a run of a workflow, by a job without a function.
-    async fn run_part(&self, job: &Doc<Job>, of: OfRun) -> Result<AttemptEnd> {
+    async fn run_part(&self, job: &Doc<Job>, of: OfRun, handover: Option<&Handover>) -> Result<AttemptEnd> {
         let (read, runs, now) = (job.clone(), self.runs.clone(), self.services().clock().now());
+        let early = handover.cloned();
         let advance = move |db: &mut DbMut| match job::consume(db, &read)? {
-            true => step::advance(&runs, db, &of, now),
-            false => Ok(()),
+            true => Ok(Some(Followed::within(step::advance(&runs, db, &of, now)?, early.as_ref()))),
+            false => Ok(None),
         };
         match self.services().database().write("advance a run", advance).await {
-            Ok(()) => {
-                self.services().alarm().wake(now);
+            Ok(followed) => {
+                if let Some(followed) = followed {
+                    self.follow(followed, handover, now);
+                }
                 Ok(AttemptEnd::Ran)
             }
             Err(error) if is_of_the_store(&error) => self.no_room(job).await,
             Err(error) => self.failed(job, job::MUTATION_TRIES, Failure::of(&error, job.run_at)).await,
+        }
+    }
+
+    /// Continues after the commit of a job: with the next job of the run, or with the loop, which finds all others.
+    fn follow(&self, followed: Followed, handover: Option<&Handover>, since: Millis) {
+        let is_left = match (followed.next, handover) {
+            (Some(next), Some(handover)) => !handover.give(next),
+            _ => false,
+        };
+        if is_left || followed.has_others {
+            self.services().alarm().wake(since);
         }
     }
 
@@ -293,7 +309,7 @@ impl Scheduler {
                     let (value, now) = (value.clone(), self.services().clock().now());
                     let runs = self.runs.clone();
                     let end = move |db: &mut DbMut| match job::end(db, id, boot)? {
-                        Some(job) => succeeded(&runs, db, &job, value.as_deref(), now),
+                        Some(job) => succeeded(&runs, db, &job, value.as_deref(), now).map(drop),
                         None => Ok(()),
                     };
                     let written = self.services().database().write("end a job", end).await;
@@ -414,13 +430,49 @@ struct ReadyJob<'a> {
     function: &'a Registered,
     capture: Capture,
     tries: u32,
+    handover: Option<&'a Handover>,
+}
+
+/// The work after a job.
+struct Followed {
+    /// The next job of the run, if it waits for the commit.
+    next: Option<Doc<Job>>,
+    /// True if the loop must look for more.
+    has_others: bool,
+}
+
+impl Followed {
+    /// Returns the work after a job that may have scheduled any other.
+    fn by_any() -> Self {
+        Self { next: None, has_others: true }
+    }
+
+    /// Hands the next job of a run over within its transaction, if that is possible.
+    fn within(upcoming: Upcoming, handover: Option<&Handover>) -> Self {
+        let Upcoming { next, has_others } = upcoming;
+        match (next, handover) {
+            (Some(next), Some(handover)) => match handover.begin(next) {
+                Early::Begun => Self { next: None, has_others },
+                Early::AfterCommit(next) => Self { next: Some(*next), has_others },
+                Early::Left => Self::by_any(),
+            },
+            (None, _) => Self { next: None, has_others },
+            (Some(_), None) => Self::by_any(),
+        }
+    }
 }
 
 /// Hands the value of a job to its reader, in the transaction of its end.
-fn succeeded(runs: &Advancer, db: &mut DbMut, job: &Doc<Job>, value: Option<&RawValue>, now: Millis) -> Result<()> {
+fn succeeded(
+    runs: &Advancer,
+    db: &mut DbMut,
+    job: &Doc<Job>,
+    value: Option<&RawValue>,
+    now: Millis,
+) -> Result<Upcoming> {
     match &job.step {
         Some(of) => step::succeeded(runs, db, (job, of), value, now),
-        None => job::report(db, job, &outcome::value(value), now),
+        None => job::report(db, job, &outcome::value(value), now).map(|()| Upcoming::others()),
     }
 }
 

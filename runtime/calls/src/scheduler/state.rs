@@ -8,6 +8,7 @@ use parking_lot::Mutex;
 
 use super::clock::ClockReading;
 use super::cron::Crons;
+use super::handover::Reserved;
 use crate::call::Dispatcher;
 use crate::rows::run::RunState;
 use crate::services::Services;
@@ -24,6 +25,8 @@ pub struct Scheduler {
     pub(super) crons: Crons,
     /// The workflows of the program.
     pub(super) runs: Advancer,
+    /// The jobs that follow running ones.
+    pub(super) reserved: Reserved,
     /// Number of blocked runs, as counted last.
     blocked_runs: AtomicU64,
     /// Set when the first run was prepared.
@@ -54,6 +57,7 @@ impl Scheduler {
             dispatcher,
             crons,
             runs,
+            reserved: Reserved::default(),
             blocked_runs: AtomicU64::new(0),
             prepared: tokio::sync::OnceCell::new(),
             looked,

@@ -4,7 +4,7 @@ use serde_json::value::RawValue;
 
 use crate::rows::job::{AfterFailure, Failure, Job, JobKind, JobState};
 use crate::rows::run::{OfRun, RunPart, RunState};
-use crate::workflow::advance::Advancer;
+use crate::workflow::advance::{Advancer, Upcoming};
 use crate::workflow::journal;
 use convoke_core::clock::Millis;
 use convoke_core::error::Result;
@@ -17,7 +17,7 @@ pub(super) fn succeeded(
     (job, of): (&Doc<Job>, &OfRun),
     value: Option<&RawValue>,
     now: Millis,
-) -> Result<()> {
+) -> Result<Upcoming> {
     match of.part {
         RunPart::Step => {
             let value = value.map(|value| value.get().to_owned());
@@ -25,20 +25,22 @@ pub(super) fn succeeded(
                 // Rolls back the effect too. An action has had its effect, so its journal gets the error.
                 journal::require_room(&run, value.as_ref().map_or(0, String::len), runs.services.limits())?;
             }
-            journal::complete(db, of.run, of.position, Ok(value), runs.services.limits(), now)?;
+            runs.complete(db, of, Ok(value), now)
         }
-        RunPart::Undo => journal::undone(db, of, None)?,
-        RunPart::Advance | RunPart::Timer => {}
+        RunPart::Undo => {
+            journal::undone(db, of, None)?;
+            runs.advance(db, of.run, now)
+        }
+        RunPart::Advance | RunPart::Timer => runs.advance(db, of.run, now),
     }
-    runs.advance(db, of.run, now)
 }
 
 /// Advances a run, after the end of a pause or of the time for a wait.
-pub(super) fn advance(runs: &Advancer, db: &mut DbMut, of: &OfRun, now: Millis) -> Result<()> {
-    if of.part == RunPart::Timer {
-        journal::complete(db, of.run, of.position, Ok(None), runs.services.limits(), now)?;
+pub(super) fn advance(runs: &Advancer, db: &mut DbMut, of: &OfRun, now: Millis) -> Result<Upcoming> {
+    match of.part {
+        RunPart::Timer => runs.complete(db, of, Ok(None), now),
+        RunPart::Advance | RunPart::Step | RunPart::Undo => runs.advance(db, of.run, now),
     }
-    runs.advance(db, of.run, now)
 }
 
 /// Blocks the run of a job whose function does not fit. The job is due again at `run_at`.
@@ -64,21 +66,22 @@ pub(super) fn failed(
     now: Millis,
 ) -> Result<()> {
     match (outcome, of.part) {
-        (AfterFailure::Gone, _) | (_, RunPart::Advance | RunPart::Timer) => return Ok(()),
+        (AfterFailure::Gone, _) | (_, RunPart::Advance | RunPart::Timer) => Ok(()),
         (AfterFailure::Retry(_), _) => {
             journal::note_failure(db, of, &failure.text)?;
             // A run that was cancelled meanwhile gives the step up.
-            return match db.get(of.run)?.is_some_and(|run| run.state == RunState::Undoing) {
-                true => runs.advance(db, of.run, now),
+            match db.get(of.run)?.is_some_and(|run| run.state == RunState::Undoing) {
+                true => runs.advance(db, of.run, now).map(drop),
                 false => Ok(()),
-            };
+            }
         }
         (AfterFailure::Final, RunPart::Step) => {
             journal::note_failure(db, of, &failure.text)?;
-            let error = Err(failure.error.clone());
-            journal::complete(db, of.run, of.position, error, runs.services.limits(), now)?;
+            runs.complete(db, of, Err(failure.error.clone()), now).map(drop)
         }
-        (AfterFailure::Final, RunPart::Undo) => journal::undone(db, of, Some(&failure.error))?,
+        (AfterFailure::Final, RunPart::Undo) => {
+            journal::undone(db, of, Some(&failure.error))?;
+            runs.advance(db, of.run, now).map(drop)
+        }
     }
-    runs.advance(db, of.run, now)
 }

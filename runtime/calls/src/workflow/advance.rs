@@ -34,53 +34,111 @@ pub(crate) struct Advancer {
     pub workflows: Arc<Workflows>,
 }
 
+/// The jobs that an advance has written.
+#[derive(Default)]
+pub(crate) struct Upcoming {
+    /// The first job that is due now, if it is a mutation outside of queues.
+    pub next: Option<Doc<Job>>,
+    /// True if there may be others.
+    pub has_others: bool,
+}
+
+impl Upcoming {
+    /// Returns any jobs.
+    pub(crate) fn others() -> Self {
+        Self { next: None, has_others: true }
+    }
+
+    /// Adds a job that is due now.
+    fn add(&mut self, db: &DbMut, job: Id<Job>) -> Result<()> {
+        let is_next = |job: &Doc<Job>| job.kind == JobKind::Mutation && job.queue.is_none();
+        match db.get(job)?.filter(is_next) {
+            Some(job) if self.next.is_none() => self.next = Some(job),
+            _ => self.has_others = true,
+        }
+        Ok(())
+    }
+}
+
 impl Advancer {
     /// Advances a run as far as its journal allows.
     ///
     /// # Errors
     /// A failure of the store.
-    pub(crate) fn advance(&self, db: &mut DbMut, id: Id<Run>, now: Millis) -> Result<()> {
-        let Some(run) = db.get(id)? else { return Ok(()) };
+    pub(crate) fn advance(&self, db: &mut DbMut, id: Id<Run>, now: Millis) -> Result<Upcoming> {
+        let Some(run) = db.get(id)? else { return Ok(Upcoming::default()) };
+        let steps = journal::steps(db, id)?;
+        self.advance_on(db, run, steps, now)
+    }
+
+    /// Records the result of a step, and advances its run.
+    ///
+    /// # Errors
+    /// A failure of the store.
+    pub(crate) fn complete(
+        &self,
+        db: &mut DbMut,
+        of: &OfRun,
+        result: Result<Option<String>, JobError>,
+        now: Millis,
+    ) -> Result<Upcoming> {
+        let Some(run) = db.get(of.run)? else { return Ok(Upcoming::default()) };
+        let mut steps = journal::steps(db, of.run)?;
+        let run = journal::complete_among(db, run, &mut steps, of.position, result, self.services.limits(), now)?;
+        self.advance_on(db, run, steps, now)
+    }
+
+    /// Advances a run with these steps.
+    fn advance_on(&self, db: &mut DbMut, run: Doc<Run>, steps: Vec<Doc<Step>>, now: Millis) -> Result<Upcoming> {
         match run.state {
-            RunState::Completed | RunState::Failed | RunState::Cancelled => return Ok(()),
-            RunState::Undoing => return undo_next(db, &run, now),
+            RunState::Completed | RunState::Failed | RunState::Cancelled => return Ok(Upcoming::default()),
+            RunState::Undoing => return undo_next(db, &run, now).map(|()| Upcoming::others()),
             RunState::Active | RunState::Blocked => {}
         }
         let Some(code) = self.workflows.find(&run.path, run.version) else {
             if matches!(self.services.store().nodes(), Nodes::Many { .. }) {
                 // A node of another release has the code.
-                return journal::wake(db, &run, now);
+                return journal::wake(db, &run, now).map(|_| Upcoming::others());
             }
             let reason = format!("the program has no workflow {} of version {}", run.path, run.version);
-            return journal::block(db, run, reason, self.services.boot());
+            return journal::block(db, run, reason, self.services.boot()).map(|()| Upcoming::default());
         };
-        let limits = self.services.limits();
-        journal::deliver_signals(db, &run, limits, now)?;
-        let entries = journal::entries(db, id)?;
-        let ctx = WorkflowCtx::new(Replay::new(id, run.version, now, limits.workflow_steps_max, entries));
+        let entries = journal::entries(db, &run, steps, self.services.limits(), now)?;
+        let ctx = WorkflowCtx::new(Replay::new(self.services.clone(), &run, now, entries));
         let begin = || (code.begin)(ctx.clone(), &run.args);
         let begun =
             quietly(begin).and_then(|begun| begun.map_err(|error| format!("its arguments do not fit: {error}")));
         match begun {
             Ok(future) => self.poll(db, &run, &ctx, future, now),
-            Err(reason) => journal::block(db, run, reason, self.services.boot()),
+            Err(reason) => journal::block(db, run, reason, self.services.boot()).map(|()| Upcoming::default()),
         }
     }
 
     /// Polls the code until it waits for steps that take time, or ends.
-    fn poll(&self, db: &mut DbMut, run: &Doc<Run>, ctx: &WorkflowCtx, mut future: Begun, now: Millis) -> Result<()> {
+    fn poll(
+        &self,
+        db: &mut DbMut,
+        run: &Doc<Run>,
+        ctx: &WorkflowCtx,
+        mut future: Begun,
+        now: Millis,
+    ) -> Result<Upcoming> {
+        let mut upcoming = Upcoming::default();
         loop {
             let polled = quietly(|| future.as_mut().poll(&mut Context::from_waker(Waker::noop())));
             let mut replay = ctx.0.borrow_mut();
             let misfit = polled.as_ref().err().cloned().or_else(|| replay.misfit());
             let polled = match (misfit, polled) {
                 (None, Ok(polled)) => polled,
-                (misfit, _) => return self.block(db, run, misfit.unwrap_or_default()),
+                (misfit, _) => {
+                    self.block(db, run, misfit.unwrap_or_default())?;
+                    return Ok(upcoming);
+                }
             };
             let mut has_result = false;
             for step in std::mem::take(&mut replay.new) {
                 let position = step.position;
-                if let Some((value, done)) = self.begin_step(db, run, step, now)? {
+                if let Some((value, done)) = self.begin_step(db, run, step, &mut upcoming, now)? {
                     replay.complete(position, value, done);
                     has_result = true;
                 }
@@ -89,17 +147,21 @@ impl Advancer {
                 journal::abandon_at(db, run, position, now)?;
             }
             match polled {
-                Poll::Ready(result) => return self.end(db, run, result, now),
+                Poll::Ready(result) => {
+                    self.end(db, run, result, &mut upcoming, now)?;
+                    return Ok(upcoming);
+                }
                 Poll::Pending if has_result => {}
                 Poll::Pending if replay.waits() => {
                     if run.state == RunState::Blocked {
                         db.patch(run.id(), |run| (run.state, run.blocked) = (RunState::Active, None))?;
                     }
-                    return Ok(());
+                    return Ok(upcoming);
                 }
                 Poll::Pending => {
                     drop(replay);
-                    return self.block(db, run, "the code waits for something that is not a step".to_owned());
+                    self.block(db, run, "the code waits for something that is not a step".to_owned())?;
+                    return Ok(upcoming);
                 }
             }
         }
@@ -116,6 +178,7 @@ impl Advancer {
         db: &mut DbMut,
         run: &Doc<Run>,
         step: NewStep,
+        upcoming: &mut Upcoming,
         now: Millis,
     ) -> Result<Option<(Option<String>, u32)>> {
         let NewStep { position, kind, name, work } = step;
@@ -151,12 +214,13 @@ impl Advancer {
                         (Some(undo.path), Some(undo.args), undo.is_action);
                 }
                 db.insert(row)?;
-                return self.call(db, run, position, name, call, now).map(|()| None);
+                return self.call(db, run, (position, name), call, upcoming, now).map(|()| None);
             }
             Work::Sleep(until) => {
                 row.until = Some(until);
                 db.insert(row)?;
                 db.insert(timer(until))?;
+                upcoming.has_others = true;
                 return Ok(None);
             }
             Work::Wait(until) => {
@@ -167,6 +231,7 @@ impl Advancer {
                         db.insert(row)?;
                         if let Some(until) = until {
                             db.insert(timer(until))?;
+                            upcoming.has_others = true;
                         }
                         return Ok(None);
                     }
@@ -177,7 +242,11 @@ impl Advancer {
                 row.args = Some(args.clone());
                 let new = NewRun { path: name, version, args, key, trace: run.trace.clone() };
                 let started = (run.issuer.clone().zip(run.subject.clone()), run.acts);
-                let child = journal::insert(db, new, started, now)?;
+                let (child, advance) = journal::insert(db, new, started, now)?;
+                match advance {
+                    Some(advance) => upcoming.add(db, advance)?,
+                    None => upcoming.has_others = true,
+                }
                 serde_json::to_string(&child).map_err(Error::internal)?
             }
             Work::Callback => {
@@ -191,7 +260,15 @@ impl Advancer {
     }
 
     /// Schedules the function of a step.
-    fn call(&self, db: &mut DbMut, run: &Doc<Run>, position: u32, path: String, call: Call, now: Millis) -> Result<()> {
+    fn call(
+        &self,
+        db: &mut DbMut,
+        run: &Doc<Run>,
+        (position, path): (u32, String),
+        call: Call,
+        upcoming: &mut Upcoming,
+        now: Millis,
+    ) -> Result<()> {
         let Call { args, is_action, retry, queue, key, .. } = call;
         let limits = self.services.limits();
         let unknown = queue.as_deref().filter(|queue| self.services.queues().get(queue).is_none());
@@ -202,14 +279,15 @@ impl Advancer {
         if let Err(error) = problem {
             journal::complete(db, run.id(), position, Err(JobError::of(&error)), limits, now)?;
             // The code sees the error at the next advance.
-            return journal::wake(db, run, now);
+            upcoming.has_others = true;
+            return journal::wake(db, run, now).map(drop);
         }
         let bytes = i64::try_from(args.len()).unwrap_or(i64::MAX);
         db.patch(run.id(), |run| run.bytes = run.bytes.saturating_add(bytes))?;
         let (kind, tries) = if is_action { (JobKind::Action, 1) } else { (JobKind::Mutation, MUTATION_TRIES) };
         let of = OfRun { run: run.id(), position, part: RunPart::Step };
         let job = journal::job(run, of, path, kind, args, now);
-        db.insert(Job {
+        let job = db.insert(Job {
             retry: Some(retry.unwrap_or(Retry::exponential(tries))),
             lane: queue.as_ref().map(|_| key.unwrap_or_default()),
             due_at: queue.as_ref().map(|_| now),
@@ -217,10 +295,17 @@ impl Advancer {
             asked_at: Some(now),
             ..job
         })?;
-        Ok(())
+        upcoming.add(db, job)
     }
 
-    fn end(&self, db: &mut DbMut, run: &Doc<Run>, result: Result<String>, now: Millis) -> Result<()> {
+    fn end(
+        &self,
+        db: &mut DbMut,
+        run: &Doc<Run>,
+        result: Result<String>,
+        upcoming: &mut Upcoming,
+        now: Millis,
+    ) -> Result<()> {
         let run = db.get(run.id())?.ok_or_else(|| Error::internal("a run ended that does not exist"))?;
         let result = result.and_then(|value| {
             journal::require_room(&run, value.len(), self.services.limits())?;
@@ -238,6 +323,7 @@ impl Advancer {
                     run.error = Some(error);
                     run.blocked = None;
                 })?;
+                upcoming.has_others = true;
                 undo_next(db, &run, now)
             }
         }

@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use super::replay::Replay;
+use crate::function::FunctionDef;
 use crate::rows::run::Run;
 use convoke_core::id::Id;
 
@@ -28,6 +29,10 @@ impl WorkflowCtx {
     /// Returns the id of the run.
     pub fn id(&self) -> Id<Run> {
         self.0.borrow().run
+    }
+
+    pub(super) fn path_of(&self, def: &'static FunctionDef) -> String {
+        self.0.borrow().services.path_of(def).to_owned()
     }
 
     pub(super) fn next_position(&self) -> u32 {

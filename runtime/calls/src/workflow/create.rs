@@ -10,7 +10,6 @@ use super::definition::Workflow;
 use super::replay::{Call, Work};
 use super::steps::{Branch, CallStep, Callback, Join, JoinAll, Select, Sleep, StartStep, StepOfKind, Wait};
 use crate::function::Function;
-use crate::path::path_of;
 use crate::rows::run::{StepKind, StepState};
 use convoke_core::clock::Millis;
 use convoke_core::error::Error;
@@ -26,7 +25,7 @@ impl WorkflowCtx {
         F::Output: DeserializeOwned,
     {
         let args = serde_json::to_string(&args.into()).map_err(Error::internal);
-        let name = path_of(F::DEF.module, F::DEF.name).unwrap_or_default();
+        let name = self.path_of(F::DEF);
         let is_action = <F::Kind as StepOfKind<F>>::IS_ACTION;
         let call = args.map(|args| Call { args, is_action, retry: None, queue: None, key: None, undo: None });
         CallStep { ctx: self, position: self.next_position(), name, call, function: PhantomData }

@@ -25,18 +25,19 @@ pub(super) struct NewRun {
     pub trace: Option<String>,
 }
 
-/// Writes a run and schedules its first advance, or returns the stored run of its key.
+/// Writes a run and schedules its first advance, or returns the stored run of its key. The second value is the job of
+/// the advance, if it was written.
 pub(super) fn insert(
     db: &mut DbMut,
     new: NewRun,
     (starter, acts): (Option<(String, String)>, bool),
     now: Millis,
-) -> Result<Id<Run>> {
+) -> Result<(Id<Run>, Option<Id<Job>>)> {
     let NewRun { path, version, args, key, trace } = new;
     if let Some(key) = &key
         && let Some(run) = db.query(Run::by_key).eq(&*path).eq(&**key).unique()?
     {
-        return Ok(run.id());
+        return Ok((run.id(), None));
     }
     let (issuer, subject) = starter.unzip();
     let id = db.insert(Run {
@@ -58,10 +59,11 @@ pub(super) fn insert(
         ended_at: None,
         trace,
     })?;
-    if let Some(run) = db.get(id)? {
-        wake(db, &run, now)?;
-    }
-    Ok(id)
+    let advance = match db.get(id)? {
+        Some(run) => wake(db, &run, now)?,
+        None => None,
+    };
+    Ok((id, advance))
 }
 
 /// Returns the steps of a run, by position.
@@ -69,13 +71,29 @@ pub(crate) fn steps(db: &Db, run: Id<Run>) -> Result<Vec<Doc<Step>>> {
     Ok(db.query(Step::by_run).eq(run).take(usize::MAX)?)
 }
 
-/// Returns the steps of a run for a replay. Abandoned steps wait for ever: their results are not used.
-pub(super) fn entries(db: &Db, run: Id<Run>) -> Result<BTreeMap<u32, Entry>> {
-    let entry = |step: Doc<Step>| {
-        let Step { position, kind, name, state, value, error, done, .. } = (*step).clone();
+/// Returns all steps of a run for a replay, with the stored signals that they wait for. Abandoned steps wait for ever:
+/// their results are not used.
+pub(super) fn entries(
+    db: &mut DbMut,
+    run: &Doc<Run>,
+    mut all: Vec<Doc<Step>>,
+    limits: &Limits,
+    now: Millis,
+) -> Result<BTreeMap<u32, Entry>> {
+    if all.iter().any(waits) && deliver_signals(db, run, &all, limits, now)? {
+        all = steps(db, run.id())?;
+    }
+    let entry = |step: &Doc<Step>| {
+        let Step { position, kind, ref name, state, ref value, ref error, done, .. } = **step;
+        let (name, value, error) = (name.clone(), value.clone(), error.clone());
         (position, Entry { kind, name, state, value, error, done, is_reached: false })
     };
-    Ok(steps(db, run)?.into_iter().map(entry).collect())
+    Ok(all.iter().map(entry).collect())
+}
+
+/// Returns true if a step waits for a signal.
+fn waits(step: &Doc<Step>) -> bool {
+    step.kind == StepKind::Wait && step.state == StepState::Pending
 }
 
 fn step(db: &Db, run: Id<Run>, position: u32) -> Result<Option<Doc<Step>>> {
@@ -92,18 +110,17 @@ pub(super) fn job(run: &Run, of: OfRun, path: String, kind: JobKind, args: Strin
     Job { issuer, subject, key, step: Some(of), trace: run.trace.clone(), ..Job::new(path, kind, args, run_at) }
 }
 
-/// Schedules an advance of a run for now.
-pub(crate) fn wake(db: &mut DbMut, run: &Doc<Run>, now: Millis) -> Result<()> {
-    match pending_advance(db, run)? {
-        Some(pending) if pending.run_at <= now => {}
-        Some(pending) => drop(db.patch_doc(pending, |job| job.run_at = now)?),
-        None => {
-            let job = job(run, advance_of(run), run.path.clone(), JobKind::Mutation, "{}".to_owned(), now);
-            // A clock that is set back delays no advance.
-            db.insert(Job { asked_at: Some(now), ..job })?;
+/// Schedules an advance of a run for now. Returns its job, unless one was pending.
+pub(crate) fn wake(db: &mut DbMut, run: &Doc<Run>, now: Millis) -> Result<Option<Id<Job>>> {
+    if let Some(pending) = pending_advance(db, run)? {
+        if pending.run_at > now {
+            db.patch_doc(pending, |job| job.run_at = now)?;
         }
+        return Ok(None);
     }
-    Ok(())
+    let job = job(run, advance_of(run), run.path.clone(), JobKind::Mutation, "{}".to_owned(), now);
+    // A clock that is set back delays no advance.
+    Ok(Some(db.insert(Job { asked_at: Some(now), ..job })?))
 }
 
 /// Delays the first advance of a run that was just inserted.
@@ -181,7 +198,7 @@ pub(crate) fn require_room(run: &Run, bytes: usize, limits: &Limits) -> Result<(
 }
 
 /// Records the result of a pending step. Returns the order of its completion; none if the step was not pending.
-pub(crate) fn complete(
+pub(super) fn complete(
     db: &mut DbMut,
     run: Id<Run>,
     position: u32,
@@ -191,6 +208,35 @@ pub(crate) fn complete(
 ) -> Result<Option<u32>> {
     let Some(step) = step(db, run, position)?.filter(|step| step.state == StepState::Pending) else { return Ok(None) };
     let Some(run) = db.get(run)? else { return Ok(None) };
+    let (step, _) = record(db, run, step, result, limits, now)?;
+    Ok(step.done)
+}
+
+/// As [`complete`], for a step among those of its run. Returns the run.
+pub(super) fn complete_among(
+    db: &mut DbMut,
+    run: Doc<Run>,
+    steps: &mut [Doc<Step>],
+    position: u32,
+    result: Result<Option<String>, JobError>,
+    limits: &Limits,
+    now: Millis,
+) -> Result<Doc<Run>> {
+    let is_meant = |step: &&mut Doc<Step>| step.position == position && step.state == StepState::Pending;
+    let Some(place) = steps.iter_mut().find(is_meant) else { return Ok(run) };
+    let (step, run) = record(db, run, place.clone(), result, limits, now)?;
+    *place = step;
+    Ok(run)
+}
+
+fn record(
+    db: &mut DbMut,
+    run: Doc<Run>,
+    step: Doc<Step>,
+    result: Result<Option<String>, JobError>,
+    limits: &Limits,
+    now: Millis,
+) -> Result<(Doc<Step>, Doc<Run>)> {
     let result = result.and_then(|value| {
         require_room(&run, value.as_ref().map_or(0, String::len), limits).map_err(|error| JobError::of(&error))?;
         Ok(value)
@@ -198,18 +244,18 @@ pub(crate) fn complete(
     let done = run.done;
     let bytes = result.as_ref().map_or(0, |value| value.as_ref().map_or(0, String::len));
     let error = result.as_ref().err().map(serde_json::to_string).transpose().map_err(Error::internal)?;
-    db.patch_doc(step, |step| {
+    let step = db.patch_doc(step, |step| {
         step.state = if result.is_ok() { StepState::Done } else { StepState::Failed };
         step.value = result.ok().flatten();
         step.error = error;
         step.done = Some(done);
         step.ended_at = Some(now);
     })?;
-    db.patch_doc(run, |run| {
+    let run = db.patch_doc(run, |run| {
         run.done += 1;
         run.bytes += i64::try_from(bytes).unwrap_or(0);
     })?;
-    Ok(Some(done))
+    Ok((step, run))
 }
 
 /// Records a failed attempt of a step that will be retried.
@@ -261,7 +307,7 @@ pub(crate) fn signal(
     // A run that has not begun receives the signal later.
     match pending_advance(db, &run)? {
         Some(_) => Ok(()),
-        None => wake(db, &run, now),
+        None => wake(db, &run, now).map(drop),
     }
 }
 
@@ -272,21 +318,17 @@ pub(super) fn take_signal(db: &mut DbMut, run: Id<Run>, name: &str) -> Result<Op
     Ok(Some(signal.value.clone()))
 }
 
-/// Gives the stored signals to the waits that are pending, in the order of the waits.
-pub(super) fn deliver_signals(db: &mut DbMut, run: &Doc<Run>, limits: &Limits, now: Millis) -> Result<()> {
-    if db.query(Signal::by_run).eq(run.id()).keys(1)?.is_empty() {
-        return Ok(());
-    }
-    for step in steps(db, run.id())? {
-        if step.kind == StepKind::Wait
-            && step.state == StepState::Pending
-            && let Some(value) = take_signal(db, run.id(), &step.name)?
-        {
+/// Gives the stored signals to the waits that are pending, in the order of the waits. Returns true if there was one.
+fn deliver_signals(db: &mut DbMut, run: &Doc<Run>, steps: &[Doc<Step>], limits: &Limits, now: Millis) -> Result<bool> {
+    let mut is_delivered = false;
+    for step in steps.iter().filter(|step| waits(step)) {
+        if let Some(value) = take_signal(db, run.id(), &step.name)? {
             delete_job(db, &run.path, &OfRun { run: run.id(), position: step.position, part: RunPart::Timer })?;
             complete(db, run.id(), step.position, Ok(Some(value)), limits, now)?;
+            is_delivered = true;
         }
     }
-    Ok(())
+    Ok(is_delivered)
 }
 
 /// Blocks a run until its code fits again.

@@ -7,6 +7,8 @@ use convoke_core::id::Id;
 
 use crate::rows::retry::Retry;
 use crate::rows::run::{Run, StepKind, StepState, signature};
+use crate::services::Services;
+use convoke_store::Doc;
 
 /// A step of the journal, as its future sees it.
 #[derive(Clone, Debug)]
@@ -68,10 +70,10 @@ pub(crate) struct Undo {
 
 /// The state of one replay.
 pub(crate) struct Replay {
+    pub services: Services,
     pub run: Id<Run>,
     pub version: u32,
     pub now: Millis,
-    pub steps_max: u32,
     entries: BTreeMap<u32, Entry>,
     next: u32,
     pub new: Vec<NewStep>,
@@ -82,9 +84,10 @@ pub(crate) struct Replay {
 }
 
 impl Replay {
-    pub(crate) fn new(run: Id<Run>, version: u32, now: Millis, steps_max: u32, entries: BTreeMap<u32, Entry>) -> Self {
+    pub(crate) fn new(services: Services, run: &Doc<Run>, now: Millis, entries: BTreeMap<u32, Entry>) -> Self {
+        let (run, version) = (run.id(), run.version);
         let (new, abandoned) = (Vec::new(), Vec::new());
-        Self { run, version, now, steps_max, entries, next: 0, new, abandoned, mismatch: None }
+        Self { services, run, version, now, entries, next: 0, new, abandoned, mismatch: None }
     }
 
     /// Returns the position of a new step of the code.

@@ -78,7 +78,7 @@ impl Runs<'_> {
         for runs in self.0.database().read(blocked).await?.chunks(SWEEP_ROWS) {
             let runs = runs.to_vec();
             self.change("wake blocked runs", move |db, now| {
-                runs.iter().try_for_each(|run| journal::wake(db, run, now))
+                runs.iter().try_for_each(|run| journal::wake(db, run, now).map(drop))
             })
             .await?;
         }
@@ -105,7 +105,7 @@ fn found(db: &Db, run: Id<Run>) -> Result<Doc<Run>> {
 pub(super) fn retry(db: &mut DbMut, id: Id<Run>, now: Millis) -> Result<()> {
     let run = found(db, id)?;
     match run.state {
-        RunState::Blocked => return journal::wake(db, &run, now),
+        RunState::Blocked => return journal::wake(db, &run, now).map(drop),
         RunState::Failed => {}
         RunState::Active | RunState::Undoing | RunState::Completed | RunState::Cancelled => {
             return Err(Error::failed_precondition(format!(
@@ -142,7 +142,7 @@ pub(super) fn resume(db: &mut DbMut, id: Id<Run>, from: u32, now: Millis) -> Res
         run.is_cancelled = false;
         (run.value, run.error, run.blocked, run.ended_at) = (None, None, None, None);
     })?;
-    journal::wake(db, &run, now)
+    journal::wake(db, &run, now).map(drop)
 }
 
 fn forget(db: &mut DbMut, run: &Doc<Run>, step: &Doc<Step>) -> Result<()> {

@@ -100,7 +100,7 @@ impl MutationCtx {
         let starter = self.identity().map(|identity| (identity.issuer.clone(), identity.subject.clone()));
         let now = self.now();
         let new = NewRun { path, version: W::DEF.version, args, key: None, trace: self.call().span.stored() };
-        let run = journal::insert(self.db_mut(), new, (starter, false), now)?;
+        let (run, _) = journal::insert(self.db_mut(), new, (starter, false), now)?;
         self.wake_at(now);
         Ok(Started { ctx: self, run, is_new: true })
     }

@@ -14,7 +14,6 @@ use super::definition::Workflow;
 use super::replay::{Call, Entry, Replay, Undo, Work};
 use crate::context::{ActionFn, MutationFn, QueryFn};
 use crate::function::{Function, IsAction, IsMutation, IsQuery};
-use crate::path::path_of;
 use crate::rows::outcome::JobError;
 use crate::rows::retry::Retry;
 use crate::rows::run::{Run, StepKind, StepState};
@@ -65,8 +64,9 @@ fn poll_step<T>(
     read: impl FnOnce(&Entry) -> Result<T, serde_json::Error>,
 ) -> Poll<Result<T>> {
     let mut replay = ctx.0.borrow_mut();
-    if position >= replay.steps_max {
-        let message = format!("A run has at most {} steps; start another run for the rest", replay.steps_max);
+    let steps_max = replay.services.limits().workflow_steps_max;
+    if position >= steps_max {
+        let message = format!("A run has at most {steps_max} steps; start another run for the rest");
         return Poll::Ready(Err(Error::failed_precondition(message)));
     }
     let Some(entry) = replay.reach(position, kind, name, work) else { return Poll::Pending };
@@ -147,7 +147,7 @@ impl<F: Function> CallStep<'_, F> {
     where
         G::Kind: StepOfKind<G>,
     {
-        let path = path_of(G::DEF.module, G::DEF.name).unwrap_or_default();
+        let path = self.ctx.path_of(G::DEF);
         let undo_args = serde_json::to_string(&args.into()).map_err(Error::internal);
         let is_action = <G::Kind as StepOfKind<G>>::IS_ACTION;
         let Self { ctx, position, name, call, function } = self;

@@ -2,8 +2,10 @@
 
 mod functions;
 
+mod borders;
 mod changes;
 mod ends;
+mod in_a_row;
 mod killed;
 mod sleeping;
 mod status;
