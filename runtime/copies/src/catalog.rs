@@ -7,7 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::CopyError;
+use crate::error::CopyError;
 use crate::ltx::{HEADER_BYTES, Header};
 use crate::place::Place;
 

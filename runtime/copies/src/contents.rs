@@ -10,7 +10,7 @@ use std::io;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
-use crate::CopyError;
+use crate::error::CopyError;
 use crate::place::Place;
 use convoke_core::clock::Millis;
 

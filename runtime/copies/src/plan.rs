@@ -41,7 +41,10 @@ mod tests {
         CopyFile { level, first, last, bytes: 1 }
     }
 
-    fn chosen(files: &[CopyFile], commit: u64) -> Option<(Vec<(u8, u64, u64)>, Option<u64>)> {
+    /// Level, first and last commit of a file.
+    type Chosen = (u8, u64, u64);
+
+    fn chosen(files: &[CopyFile], commit: u64) -> Option<(Vec<Chosen>, Option<u64>)> {
         let plan = plan(files, commit)?;
         Some((plan.files.iter().map(|file| (file.level, file.first, file.last)).collect(), plan.gap_before))
     }

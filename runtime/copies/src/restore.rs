@@ -4,8 +4,8 @@ use std::fs::File;
 use std::io::{BufReader, BufWriter, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
 
-use crate::CopyError;
 use crate::catalog::{CopyFile, Generation, SNAPSHOTS};
+use crate::error::CopyError;
 use crate::ltx::Decoder;
 use crate::place::Place;
 use crate::plan::plan;

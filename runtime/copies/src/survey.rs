@@ -1,7 +1,7 @@
 //! An overview of the copies of a place.
 
-use crate::CopyError;
 use crate::catalog::{CopyFile, Generation, SNAPSHOTS};
+use crate::error::CopyError;
 use crate::place::Place;
 use convoke_core::clock::Millis;
 

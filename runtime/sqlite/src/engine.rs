@@ -204,9 +204,9 @@ impl convoke_store::PageFeed for EngineFeed {
         self.feed.give_up(after, reason);
     }
 
-    fn snapshot(&self, progress: OnProgress, receive: &mut Receive<'_>) -> Result<FeedSnapshot, StoreError> {
+    fn snapshot(&self, receive: &mut Receive<'_>) -> Result<FeedSnapshot, StoreError> {
         let partial = backup::partial(&self.snapshot);
-        let made = copy_to(&self.shared, &self.snapshot, progress, true).and_then(|(copy, snapshot)| {
+        let made = copy_to(&self.shared, &self.snapshot, Box::new(|_| {}), true).and_then(|(copy, snapshot)| {
             let snapshot = snapshot.ok_or_else(|| StoreError::Engine("the database has no page feed".to_owned()))?;
             let received = backup::settle(copy)
                 .and_then(|()| receive(&partial, &snapshot).map_err(|error| StoreError::Engine(error.to_string())));

@@ -10,7 +10,6 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-use super::engine::OnProgress;
 use super::error::StoreError;
 
 /// The changed pages of an open database. It has one consumer.
@@ -43,8 +42,8 @@ pub trait PageFeed: Send + Sync + 'static {
     /// After it, [`PageFeed::take`] has no gap to report.
     ///
     /// # Errors
-    /// As [`super::engine::Engine::backup`]; errors of `receive`.
-    fn snapshot(&self, progress: OnProgress, receive: &mut Receive<'_>) -> Result<FeedSnapshot, StoreError>;
+    /// [`StoreError::Engine`]: the copy cannot be made, or `receive` fails; [`StoreError::Closed`].
+    fn snapshot(&self, receive: &mut Receive<'_>) -> Result<FeedSnapshot, StoreError>;
 }
 
 /// Receives the file of a snapshot.

@@ -14,7 +14,7 @@ use object_store::{ObjectStore, ObjectStoreExt as _, PutMode, PutOptions, RetryC
 use tokio::io::AsyncWriteExt as _;
 use tokio::runtime::{Builder, Runtime};
 
-use super::{BucketAccess, Listed};
+use super::parts::{BucketAccess, Listed};
 
 /// Bytes of one part of a transfer. S3 requires at least 5 MiB.
 const PART_BYTES: usize = 8 * 1024 * 1024;

@@ -6,7 +6,7 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
-use super::Listed;
+use super::parts::Listed;
 use convoke_store::{private_file, sync_folder};
 
 /// Suffix of a file that is not complete.

@@ -3,25 +3,15 @@
 #[cfg(feature = "s3")]
 mod bucket;
 mod folder;
+mod parts;
 
 use std::fs::File;
 use std::io;
 use std::path::Path;
 
 use folder::Folder;
-
-/// Access to a bucket. A folder needs none.
-#[derive(Clone, Debug, Default)]
-pub struct BucketAccess {
-    /// URL of the storage; by default that of AWS.
-    pub endpoint: Option<String>,
-    /// Region of the storage.
-    pub region: String,
-    /// Id of the access key.
-    pub key_id: String,
-    /// The access key.
-    pub key: String,
-}
+pub use parts::BucketAccess;
+pub(crate) use parts::Listed;
 
 /// Prefix of the URL of a folder.
 const FOLDER: &str = "dir:";
@@ -42,15 +32,6 @@ enum Kind {
     Folder(Folder),
     #[cfg(feature = "s3")]
     Bucket(bucket::Bucket),
-}
-
-/// A file of a place.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Listed {
-    /// Its name in its folder.
-    pub name: String,
-    /// Its size.
-    pub bytes: u64,
 }
 
 impl Place {

@@ -15,9 +15,9 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tracing::{error, info, warn};
 
-use crate::CopyError;
 use crate::catalog::Generation;
 use crate::contents::Contents;
+use crate::error::CopyError;
 use crate::place::{BucketAccess, Place};
 use crate::settings::{Acknowledge, CopySettings};
 use convoke_core::clock::{Clock, Millis};
@@ -351,7 +351,7 @@ impl Copying {
         let (send, point) = mpsc::channel();
         let make = move || {
             let mut bytes = 0;
-            feed.snapshot(Box::new(|_| {}), &mut |path, snapshot| {
+            feed.snapshot(&mut |path, snapshot| {
                 let _ = send.send(snapshot.clone());
                 let generation = Generation { place: &place, number };
                 bytes = session::put_snapshot(&generation, path, numbering.commit_of(&snapshot.point), clock.now())?;

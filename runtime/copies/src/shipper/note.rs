@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::CopyError;
 use crate::catalog::{About, Generation};
+use crate::error::CopyError;
 use crate::place::Place;
 use convoke_core::clock::Millis;
 

@@ -5,8 +5,8 @@ use std::io::{self, BufReader, BufWriter, Read as _, Seek as _};
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::CopyError;
 use crate::catalog::{About, CopyFile, Generation, SNAPSHOTS};
+use crate::error::CopyError;
 use crate::ltx::{Encoder, Header};
 use crate::place::Place;
 use crate::shipper::note::CopyNote;

@@ -5,8 +5,8 @@ use std::io::{self, BufWriter};
 use std::path::Path;
 use std::time::Duration;
 
-use crate::CopyError;
 use crate::catalog::{CopyFile, Generation, SNAPSHOTS};
+use crate::error::CopyError;
 use crate::merge::merge;
 use convoke_core::clock::Millis;
 
