@@ -125,7 +125,9 @@ impl Copies {
 
 impl List {
     fn run(self) -> Result<(), Failure> {
-        let place = self.place.open(&self.local.config()?)?;
+        let config = self.local.config()?;
+        require_folder(&config, self.local.data.as_deref())?;
+        let place = self.place.open(&config)?;
         let generations = survey(&place).map_err(|error| Failure(error.to_string()))?;
         if self.json {
             let text = serde_json::to_string_pretty(&generations.iter().map(shown).collect::<Vec<_>>())?;
@@ -170,6 +172,7 @@ fn shown(generation: &GenerationSurvey) -> serde_json::Value {
 impl Verify {
     fn run(self, engines: &Engines) -> Result<(), Failure> {
         let config = self.local.config()?;
+        require_folder(&config, self.local.data.as_deref())?;
         require_own(&config, engines)?;
         let place = self.place.open(&config)?;
         let folder = tempfile::tempdir()?;

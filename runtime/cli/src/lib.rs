@@ -286,8 +286,12 @@ mod tests {
                 continue;
             }
             let name = words.join(" ");
-            // `deploy-key create` asks for scopes itself, to list them.
-            let is_needed = |argument: &&clap::Arg| argument.is_required_set() || argument.get_id() == "scope";
+            // `deploy-key create` asks for scopes itself, to list them. `restore` needs a file unless it has --from.
+            let is_restore = words[1] == "restore";
+            let is_needed = |argument: &&clap::Arg| {
+                let id = argument.get_id();
+                argument.is_required_set() || id == "scope" || (id == "file" && is_restore)
+            };
             for argument in command.get_arguments().filter(is_needed) {
                 words.extend(argument.get_long().map(|long| format!("--{long}")));
                 words.push(value(argument));
