@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use sha2::{Digest as _, Sha256};
+use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::task::JoinHandle;
 
 use crate::buckets::Payment;
@@ -26,6 +27,10 @@ use convoke_store::{ContentState, Db, DbMut, Doc, FileRule, StoredFile, private_
 /// Smaller pieces of a request are collected up to this length before they are written. An upload holds at most this
 /// and one piece of its request.
 const CHUNK_BYTES: usize = 8 * 1024;
+/// The same for an upload that arrives faster than it is written. Each write costs the change to another thread.
+const LARGE_CHUNK_BYTES: usize = 256 * 1024;
+/// Maximum number of uploads with large chunks: 8 MiB in all.
+static LARGE_CHUNKS: Semaphore = Semaphore::const_new(32);
 /// Bytes between two checks of the space on the disk.
 const ROOM_CHECKED_BYTES: u64 = 16 * 1024 * 1024;
 
@@ -137,6 +142,8 @@ pub struct Receiving {
     /// None after a failure.
     output: Option<Output>,
     collected: Vec<u8>,
+    /// The permit for large chunks.
+    large: Option<SemaphorePermit<'static>>,
     /// Received bytes, including those of earlier parts.
     offset: u64,
     charged: u64,
@@ -280,6 +287,7 @@ impl Receiving {
             rule,
             output: Some(Output::Idle(sink)),
             collected: Vec::new(),
+            large: None,
             offset,
             charged: declared,
             room_checked_at: offset,
@@ -318,17 +326,31 @@ impl Receiving {
             self.services.files().require_room(0)?;
         }
         while !bytes.is_empty() {
-            if self.collected.is_empty() && bytes.len() >= CHUNK_BYTES {
+            let chunk_bytes = self.chunk_bytes(bytes.len());
+            if self.collected.is_empty() && bytes.len() >= chunk_bytes {
                 return self.flush_bytes(bytes).await;
             }
-            self.collected.reserve_exact(CHUNK_BYTES - self.collected.len());
-            let missing = CHUNK_BYTES - self.collected.len();
+            let missing = chunk_bytes - self.collected.len();
+            self.collected.reserve_exact(missing);
             self.collected.extend_from_slice(&bytes.split_to(missing.min(bytes.len())));
-            if self.collected.len() == CHUNK_BYTES {
+            if self.collected.len() == chunk_bytes {
                 self.flush().await?;
             }
         }
         Ok(())
+    }
+
+    /// Returns the length up to which bytes are collected before they are written, when `more` bytes have arrived. If
+    /// a chunk is complete before the last one is written, the upload gets large chunks.
+    fn chunk_bytes(&mut self, more: usize) -> usize {
+        let is_complete = self.collected.len() + more >= CHUNK_BYTES;
+        if self.large.is_none()
+            && is_complete
+            && matches!(&self.output, Some(Output::Writing(write)) if !write.is_finished())
+        {
+            self.large = LARGE_CHUNKS.try_acquire().ok();
+        }
+        if self.large.is_some() { LARGE_CHUNK_BYTES } else { CHUNK_BYTES }
     }
 
     async fn flush(&mut self) -> Result<()> {
