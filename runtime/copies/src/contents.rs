@@ -38,6 +38,7 @@ impl Contents {
     /// # Errors
     /// Errors of the place.
     pub(crate) fn open(folder: PathBuf, place: &Place) -> Result<Self, CopyError> {
+        place.remove_partial(FILES).map_err(CopyError::of(FILES))?;
         let stored = list(place)?.iter().filter_map(|(name, _)| parse(name)).collect();
         Ok(Self { folder, stored, scanned: HashMap::new() })
     }

@@ -184,8 +184,8 @@ impl convoke_store::PageFeed for EngineFeed {
         self.feed.resumed()
     }
 
-    fn take(&self) -> Taken {
-        self.feed.take()
+    fn take(&self, gaps: u64) -> Taken {
+        self.feed.take(gaps)
     }
 
     fn confirm(&self, point: &FeedPoint, note: &str) -> io::Result<()> {
@@ -208,12 +208,9 @@ impl convoke_store::PageFeed for EngineFeed {
         let partial = backup::partial(&self.snapshot);
         let made = copy_to(&self.shared, &self.snapshot, Box::new(|_| {}), true).and_then(|(copy, snapshot)| {
             let snapshot = snapshot.ok_or_else(|| StoreError::Engine("the database has no page feed".to_owned()))?;
-            let received = backup::settle(copy)
-                .and_then(|()| receive(&partial, &snapshot).map_err(|error| StoreError::Engine(error.to_string())));
-            if received.is_err() && snapshot.follows_gap {
-                self.feed.lose();
-            }
-            received.map(|()| snapshot)
+            backup::settle(copy)?;
+            receive(&partial, &snapshot).map_err(|error| StoreError::Engine(error.to_string()))?;
+            Ok(snapshot)
         });
         // `receive` has read it.
         let _ = std::fs::remove_file(partial);

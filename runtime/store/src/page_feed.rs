@@ -17,8 +17,9 @@ pub trait PageFeed: Send + Sync + 'static {
     /// Returns the state of the feed in the previous process, if there was one.
     fn resumed(&self) -> Option<Resumed>;
 
-    /// Takes the changes since the last call. Blocks for reading them from the disk of the database.
-    fn take(&self) -> Taken;
+    /// Takes the changes since the last call, if the consumer knows all gaps before them. `gaps` is the number of gaps
+    /// up to its last snapshot ([`FeedSnapshot::gaps`]); 0 before. Blocks for reading from the disk of the database.
+    fn take(&self, gaps: u64) -> Taken;
 
     /// Records that the changes up to a point are copied. `note` is returned by [`PageFeed::resumed`] in the next
     /// process.
@@ -39,7 +40,7 @@ pub trait PageFeed: Send + Sync + 'static {
     fn give_up(&self, after: Duration, reason: &str);
 
     /// Copies the whole database while it is in use, and passes the file to `receive`, which may move or read it.
-    /// After it, [`PageFeed::take`] has no gap to report.
+    /// The changes after it follow without a gap.
     ///
     /// # Errors
     /// [`StoreError::Engine`]: the copy cannot be made, or `receive` fails; [`StoreError::Closed`].
@@ -65,7 +66,7 @@ pub enum Taken {
     Nothing(FeedPoint),
     /// The changed pages.
     Changes(PageChanges),
-    /// Changes were dropped or missed: a snapshot is needed.
+    /// Changes were dropped or missed since the consumer's last snapshot: it needs a new one.
     Gap,
 }
 
@@ -96,8 +97,8 @@ pub struct FeedPoint {
 pub struct FeedSnapshot {
     /// The commits that the copy contains.
     pub point: FeedPoint,
-    /// True if the feed lacks changes before the copy.
-    pub follows_gap: bool,
+    /// Number of gaps before the copy.
+    pub gaps: u64,
 }
 
 /// The time at which a mutation of a copied database gets its response.

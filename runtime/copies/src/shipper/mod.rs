@@ -98,6 +98,7 @@ impl Shipper {
             snapshot_failed_at: None,
             unsent: None,
             stored: None,
+            is_confirmed: false,
             removed_at: None,
             logged_at: None,
         };
@@ -147,10 +148,12 @@ struct Copying {
     /// A snapshot that is being made.
     snapshot: Option<SnapshotJob>,
     snapshot_failed_at: Option<Duration>,
-    /// Changes whose storage failed.
+    /// Changes that are not stored yet. They are kept until the place has them: no other copy of them exists.
     unsent: Option<Encoded>,
     /// The last point in the place.
     stored: Option<FeedPoint>,
+    /// True if the feed knows that it is.
+    is_confirmed: bool,
     removed_at: Option<Duration>,
     /// Time of the last log line about the current failure.
     logged_at: Option<Duration>,
@@ -159,8 +162,10 @@ struct Copying {
 /// A snapshot on a thread of its own. Changes are copied meanwhile.
 struct SnapshotJob {
     /// Receives the snapshot's point before it is stored.
-    point: mpsc::Receiver<FeedSnapshot>,
-    has_point: bool,
+    receiver: mpsc::Receiver<FeedSnapshot>,
+    point: Option<FeedSnapshot>,
+    /// True once the changes after the point may be stored.
+    is_placed: bool,
     /// The commit of the snapshot, if changes before it are missing.
     closes_gap: Option<u64>,
     thread: JoinHandle<Result<u64, StoreError>>,
@@ -227,9 +232,7 @@ impl Copying {
     }
 
     fn copy(&mut self, session: &mut Session, upkeep: &mut Upkeep, checks_fence: bool) -> Result<(), CopyError> {
-        if let Some(unsent) = self.unsent.take() {
-            self.store(session, upkeep, unsent)?;
-        }
+        self.store(session, upkeep)?;
         let (now, monotonic) = (self.options.clock.now(), self.options.clock.monotonic());
         if self.snapshot.is_some() {
             // The snapshot counts when it is stored, so the contents come first.
@@ -243,12 +246,12 @@ impl Copying {
             self.begin_snapshot(session)?;
         }
         // Before the snapshot has its point, the number of the next commit is not known.
-        let awaits_point = session.needs_snapshot && self.snapshot.as_ref().is_none_or(|job| !job.has_point);
+        let awaits_point = session.needs_snapshot && self.snapshot.as_ref().is_none_or(|job| !job.is_placed);
         if !awaits_point {
-            match self.options.feed.take() {
+            match self.options.feed.take(session.gaps) {
                 Taken::Nothing(point) => {
                     self.stored = Some(point);
-                    if checks_fence {
+                    if checks_fence || !self.is_confirmed {
                         // The last step records that the closed file has everything.
                         self.confirm(session)?;
                     }
@@ -258,10 +261,11 @@ impl Copying {
                 Taken::Changes(changes) => {
                     // All of these commits are older than this time.
                     let taken_at = self.options.clock.now();
-                    let encoded = session.encode(&changes, taken_at).map_err(CopyError::of("the changes"))?;
-                    if let Some(encoded) = encoded {
-                        self.store(session, upkeep, encoded)?;
-                    }
+                    let encoded = session.encode(&changes, taken_at).map_err(CopyError::of("the changes"));
+                    // The changes are gone if they cannot be encoded.
+                    session.needs_snapshot |= encoded.is_err();
+                    self.unsent = encoded?;
+                    self.store(session, upkeep)?;
                 }
             }
         }
@@ -286,32 +290,30 @@ impl Copying {
         Ok(())
     }
 
-    /// Stores changes. If that fails, the next step tries again.
-    fn store(&mut self, session: &mut Session, upkeep: &mut Upkeep, encoded: Encoded) -> Result<(), CopyError> {
-        if let Err(error) = self.copy_contents(session) {
-            self.unsent = Some(encoded);
-            return Err(error);
+    /// Stores the changes that are not sent. If that fails, the next step tries again.
+    fn store(&mut self, session: &mut Session, upkeep: &mut Upkeep) -> Result<(), CopyError> {
+        if self.unsent.is_none() {
+            return Ok(());
         }
+        self.copy_contents(session)?;
+        let Some(encoded) = &self.unsent else { return Ok(()) };
         let name = session.generation().name(&encoded.file);
         match session.place.put_new(&name, &encoded.bytes, encoded.at.0) {
             Ok(()) => {}
             // An attempt that seemed to fail may have stored it.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 if !is_stored(session, &name, &encoded.bytes)? {
-                    self.unsent = Some(encoded);
                     return Err(CopyError::TwoServers(self.to.clone()));
                 }
             }
-            Err(error) => {
-                self.unsent = Some(encoded);
-                return Err(CopyError::of(&name)(error));
-            }
+            Err(error) => return Err(CopyError::of(&name)(error)),
         }
-        session.numbering.last = encoded.file.last;
-        self.stored = Some(encoded.point);
-        self.status.bytes.fetch_add(encoded.file.bytes, Relaxed);
+        let Some(Encoded { file, point, .. }) = self.unsent.take() else { return Ok(()) };
+        session.numbering.last = file.last;
+        (self.stored, self.is_confirmed) = (Some(point), false);
+        self.status.bytes.fetch_add(file.bytes, Relaxed);
         self.status.files.fetch_add(1, Relaxed);
-        upkeep.stored(encoded.file);
+        upkeep.stored(file);
         self.confirm(session)
     }
 
@@ -330,12 +332,13 @@ impl Copying {
 
     /// Confirms the stored changes, if this server still owns the copies. A server that takes over after this check
     /// finds all confirmed changes.
-    fn confirm(&self, session: &Session) -> Result<(), CopyError> {
+    fn confirm(&mut self, session: &Session) -> Result<(), CopyError> {
         self.require_newest(session)?;
         if session.needs_snapshot {
             return Ok(());
         }
         let Some(point) = &self.stored else { return Ok(()) };
+        self.is_confirmed = true;
         self.status.reached(session.number, session.numbering.last);
         let note = CopyNote { generation: session.number, commit: session.numbering.last };
         if let Err(error) = self.options.feed.confirm(point, &note.text()) {
@@ -348,7 +351,7 @@ impl Copying {
         self.require_newest(session)?;
         let (feed, clock) = (self.options.feed.clone(), self.options.clock.clone());
         let (place, number, mut numbering) = (session.place.clone(), session.number, session.numbering);
-        let (send, point) = mpsc::channel();
+        let (send, receiver) = mpsc::channel();
         let make = move || {
             let mut bytes = 0;
             feed.snapshot(&mut |path, snapshot| {
@@ -362,26 +365,32 @@ impl Copying {
         let thread = thread::Builder::new().name("convoke-snapshot".to_owned()).spawn(make);
         let thread = thread.map_err(|error| CopyError::Place(format!("no thread for a snapshot: {error}")))?;
         self.status.makes_snapshot(true);
-        self.snapshot = Some(SnapshotJob { point, has_point: false, closes_gap: None, thread });
+        self.snapshot = Some(SnapshotJob { receiver, point: None, is_placed: false, closes_gap: None, thread });
         Ok(())
     }
 
     /// Follows the snapshot that is being made.
     fn follow_snapshot(&mut self, session: &mut Session) -> Result<(), CopyError> {
         let Some(job) = &mut self.snapshot else { return Ok(()) };
-        if let Ok(snapshot) = job.point.try_recv() {
-            job.has_point = true;
-            let commit = session.numbering.commit_of(&snapshot.point);
-            if snapshot.follows_gap || session.needs_snapshot {
+        // A finished thread has sent its point.
+        let is_finished = job.thread.is_finished();
+        if job.point.is_none() {
+            job.point = job.receiver.try_recv().ok();
+        }
+        if let Some(snapshot) = job.point.as_ref().filter(|_| !job.is_placed) {
+            if session.needs_snapshot || snapshot.gaps != session.gaps {
                 session.needs_snapshot = true;
+                let commit = session.numbering.commit_of(&snapshot.point);
                 if commit > session.numbering.last {
                     session.generation().begin_gap(commit)?;
                     (session.numbering.last, job.closes_gap) = (commit, Some(commit));
                 }
-                self.stored = Some(snapshot.point);
+                session.gaps = snapshot.gaps;
+                self.stored = Some(snapshot.point.clone());
             }
+            job.is_placed = true;
         }
-        if !job.thread.is_finished() {
+        if !is_finished {
             return Ok(());
         }
         let Some(job) = self.snapshot.take() else { return Ok(()) };
@@ -397,7 +406,7 @@ impl Copying {
         self.status.snapshots.fetch_add(1, Relaxed);
         info!("stored a snapshot of the database, {bytes} bytes");
         // A gap after its point needs another one.
-        session.needs_snapshot = !job.has_point;
+        session.needs_snapshot = !job.is_placed;
         self.confirm(session)
     }
 

@@ -18,6 +18,8 @@ pub(super) struct Session {
     pub place: Arc<Place>,
     pub number: u32,
     pub numbering: Numbering,
+    /// Number of gaps of the feed before the last snapshot.
+    pub gaps: u64,
     /// True if only a snapshot can continue the copies.
     pub needs_snapshot: bool,
     /// Time of the newest snapshot.
@@ -72,7 +74,7 @@ impl Session {
             return Err(CopyError::TwoServers(place.url().to_owned()));
         }
         let numbering = Numbering { base: None, last: 0 };
-        Ok(Self { place: Arc::new(place), number, numbering, needs_snapshot: true, snapshot_at: None })
+        Ok(Self { place: Arc::new(place), number, numbering, gaps: 0, needs_snapshot: true, snapshot_at: None })
     }
 
     fn resume(place: Place, number: u32, confirmed: Option<u64>) -> Result<Self, CopyError> {
@@ -87,7 +89,7 @@ impl Session {
         let is_complete = confirmed == Some(last) && snapshot_at.is_some();
         let base = is_complete.then(|| last.cast_signed());
         let numbering = Numbering { base, last };
-        Ok(Self { place: Arc::new(place), number, numbering, needs_snapshot: !is_complete, snapshot_at })
+        Ok(Self { place: Arc::new(place), number, numbering, gaps: 0, needs_snapshot: !is_complete, snapshot_at })
     }
 
     /// Returns the generation.

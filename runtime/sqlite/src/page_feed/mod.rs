@@ -60,7 +60,9 @@ struct Reading {
     pending_bytes: usize,
     database_pages: u32,
     page_bytes: u32,
-    /// True if pages were dropped.
+    /// Number of times that changes were missed or pages dropped.
+    gaps: u64,
+    /// True from a gap until a snapshot: pages are not collected.
     has_gap: bool,
 }
 
@@ -126,6 +128,7 @@ impl PageFeed {
             pending_bytes: 0,
             database_pages: 0,
             page_bytes: 0,
+            gaps: u64::from(position.is_none()),
             has_gap: position.is_none(),
         };
         let resumed = saved.map(|saved| Resumed { note: saved.note, is_complete: position.is_some() });
@@ -203,10 +206,10 @@ impl PageFeed {
     }
 
     /// See [`convoke_store::PageFeed::take`].
-    pub(crate) fn take(&self) -> Taken {
+    pub(crate) fn take(&self, gaps: u64) -> Taken {
         let mut reading = self.reading.lock();
         self.read(&mut reading, &Until::Committed);
-        if reading.has_gap {
+        if reading.has_gap || reading.gaps != gaps {
             return Taken::Gap;
         }
         if reading.pending.is_empty() {
@@ -237,10 +240,11 @@ impl PageFeed {
             answer(job, outcome);
         }
         let log: Position = serde_json::from_str(&point.log)?;
+        // The mark comes first: if the log is empty afterwards, no commit has changed the file since.
+        let mark = FileMark::of(&self.database);
         let is_newest = self.reading.lock().position == log;
-        // After the last checkpoint, the log is empty and the file has everything.
-        let is_closed = is_newest && std::fs::metadata(&self.log).map_or(true, |log| log.len() == 0);
-        let closed = if is_closed { FileMark::of(&self.database) } else { None };
+        let is_empty = std::fs::metadata(&self.log).map_or(true, |log| log.len() == 0);
+        let closed = mark.filter(|_| is_newest && is_empty);
         State { note: note.to_owned(), log, closed }.write(&self.state)
     }
 
@@ -271,12 +275,12 @@ impl PageFeed {
         }
     }
 
-    /// Returns the point of a snapshot that the writer thread has just completed. The feed has no gap after it.
+    /// Returns the point of a snapshot that the writer thread has just completed. Pages are collected from there.
     pub(crate) fn at_snapshot(&self) -> FeedSnapshot {
         let mut reading = self.reading.lock();
         self.read(&mut reading, &Until::End);
-        let follows_gap = std::mem::take(&mut reading.has_gap);
-        FeedSnapshot { point: reading.point(), follows_gap }
+        reading.has_gap = false;
+        FeedSnapshot { point: reading.point(), gaps: reading.gaps }
     }
 
     fn read(&self, reading: &mut Reading, until: &Until) {
@@ -343,11 +347,55 @@ impl Reading {
     }
 
     fn drop_pages(&mut self) {
+        self.gaps += u64::from(!self.has_gap);
         self.pending.clear();
         (self.pending_bytes, self.has_gap) = (0, true);
     }
 
     fn point(&self) -> FeedPoint {
         FeedPoint { commits: self.commits, log: serde_json::to_string(&self.position).unwrap_or_default() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use convoke_core::clock::SystemClock;
+
+    fn changes(taken: Taken) -> PageChanges {
+        match taken {
+            Taken::Changes(changes) => changes,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn changes_after_a_snapshot_are_taken_only_with_its_number_of_gaps() {
+        let folder = tempfile::tempdir().unwrap();
+        let database = folder.path().join("convoke.db");
+        let sqlite = rusqlite::Connection::open(&database).unwrap();
+        sqlite.execute_batch("PRAGMA journal_mode = wal; PRAGMA wal_autocheckpoint = 0; CREATE TABLE t (a)").unwrap();
+        let (log, clock) = (folder.path().join("convoke.db-wal"), Arc::new(SystemClock::new()));
+        let feed = PageFeed::open(&database, log, CopyAcknowledgement::Local, clock).unwrap();
+        let insert = || {
+            sqlite.execute("INSERT INTO t VALUES (1)", []).unwrap();
+            feed.begin();
+        };
+        insert();
+        assert!(matches!(feed.take(0), Taken::Gap), "the feed does not know what was there before");
+        let first = feed.at_snapshot();
+        insert();
+        assert!(matches!(feed.take(0), Taken::Gap), "the consumer does not know the snapshot yet");
+        let after = changes(feed.take(first.gaps));
+        assert_eq!((after.point.commits, after.pages.len()), (first.point.commits + 1, 1));
+        assert!(matches!(feed.take(first.gaps), Taken::Nothing(_)));
+
+        // Pages that are lost between two calls are never missing silently, also if a snapshot closes the gap.
+        insert();
+        feed.lose();
+        let second = feed.at_snapshot();
+        insert();
+        assert!(matches!(feed.take(first.gaps), Taken::Gap));
+        assert_eq!(changes(feed.take(second.gaps)).point.commits, second.point.commits + 1);
     }
 }
