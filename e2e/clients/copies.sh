@@ -13,17 +13,7 @@ build_programs
 
 work=$target/clients/copies
 mkdir -p "$work"
-[ -x "$work/venv/bin/pip" ] || python3 -m venv "$work/venv"
-"$work/venv/bin/pip" install --quiet --disable-pip-version-check -r e2e/clients/copies/requirements.txt
-
-port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
-"$work/venv/bin/moto_server" -H 127.0.0.1 -p "$port" 2>/dev/null &
-servers+=($!)
-storage=http://127.0.0.1:$port
-for _ in $(seq 100); do curl -s "$storage" >/dev/null && break || sleep 0.1; done
-curl -s -X PUT "$storage/copies" >/dev/null
-
-export CONVOKE_SECRET_S3_ACCESS_KEY_ID=test CONVOKE_SECRET_S3_SECRET_ACCESS_KEY=test
+start_storage "$work/venv" e2e/clients/copies/requirements.txt copies
 export AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test
 # This storage has no TLS.
 unset AWS_CA_BUNDLE
@@ -55,6 +45,6 @@ check() {
 place=$(mktemp -d)
 folders+=("$place")
 check "dir:$place" "file://$place/00000001" ""
-check s3://copies/convoke "s3://copies/convoke/00000001?endpoint=127.0.0.1:$port&force-path-style=true" \
+check s3://copies/convoke "s3://copies/convoke/00000001?endpoint=${storage#http://}&force-path-style=true" \
   "endpoint = \"$storage\""
 echo "copies: Litestream restores the copies of a folder and of an S3-compatible storage"

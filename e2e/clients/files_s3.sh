@@ -15,20 +15,11 @@ work=$target/clients/files_s3
 mkdir -p "$work"
 cp e2e/clients/files/* "$work"
 (cd "$work" && npm ci --silent --no-audit --no-fund --prefer-offline)
-[ -x "$work/venv/bin/pip" ] || python3 -m venv "$work/venv"
-"$work/venv/bin/pip" install --quiet --disable-pip-version-check -r "$work/requirements.txt"
-
-port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
-"$work/venv/bin/moto_server" -H 127.0.0.1 -p "$port" 2>/dev/null &
-servers+=($!)
-storage=http://127.0.0.1:$port
-for _ in $(seq 100); do curl -s "$storage" >/dev/null && break || sleep 0.1; done
-curl -s -X PUT "$storage/files" >/dev/null
+start_storage "$work/venv" "$work/requirements.txt" files
 
 settings=$(mktemp -d)
 folders+=("$settings")
 printf '[files]\nurl = "s3://files/contents"\nendpoint = "%s"\n' "$storage" >"$settings/convoke.toml"
-export CONVOKE_SECRET_S3_ACCESS_KEY_ID=test CONVOKE_SECRET_S3_SECRET_ACCESS_KEY=test
 start "$application" --config "$settings/convoke.toml"
 export APPLICATION=$url APPLICATION_TOKEN
 APPLICATION_TOKEN=$(cd "$data" && "$application" token --subject ada --email ada@example.com)

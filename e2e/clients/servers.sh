@@ -35,3 +35,18 @@ start() {
   cat "$data/server.log" >&2
   return 1
 }
+
+# start_storage VENV REQUIREMENTS BUCKET: starts moto's S3-compatible storage with an empty bucket, and sets `storage` to its
+# address. Installs the packages, moto among them, into the virtual environment, and sets the access of servers.
+start_storage() {
+  local venv=$1 port
+  [ -x "$venv/bin/pip" ] || python3 -m venv "$venv"
+  "$venv/bin/pip" install --quiet --disable-pip-version-check -r "$2"
+  port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+  "$venv/bin/moto_server" -H 127.0.0.1 -p "$port" 2>/dev/null &
+  servers+=($!)
+  storage=http://127.0.0.1:$port
+  for _ in $(seq 100); do curl -s "$storage" >/dev/null && break || sleep 0.1; done
+  curl -s -X PUT "$storage/$3" >/dev/null
+  export CONVOKE_SECRET_S3_ACCESS_KEY_ID=test CONVOKE_SECRET_S3_SECRET_ACCESS_KEY=test
+}
