@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 
+use convoke_core::at_least::AtLeast;
 use convoke_core::sections::Section as _;
 use convoke_store::CopyAcknowledgement;
 
@@ -24,14 +25,14 @@ convoke_core::section! {
         pub region: String = "us-east-1".to_owned(),
         /// Time between two copies, at least 100ms.
         #[schemars(with = "String")]
-        pub every: Every = Every(Duration::from_secs(1)),
+        pub every: AtLeast<100> = AtLeast::new(Duration::from_secs(1)),
         /// Time between two snapshots of the whole database, at least 1m.
         #[schemars(with = "String")]
-        pub snapshot_every: SnapshotEvery = SnapshotEvery(Duration::from_secs(86_400)),
+        pub snapshot_every: AtLeast<60_000> = AtLeast::new(Duration::from_secs(86_400)),
         /// Time for which any moment can be restored; older copies are removed. The last 24 hours can be restored to the
         /// second, older moments to the minute.
         #[schemars(with = "String")]
-        pub keep: Keep = Keep(Duration::from_secs(30 * 86_400)),
+        pub keep: AtLeast<3_600_000> = AtLeast::new(Duration::from_secs(30 * 86_400)),
         /// Time of the response of a mutation: "local" when it is on the local disk; "copied" when the copy has it
         /// too, so that the loss of this machine loses no acknowledged mutation. A mutation that is not copied within
         /// 10 seconds fails with COMMIT_UNKNOWN.
@@ -65,46 +66,3 @@ impl CopySettings {
         })
     }
 }
-
-/// Declares a duration of the section with its minimum.
-macro_rules! duration {
-    ($(#[$doc:meta])* $name:ident, $setting:literal, $least:expr, $shown:literal) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub struct $name(pub(crate) Duration);
-
-        impl<'de> Deserialize<'de> for $name {
-            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                let text = String::deserialize(deserializer)?;
-                match humantime::parse_duration(&text) {
-                    Ok(time) if time >= $least => Ok(Self(time)),
-                    Ok(_) => Err(serde::de::Error::custom(format!(
-                        concat!($setting, " must be at least ", $shown, " (got {:?})"), text
-                    ))),
-                    Err(error) => Err(serde::de::Error::custom(format!(
-                        concat!($setting, ": {}; write a time such as \"", $shown, "\""), error
-                    ))),
-                }
-            }
-        }
-
-        impl serde::Serialize for $name {
-            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.collect_str(&humantime::format_duration(self.0))
-            }
-        }
-    };
-}
-
-duration!(
-    /// Time between two copies.
-    Every, "every", Duration::from_millis(100), "100ms"
-);
-duration!(
-    /// Time between two snapshots.
-    SnapshotEvery, "snapshot_every", Duration::from_secs(60), "1m"
-);
-duration!(
-    /// Time for which copies are kept.
-    Keep, "keep", Duration::from_secs(3_600), "1h"
-);

@@ -10,6 +10,7 @@ pub mod error;
 pub mod excerpt;
 pub mod wire;
 pub mod clock;
+pub mod at_least;
 pub mod durations;
 pub mod priority;
 pub mod core_wait;

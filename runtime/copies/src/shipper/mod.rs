@@ -194,7 +194,7 @@ impl Copying {
 
     /// Waits for the next copy.
     fn pause(&self, begun: Duration, is_well: bool) {
-        let every = self.options.settings.every.0;
+        let every = self.options.settings.every.duration();
         let every = if is_well { every } else { every.max(RETRY) };
         // While a snapshot is needed, no change can be confirmed.
         let confirms = is_well && self.open.as_ref().is_some_and(|(session, _)| !session.needs_snapshot);
@@ -239,7 +239,8 @@ impl Copying {
             self.copy_contents(session)?;
         }
         self.follow_snapshot(session)?;
-        let is_due = session.snapshot_at.is_none_or(|at| now.since(at) >= self.options.settings.snapshot_every.0);
+        let is_due =
+            session.snapshot_at.is_none_or(|at| now.since(at) >= self.options.settings.snapshot_every.duration());
         let may_begin = self.snapshot.is_none()
             && self.snapshot_failed_at.is_none_or(|at| monotonic.saturating_sub(at) >= SNAPSHOT_RETRY);
         if may_begin && (session.needs_snapshot || is_due) {
@@ -277,7 +278,7 @@ impl Copying {
         upkeep.run(&session.generation(), &self.options.scratch, monotonic)?;
         if self.removed_at.is_none_or(|at| monotonic.saturating_sub(at) >= REMOVE_EVERY) {
             self.removed_at = Some(monotonic);
-            let keep = i64::try_from(self.options.settings.keep.0.as_millis()).unwrap_or(i64::MAX);
+            let keep = i64::try_from(self.options.settings.keep.duration().as_millis()).unwrap_or(i64::MAX);
             let oldest = Millis(now.0.saturating_sub(keep));
             let mut removed = upkeep::remove_old(&session.generation(), oldest)?;
             if let Some(contents) = &mut self.contents {

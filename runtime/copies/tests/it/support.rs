@@ -151,7 +151,7 @@ fn section_has_safe_defaults_and_rejects_what_cannot_work() {
     assert_eq!(settings.acknowledgement(), Some(CopyAcknowledgement::Local));
     assert_eq!(CopySettings::default().acknowledgement(), None);
     let error = |text: &str| toml::from_str::<CopySettings>(text).unwrap_err().to_string();
-    assert!(error("every = \"5ms\"").contains("every must be at least 100ms"));
+    assert!(error("every = \"5ms\"").contains("at least 100ms"));
     assert!(error("keep = \"forever\"").contains("write a time such as"));
     assert!(error("acknowledge = \"never\"").contains("local"));
     assert!(error("two = \"dir:/backup\"").contains("unknown field"));

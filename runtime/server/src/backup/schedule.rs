@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, UNIX_EPOCH};
 
 use parking_lot::Mutex;
-use serde::{Deserialize, Deserializer};
 
 use super::{FOLDER, list};
 use convoke_calls::runtime::Runtime;
+use convoke_core::at_least::AtLeast;
 use convoke_core::clock::Millis;
 
 convoke_core::section! {
@@ -30,28 +30,7 @@ convoke_core::section! {
 }
 
 /// The time between two backups.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Every(Duration);
-
-impl Every {
-    const MIN: Duration = Duration::from_secs(60);
-
-    /// Returns the time.
-    pub fn duration(self) -> Duration {
-        self.0
-    }
-}
-
-impl<'de> Deserialize<'de> for Every {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        match humantime::parse_duration(&text) {
-            Ok(every) if every >= Self::MIN => Ok(Self(every)),
-            Ok(_) => Err(serde::de::Error::custom(format!("every must be at least 1m (got {text:?})"))),
-            Err(error) => Err(serde::de::Error::custom(format!("every: {error}; write a time such as \"24h\""))),
-        }
-    }
-}
+pub type Every = AtLeast<60_000>;
 
 /// Pause before a failed backup is retried, unless backups are more frequent.
 const RETRY: Duration = Duration::from_secs(10 * 60);
@@ -89,8 +68,8 @@ impl Scheduled {
     /// Returns true if a backup is due, given the time of the newest.
     pub fn is_due(&self, every: Every, newest: Option<Millis>, now: Millis) -> bool {
         let is_soon = |at: Millis, pause: Duration| now.since(at) < pause;
-        let waits = self.failed().is_some_and(|failed| is_soon(failed.at, every.0.min(RETRY)));
-        !waits && newest.is_none_or(|newest| !is_soon(newest, every.0))
+        let waits = self.failed().is_some_and(|failed| is_soon(failed.at, every.duration().min(RETRY)));
+        !waits && newest.is_none_or(|newest| !is_soon(newest, every.duration()))
     }
 }
 
@@ -121,7 +100,7 @@ mod tests {
 
     #[test]
     fn backup_is_due_when_the_newest_is_old_and_no_failure_is_recent() {
-        let every = Every(Duration::from_secs(3_600));
+        let every = Every::new(Duration::from_secs(3_600));
         let (scheduled, hour) = (Scheduled::default(), 3_600_000);
         assert!(scheduled.is_due(every, None, Millis(0)));
         assert!(!scheduled.is_due(every, Some(Millis(0)), Millis(hour - 1)));
