@@ -14,7 +14,8 @@ fi
 
 work=$(mktemp -d)
 server=
-trap '[ -z "$server" ] || kill "$server" 2>/dev/null || true; rm -rf "$work"' EXIT
+# The server writes to its folder until it has ended.
+trap '[ -z "$server" ] || kill "$server" 2>/dev/null || true; wait; rm -rf "$work"' EXIT
 
 promtool check rules deploy/alerts.yml
 promtool test rules deploy/alerts_test.yml
