@@ -111,6 +111,8 @@ pub struct RuntimeOptions {
     pub on_opening: OnOpening,
     /// Opens the database with a feed of its changed pages, for continuous copies.
     pub copied: Option<CopyAcknowledgement>,
+    /// True if the rows are those of another server, whose copies this one follows: it answers queries only.
+    pub follows: bool,
 }
 
 impl RuntimeOptions {
@@ -130,6 +132,7 @@ impl RuntimeOptions {
             call_lines: None,
             on_opening: OnOpening::default(),
             copied: None,
+            follows: false,
         }
     }
 }
@@ -194,6 +197,7 @@ impl Runtime {
             call_lines,
             on_opening,
             copied,
+            follows,
         } = options;
         let registry = Registry::collect()?;
         let crons = Crons::collect(&registry).map_err(StartError::Cron)?;
@@ -207,7 +211,8 @@ impl Runtime {
         let tables = inventory::iter::<SubmittedTable>().map(|table| table.0).collect();
         let store_key = StoreKey::read(&data);
         let agreed = store_key.as_ref().ok().map(StoreKey::fingerprint);
-        let options = StoreOptions { data: data.clone(), stuck, disk: disk.clone(), agreed, on_opening, copied };
+        let options =
+            StoreOptions { data: data.clone(), stuck, disk: disk.clone(), agreed, on_opening, copied, follows };
         let store = Store::open(engine, options, &limits, clock.clone(), tables);
         let (store, store_key) = match (store, store_key) {
             (Ok(store), store_key) => match store.nodes() {

@@ -17,6 +17,7 @@ use super::counters::Counters;
 use super::file::names::log_of;
 use super::file::{BackupJob, Bounds, DataDir, DatabaseFile, Watched, backup, schema};
 use super::page_feed::PageFeed;
+use super::page_sink::{self, PageSink};
 use super::queue::{NotQueued, Queue, Whole};
 use super::read;
 use super::settings::Sqlite;
@@ -46,6 +47,7 @@ pub(crate) struct SqliteEngine {
     clock: Arc<dyn Clock>,
     wal_bytes_max: u64,
     greatest_id: u128,
+    follows: bool,
     threads: Mutex<Vec<JoinHandle<()>>>,
     watches: Switch,
     snapshots: AtomicU64,
@@ -59,8 +61,20 @@ impl SqliteEngine {
     /// # Errors
     /// [`OpenError`]: the folder is locked or unusable, or the engine fails.
     pub(crate) fn open(settings: &Sqlite, start: EngineStart<'_>) -> Result<Self, OpenError> {
-        let EngineStart { data, agreed: _, tables, limits, clock, disk, stuck, gate, commits, on_opening, copied } =
-            start;
+        let EngineStart {
+            data,
+            agreed: _,
+            tables,
+            limits,
+            clock,
+            disk,
+            stuck,
+            gate,
+            commits,
+            on_opening,
+            copied,
+            follows,
+        } = start;
         schema::require_free_names(&tables)?;
         let tables: Arc<[_]> = tables.into();
         let folder = DataDir::open(data)?;
@@ -87,7 +101,12 @@ impl SqliteEngine {
         };
         let connection = Rc::new(Connection::open(&common, Purpose::Write)?);
         let way = schema::Way { large_rows: settings.large_rows, on_opening };
-        shared.gate.set_schema(schema::apply(&connection, &tables, Extent::Whole, clock.now(), &way)?);
+        shared.gate.set_schema(if follows {
+            page_sink::require_pages(&connection)?;
+            page_sink::difference(&connection, &tables)?
+        } else {
+            schema::apply(&connection, &tables, Extent::Whole, clock.now(), &way)?
+        });
         let greatest_id = schema::greatest_id(&connection)?;
         let connection = Rc::into_inner(connection)
             .ok_or_else(|| OpenError::Engine("the schema is still being applied".to_owned()))?;
@@ -119,6 +138,7 @@ impl SqliteEngine {
             clock,
             wal_bytes_max: limits.wal_bytes_max,
             greatest_id,
+            follows,
             threads: Mutex::new(vec![writer, watchdog, disk]),
             watches,
             snapshots: AtomicU64::new(0),
@@ -343,6 +363,11 @@ impl Engine for SqliteEngine {
         let feed = self.common.page_feed.clone()?;
         let snapshot = self.scratch("copied").ok()?;
         Some(Arc::new(EngineFeed { feed, shared: self.shared.clone(), snapshot }))
+    }
+
+    fn page_sink(&self) -> Option<Arc<dyn convoke_store::PageSink>> {
+        let sink = || PageSink::new(self.shared.clone(), self.common.clone(), self.tables.clone());
+        self.follows.then(|| Arc::new(sink()) as Arc<dyn convoke_store::PageSink>)
     }
 
     fn backup(&self, to: &Path, progress: OnProgress, seal: &mut Seal<'_>) -> Result<(), StoreError> {

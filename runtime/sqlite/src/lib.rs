@@ -2,7 +2,8 @@
 //!
 //! This is the only crate that uses SQLite; other crates use [`Sqlite`], the engine factory. In reading order: the
 //! settings, the SQL of a plan (`sql/`), rows in memory (`cache/`), connections and their limits (`connection/`),
-//! transactions, the files of a data folder (`file/`), the changed pages for copies (`page_feed/`), and the threads that
+//! transactions, the files of a data folder (`file/`), the changed pages for copies (`page_feed/`), the
+//! pages of a followed database (`page_sink`), and the threads that
 //! run them.
 
 mod answer;
@@ -15,6 +16,7 @@ mod failure;
 mod file;
 mod queue;
 mod page_feed;
+mod page_sink;
 mod read;
 mod settings;
 mod sql;

@@ -20,6 +20,7 @@ use super::nodes::{LeaseRows, TurnRows};
 use super::offline::{Installation, OfflineDatabase};
 use super::overlay::Transaction;
 use super::page_feed::{CopyAcknowledgement, PageFeed};
+use super::page_sink::PageSink;
 use super::reader::Reader;
 use super::schema::Extent;
 use super::schema::table::TableDef;
@@ -91,6 +92,9 @@ pub struct EngineStart<'a> {
     pub on_opening: OnOpening,
     /// Opens the database with a [`PageFeed`], if set.
     pub copied: Option<CopyAcknowledgement>,
+    /// True if the rows are those of another database, whose pages arrive through [`Engine::page_sink`]. The engine
+    /// itself then writes nothing.
+    pub follows: bool,
 }
 
 /// Receives a line of text for each long step of opening a database. It must be fast.
@@ -276,6 +280,12 @@ pub trait Engine: Send + Sync + 'static {
     /// Returns the feed of changed pages, if the database was opened with one ([`EngineStart::copied`]) and the engine
     /// has pages.
     fn page_feed(&self) -> Option<Arc<dyn PageFeed>> {
+        None
+    }
+
+    /// Returns the receiver of another database's pages, if the database was opened to follow one
+    /// ([`EngineStart::follows`]) and the engine has pages.
+    fn page_sink(&self) -> Option<Arc<dyn PageSink>> {
         None
     }
 

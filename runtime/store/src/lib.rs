@@ -31,6 +31,7 @@ pub mod offline;
 pub mod overlay;
 mod packed_row;
 pub mod page_feed;
+pub mod page_sink;
 pub mod query;
 pub mod reader;
 mod row;
@@ -66,6 +67,7 @@ pub use offline::{DatabaseBuilder, Installation, NewRow, OfflineDatabase, Offlin
 pub use overlay::Transaction;
 pub use packed_row::PackedRow;
 pub use page_feed::{CopyAcknowledgement, PageFeed};
+pub use page_sink::{PageSink, PageSource};
 pub use query::{
     AtMost, Cursor, Db, DbMut, Encoded, Inserted, Order, Page, PageEnds, PageStart, PageStatus, PaginationOpts,
     PaginationResult, Plan, Query, ReadLimits, index_key,

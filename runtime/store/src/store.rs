@@ -23,6 +23,7 @@ use super::gate::{Access, Gate};
 use super::nodes::{LeaseRows, TurnRows};
 use super::offline::{OfflineDatabase, OfflineError};
 use super::page_feed::{CopyAcknowledgement, PageFeed};
+use super::page_sink::PageSink;
 use super::reader::Reader;
 use super::schema::table::TableDef;
 use super::schema::{self, Extent};
@@ -33,6 +34,10 @@ use convoke_core::limits::Limits;
 
 /// Folder in the data folder for copies of foreign databases.
 const EXAMINED: &str = "tmp/examined";
+
+/// Reason of a rejected write.
+const FOLLOWS: &str =
+    "this server follows the copies of another one and answers queries only; send changes to that server";
 
 /// Options for opening a store.
 #[derive(Clone, Debug)]
@@ -49,6 +54,9 @@ pub struct StoreOptions {
     pub on_opening: OnOpening,
     /// See [`EngineStart::copied`].
     pub copied: Option<CopyAcknowledgement>,
+    /// True if the rows are those of another database, whose pages arrive through [`Store::page_sink`]: the store
+    /// serves reads only.
+    pub follows: bool,
 }
 
 impl StoreOptions {
@@ -61,6 +69,7 @@ impl StoreOptions {
             agreed: None,
             on_opening: OnOpening::default(),
             copied: None,
+            follows: false,
         }
     }
 }
@@ -90,6 +99,7 @@ struct Inner {
     tables: Vec<&'static TableDef>,
     factory: Arc<dyn EngineFactory>,
     data: PathBuf,
+    follows: bool,
 }
 
 impl Store {
@@ -110,7 +120,7 @@ impl Store {
     ) -> Result<Self, OpenError> {
         schema::check(&tables)?;
         tables.sort_unstable_by_key(|table| table.name);
-        let StoreOptions { data, stuck, disk, agreed, on_opening, copied } = options;
+        let StoreOptions { data, stuck, disk, agreed, on_opening, copied, follows } = options;
         let gate = Arc::new(Gate::default());
         let commits = Arc::new(Commits::new(clock.clone(), &tables));
         let engine = factory.open(EngineStart {
@@ -125,10 +135,11 @@ impl Store {
             commits: commits.clone(),
             on_opening,
             copied,
+            follows,
         })?;
         // An id begins with its creation time in milliseconds.
         commits.advance_past(Millis(i64::try_from(engine.greatest_id() >> 80).unwrap_or(0)));
-        Ok(Self { inner: Arc::new(Inner { engine, gate, commits, tables, factory, data }) })
+        Ok(Self { inner: Arc::new(Inner { engine, gate, commits, tables, factory, data, follows }) })
     }
 
     /// Returns the schema difference that keeps the store closed, in plain words.
@@ -162,6 +173,16 @@ impl Store {
     /// Returns the feed of changed pages; see [`Engine::page_feed`].
     pub fn page_feed(&self) -> Option<Arc<dyn PageFeed>> {
         self.inner.engine.page_feed()
+    }
+
+    /// Returns true if the store follows another database. It then rejects all writes.
+    pub fn follows(&self) -> bool {
+        self.inner.follows
+    }
+
+    /// Returns the receiver of another database's pages; see [`Engine::page_sink`].
+    pub fn page_sink(&self) -> Option<Arc<dyn PageSink>> {
+        self.inner.engine.page_sink()
     }
 
     /// Returns the greatest row id at the time the store was opened. New ids must be greater.
@@ -268,8 +289,12 @@ impl Store {
     /// Queues a mutation for the writer, which completes it by [`WriteJob::finish`] on its own thread.
     ///
     /// # Errors
-    /// Returns the job with [`StoreError::QueueFull`], [`StoreError::ShareFull`] or [`StoreError::Closed`].
+    /// Returns the job with [`StoreError::QueueFull`], [`StoreError::ShareFull`], [`StoreError::Closed`], or
+    /// [`StoreError::NotWritable`] if the store follows copies.
     pub fn write(&self, job: Box<dyn WriteJob>) -> Result<(), (Box<dyn WriteJob>, StoreError)> {
+        if self.follows() {
+            return Err((job, StoreError::NotWritable(FOLLOWS)));
+        }
         if let Some(reason) = self.inner.gate.refuses_write(job.access()) {
             return Err((job, StoreError::Closed(reason)));
         }

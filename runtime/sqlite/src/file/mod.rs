@@ -16,4 +16,4 @@ pub(crate) use data_dir::DataDir;
 pub(crate) use database_file::DatabaseFile;
 pub(crate) use disk_watch::Watched;
 pub(crate) use installation::DataDirInstallation;
-pub(crate) use wal::{Bounds, Wal};
+pub(crate) use wal::{Bounds, Wal, count_pages};

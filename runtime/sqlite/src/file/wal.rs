@@ -60,6 +60,16 @@ pub(crate) struct Wal {
     dirty: bool,
 }
 
+/// Counts the commits of a connection, and the pages in the log after each of them. The connection commits on the
+/// writer's thread.
+pub(crate) fn count_pages(sqlite: &rusqlite::Connection) {
+    sqlite.wal_hook(Some(|_, pages| {
+        PAGES.set(u64::from(pages.unsigned_abs()));
+        COMMITS.set(COMMITS.get() + 1);
+        Ok(())
+    }));
+}
+
 impl Wal {
     /// Installs the commit hook of `connection`.
     ///
@@ -72,11 +82,7 @@ impl Wal {
         readers: Arc<Readers>,
     ) -> rusqlite::Result<Self> {
         let page_bytes: i64 = connection.sqlite.query_row("PRAGMA page_size", [], |row| row.get(0))?;
-        connection.sqlite.wal_hook(Some(|_, pages| {
-            PAGES.set(u64::from(pages.unsigned_abs()));
-            COMMITS.set(COMMITS.get() + 1);
-            Ok(())
-        }));
+        count_pages(&connection.sqlite);
         let mut wal = Self {
             bounds,
             page_bytes: page_bytes.unsigned_abs(),

@@ -7,6 +7,7 @@ extern crate convoke_store as convoke;
 
 mod batches;
 mod crash;
+mod followed;
 mod folder;
 mod log;
 mod parts;
