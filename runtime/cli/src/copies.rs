@@ -19,7 +19,7 @@ use convoke_copies::{CopySettings, Place, take_over};
 use convoke_core::clock::Millis;
 use convoke_server::archive::space::human;
 use convoke_server::config::Config;
-use convoke_server::copies;
+use convoke_server::copies::{self, FollowedFiles};
 use convoke_store::file_fields::has_files;
 use convoke_store::offline::everything;
 use convoke_store::{ContentState, Engines, OfflineDatabase, StoredFile, Table as _, Thoroughness};
@@ -252,19 +252,10 @@ pub(super) fn fetch(
 ///
 /// # Errors
 /// Errors of the place; a damaged content.
-pub(super) fn fetch_contents(place: &Place, files: &Folder) -> Result<(), Failure> {
-    let failed = |error: &dyn std::fmt::Display| Failure(format!("the stored files cannot be restored: {error}"));
-    let mut missing = contents::list(place).map_err(|error| failed(&error))?;
-    missing.retain(|(hash, _)| !files.path_of(hash).exists());
-    let progress = Progress::bytes("fetching files", Some(missing.iter().map(|(_, bytes)| bytes).sum()));
-    let mut done = 0;
-    for (hash, bytes) in &missing {
-        let mut content = contents::open(place, hash).map_err(|error| failed(&error))?;
-        files.take_in(hash, &mut content).map_err(|error| failed(&error))?;
-        done += bytes;
-        progress.at(done);
-    }
-    Ok(())
+pub(super) fn fetch_contents(place: &Place, files: Folder) -> Result<(), Failure> {
+    let progress = Progress::bytes("fetching files", None);
+    contents::fetch(place, &FollowedFiles(files), &mut |done, total| progress.of(done, total))
+        .map_err(|error| Failure(format!("the stored files cannot be restored: {error}")))
 }
 
 /// Describes a restored moment.

@@ -123,7 +123,7 @@ impl Restore {
         let mut out = std::io::stdout().lock();
         take_in(&*installation, &file, &config, tables, &mut out, || {
             if let Some(files) = FilesSettings::of(&config.sections).local(&config.data) {
-                copies::fetch_contents(&place, &files)?;
+                copies::fetch_contents(&place, files)?;
             }
             Ok(format!("restored from {}: {}", place.url(), copies::described(&restored)))
         })?;

@@ -170,6 +170,17 @@ impl<'p> Generation<'p> {
         Ok(files.iter().filter_map(|file| CopyFile::parse(level, &file.name, file.bytes)).collect())
     }
 
+    /// Returns the files of single seconds whose first commit is this one or later.
+    ///
+    /// # Errors
+    /// Errors of the place.
+    pub(crate) fn files_from(&self, first: u64) -> Result<Vec<CopyFile>, CopyError> {
+        let level = CHANGES[0];
+        let folder = self.folder(level);
+        let files = self.place.files_from(&folder, &format!("{first:016x}")).map_err(CopyError::of(&folder))?;
+        Ok(files.iter().filter_map(|file| CopyFile::parse(level, &file.name, file.bytes)).collect())
+    }
+
     /// Returns the files of all levels.
     ///
     /// # Errors

@@ -5,8 +5,8 @@
 //! long as a moment with it can be restored: a file `files-removed/<time>.json` lists it.
 
 use std::collections::{HashMap, HashSet};
-use std::fs::{self, File};
-use std::io;
+use std::fs;
+use std::io::{self, Read};
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
@@ -170,11 +170,36 @@ pub fn list(place: &Place) -> Result<Vec<(String, u64)>, CopyError> {
     Ok(files.into_iter().filter(|file| parse(&file.name).is_some()).map(|file| (file.name, file.bytes)).collect())
 }
 
-/// Opens a copied content. The reader must compare its SHA-256.
+/// A folder of stored files that receives copied ones.
+pub trait ContentFolder: Send {
+    /// Returns true if the folder has the content with this SHA-256.
+    fn has(&self, hash: &str) -> bool;
+
+    /// Adds a content.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::InvalidData`]: the bytes do not have this SHA-256; errors of the file system.
+    fn take_in(&self, hash: &str, from: &mut dyn Read) -> io::Result<()>;
+}
+
+/// Adds the copied contents that a folder does not have. `progress` receives the bytes so far, and of all of them.
 ///
 /// # Errors
-/// Errors of the place.
-pub fn open(place: &Place, hash: &str) -> Result<File, CopyError> {
-    let name = format!("{FILES}/{hash}");
-    place.get(&name).map_err(CopyError::of(&name))
+/// Errors of the place and of the folder; a damaged content.
+pub fn fetch(place: &Place, folder: &dyn ContentFolder, progress: &mut dyn FnMut(u64, u64)) -> Result<(), CopyError> {
+    let mut missing = list(place)?;
+    missing.retain(|(hash, _)| !folder.has(hash));
+    let total = missing.iter().map(|(_, bytes)| bytes).sum();
+    let mut done = 0;
+    for (hash, bytes) in &missing {
+        let name = format!("{FILES}/{hash}");
+        match place.get(&name).and_then(|mut content| folder.take_in(hash, &mut content)) {
+            // It was removed meanwhile, so no row needs it.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            taken => taken.map_err(CopyError::of(&name))?,
+        }
+        done += bytes;
+        progress(done, total);
+    }
+    Ok(())
 }

@@ -1,4 +1,4 @@
-//! The choice of files for a restore: a snapshot, and changes without a gap after it.
+//! The choice of files for a restore: a snapshot, and changes without a gap after it; or only the changes.
 
 use crate::catalog::{CopyFile, SNAPSHOTS};
 
@@ -17,20 +17,28 @@ pub(crate) struct Plan {
 pub(crate) fn plan(files: &[CopyFile], commit: u64) -> Option<Plan> {
     let fits = |file: &&CopyFile| file.last <= commit;
     let snapshot = files.iter().filter(fits).filter(|file| file.level == SNAPSHOTS).max_by_key(|file| file.last)?;
-    let (mut chosen, mut reached) = (vec![snapshot.clone()], snapshot.last);
+    let (changes, reached) = changes_after(files, snapshot.last, commit);
+    let mut chosen = vec![snapshot.clone()];
+    chosen.extend(changes);
+    let gap_before = files.iter().filter(fits).filter(|file| file.first > reached).map(|file| file.first).min();
+    Some(Plan { files: chosen, reached, gap_before })
+}
+
+/// Returns the files that lead from a state to the newest one at or before `commit` without a gap, and the commit that
+/// they reach.
+pub(crate) fn changes_after(files: &[CopyFile], state: u64, commit: u64) -> (Vec<CopyFile>, u64) {
+    let (mut chosen, mut reached) = (Vec::new(), state);
     loop {
         let next = files
             .iter()
-            .filter(fits)
-            .filter(|file| file.level != SNAPSHOTS && file.first <= reached + 1 && file.last > reached)
+            .filter(|file| file.level != SNAPSHOTS && file.last <= commit)
+            .filter(|file| file.first <= reached + 1 && file.last > reached)
             // Of files that reach equally far, that of the highest level is the smallest.
             .max_by_key(|file| (file.last, file.level));
-        let Some(next) = next else { break };
+        let Some(next) = next else { return (chosen, reached) };
         reached = next.last;
         chosen.push(next.clone());
     }
-    let gap_before = files.iter().filter(fits).filter(|file| file.first > reached).map(|file| file.first).min();
-    Some(Plan { files: chosen, reached, gap_before })
 }
 
 #[cfg(test)]

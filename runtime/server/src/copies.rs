@@ -1,10 +1,13 @@
 //! Continuous copies of the embedded database, and access to their place.
 
+use std::io::{self, Read};
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
+use convoke_calls::files::Folder;
 use convoke_calls::outbound::secret;
 use convoke_calls::runtime::Runtime;
+use convoke_copies::contents::ContentFolder;
 use convoke_copies::{BucketAccess, CopySettings, CopyStatus, Place, Shipper, ShipperOptions};
 
 /// Id and key for the access to a bucket; the same secrets as for [stored files](convoke_calls::files).
@@ -85,4 +88,17 @@ fn access(settings: &CopySettings, url: &str, data: &Path) -> Result<BucketAcces
         key_id: read(key_id)?.expose().to_owned(),
         key: read(key)?.expose().to_owned(),
     })
+}
+
+/// The folder of stored files of a data folder, as the receiver of copied ones.
+pub struct FollowedFiles(pub Folder);
+
+impl ContentFolder for FollowedFiles {
+    fn has(&self, hash: &str) -> bool {
+        self.0.path_of(hash).exists()
+    }
+
+    fn take_in(&self, hash: &str, from: &mut dyn Read) -> io::Result<()> {
+        self.0.take_in(hash, from).map(drop)
+    }
 }

@@ -118,7 +118,9 @@ fn write_pages(sqlite: &rusqlite::Connection, source: PageSource) -> Result<(), 
     let former: u32 = sqlite.query_row("PRAGMA page_count", [], |row| row.get(0)).opening()?;
     let mut read = sqlite.prepare("SELECT data FROM sqlite_dbpage WHERE pgno = ?1").opening()?;
     let mut write = sqlite.prepare("INSERT INTO sqlite_dbpage (pgno, data) VALUES (?1, ?2)").opening()?;
+    let mut greatest = former;
     let pages = source(&mut |number, content| {
+        greatest = greatest.max(number);
         // A snapshot has every page, and few of them differ.
         let is_same = read.query_row([number], |row| Ok(row.get_ref(0)?.as_blob()? == content)).optional();
         if is_same.map_err(std::io::Error::other)? != Some(true) {
@@ -127,7 +129,12 @@ fn write_pages(sqlite: &rusqlite::Connection, source: PageSource) -> Result<(), 
         Ok(())
     });
     let pages = pages.map_err(|error| OpenError::Engine(error.to_string()))?;
-    if pages < former {
+    if pages > greatest {
+        // Pages at the end that are free have no content, but the file has their size.
+        let bytes: u32 = sqlite.query_row("PRAGMA page_size", [], |row| row.get(0)).opening()?;
+        write.execute(params![pages, vec![0_u8; bytes as usize]]).opening()?;
+    }
+    if pages < greatest {
         // Without content, this page and all after it are removed. It must be the last statement.
         write.execute(params![pages + 1, rusqlite::types::Null]).opening()?;
     }

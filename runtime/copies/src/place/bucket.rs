@@ -113,10 +113,14 @@ impl Bucket {
 
     pub(super) fn files(&self, folder: &str) -> io::Result<Vec<Listed>> {
         let listed = self.executor.block_on(self.store.list_with_delimiter(Some(&self.key(folder))))?;
-        let file = |object: object_store::ObjectMeta| {
-            Some(Listed { name: object.location.filename()?.to_owned(), bytes: object.size })
-        };
-        Ok(listed.objects.into_iter().filter_map(file).collect())
+        Ok(listed.objects.into_iter().filter_map(listed_file).collect())
+    }
+
+    /// Lists only the names after `from`, in a folder without folders below it.
+    pub(super) fn files_from(&self, folder: &str, from: &str) -> io::Result<Vec<Listed>> {
+        let (prefix, offset) = (self.key(folder), self.key(&format!("{folder}/{from}")));
+        let listed = self.store.list_with_offset(Some(&prefix), &offset).try_collect::<Vec<_>>();
+        Ok(self.executor.block_on(listed)?.into_iter().filter_map(listed_file).collect())
     }
 
     pub(super) fn folders(&self) -> io::Result<Vec<String>> {
@@ -131,4 +135,8 @@ impl Bucket {
             Err(error) => Err(error.into()),
         }
     }
+}
+
+fn listed_file(object: object_store::ObjectMeta) -> Option<Listed> {
+    Some(Listed { name: object.location.filename()?.to_owned(), bytes: object.size })
 }

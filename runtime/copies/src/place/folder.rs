@@ -89,7 +89,7 @@ impl Folder {
         if fs::metadata(&self.path)?.is_dir() { self.path.join(name).try_exists() } else { Ok(false) }
     }
 
-    pub(super) fn files(&self, folder: &str) -> io::Result<Vec<Listed>> {
+    pub(super) fn files_from(&self, folder: &str, from: &str) -> io::Result<Vec<Listed>> {
         fs::metadata(&self.path)?;
         let entries = match fs::read_dir(self.path.join(folder)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -99,7 +99,7 @@ impl Folder {
         for entry in entries {
             let entry = entry?;
             let name = entry.file_name().to_string_lossy().into_owned();
-            if entry.file_type()?.is_file() && !name.ends_with(PARTIAL) {
+            if *name >= *from && entry.file_type()?.is_file() && !name.ends_with(PARTIAL) {
                 files.push(Listed { name, bytes: entry.metadata()?.len() });
             }
         }

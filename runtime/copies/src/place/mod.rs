@@ -165,10 +165,20 @@ impl Place {
     /// # Errors
     /// Errors of the place.
     pub(crate) fn files(&self, folder: &str) -> io::Result<Vec<Listed>> {
+        self.files_from(folder, "")
+    }
+
+    /// As [`Place::files`], without the names that come before `from` in the order of bytes.
+    ///
+    /// # Errors
+    /// Errors of the place.
+    pub(crate) fn files_from(&self, folder: &str, from: &str) -> io::Result<Vec<Listed>> {
         let mut files = match &self.kind {
-            Kind::Folder(place) => place.files(folder)?,
+            Kind::Folder(place) => place.files_from(folder, from)?,
             #[cfg(feature = "s3")]
-            Kind::Bucket(bucket) => bucket.files(folder)?,
+            Kind::Bucket(bucket) if from.is_empty() => bucket.files(folder)?,
+            #[cfg(feature = "s3")]
+            Kind::Bucket(bucket) => bucket.files_from(folder, from)?,
         };
         files.sort_unstable_by(|one, other| one.name.cmp(&other.name));
         Ok(files)

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod contents;
+mod follower;
 mod killed;
 mod moments;
 mod place;

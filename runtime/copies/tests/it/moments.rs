@@ -14,7 +14,7 @@ use crate::support::{COPIED, Copied, Rows, files, open_place, restored, rows, se
 
 /// A change of the model and of the database.
 #[derive(Clone)]
-enum Change {
+pub(crate) enum Change {
     Set(String, i64),
     Remove(String),
     /// Many rows in one transaction, more than the log holds between two checkpoints.
@@ -22,7 +22,7 @@ enum Change {
 }
 
 impl Change {
-    fn random(random: &mut StdRng) -> Self {
+    pub(crate) fn random(random: &mut StdRng) -> Self {
         let owner = format!("owner {}", random.random_range(0..300));
         match random.random_range(0..20) {
             0..12 => Change::Set(owner, random.random_range(101..1_000_000)),
@@ -41,7 +41,7 @@ impl Change {
         }
     }
 
-    fn run(self, copied: &Copied) -> Result<(), StoreError> {
+    pub(crate) fn run(self, copied: &Copied) -> Result<(), StoreError> {
         copied
             .start(move |db| {
                 let mut changed = BTreeMap::new();
