@@ -19,6 +19,9 @@ use tempfile::TempDir;
 use crate::moments::Change;
 use crate::support::{COPIED, Copied, Rows, engine, files, open_place, restored, rows, settings, until};
 
+/// Time between two looks at the place.
+const EVERY: Duration = Duration::from_millis(20);
+
 /// A data folder that follows the copies in `place`.
 struct Followed {
     data: PathBuf,
@@ -28,7 +31,7 @@ struct Followed {
 
 impl Followed {
     /// Restores the newest state, and follows from there.
-    fn begin(data: &Path, place: &Path) -> Self {
+    fn begin(data: &Path, place: &Path, every: Duration) -> Self {
         let installation = engine().lock(data, clock()).unwrap();
         let file = data.join("fetched.db");
         let (note, _) = fetch(&open_place(place), &file, &mut |_, _| {}).unwrap();
@@ -36,10 +39,10 @@ impl Followed {
         installation.take_in(&file, &mut |_| {}).unwrap();
         installation.replace().unwrap();
         drop(installation);
-        Self::resume(data)
+        Self::resume(data, every)
     }
 
-    fn resume(data: &Path) -> Self {
+    fn resume(data: &Path, every: Duration) -> Self {
         let options = StoreOptions { disk: Arc::new(HeldDisk::default()), follows: true, ..StoreOptions::new(data) };
         let store = Store::open(engine(), options, &patient(), clock(), vec![Account::DEF]).unwrap();
         let options = FollowerOptions {
@@ -47,7 +50,7 @@ impl Followed {
             data: data.to_owned(),
             access: Box::new(|_| Ok(BucketAccess::default())),
             files: None,
-            every: Duration::from_millis(20),
+            every,
             clock: clock(),
         };
         let follower = Follower::start(options, FollowNote::read(data).unwrap().unwrap()).unwrap();
@@ -103,7 +106,7 @@ impl Folders {
 fn follower_reaches_every_state_also_after_a_restart_with_an_old_note() {
     let folders = Folders::new();
     let server = folders.server(COPIED);
-    let mut followed = Followed::begin(&folders.of("second"), &folders.place);
+    let mut followed = Followed::begin(&folders.of("second"), &folders.place, EVERY);
     let mut random = StdRng::seed_from_u64(34);
     let mut old_note = None;
     for round in 0..120 {
@@ -116,7 +119,7 @@ fn follower_reaches_every_state_also_after_a_restart_with_an_old_note() {
             let note = followed.close();
             // A crash can lose the newest note, but not the pages.
             old_note.get_or_insert(note).write(&folders.of("second")).unwrap();
-            followed = Followed::resume(&folders.of("second"));
+            followed = Followed::resume(&folders.of("second"), EVERY);
         }
     }
     followed.wait();
@@ -131,7 +134,7 @@ fn follower_reaches_every_state_also_after_a_restart_with_an_old_note() {
 fn follower_goes_on_from_a_snapshot_after_a_gap_and_after_a_take_over() {
     let folders = Folders::new();
     let server = folders.server("");
-    let followed = Followed::begin(&folders.of("second"), &folders.place);
+    let followed = Followed::begin(&folders.of("second"), &folders.place, EVERY);
     server.insert("before the gap", 1).unwrap();
     server.wait();
     followed.wait();
@@ -147,7 +150,7 @@ fn follower_goes_on_from_a_snapshot_after_a_gap_and_after_a_take_over() {
     for merged in ["1", "2"] {
         let _ = fs::remove_dir_all(folders.place.join("00000001/ltx").join(merged));
     }
-    let followed = Followed::resume(&folders.of("second"));
+    let followed = Followed::resume(&folders.of("second"), EVERY);
     assert_eq!(followed.rows(), kept);
     let (note, _) = convoke_copies::take_over(&open_place(&folders.place), clock().now()).unwrap();
     let installation = engine().lock(&folders.of("first"), clock()).unwrap();
@@ -168,7 +171,8 @@ fn follower_goes_on_from_a_snapshot_after_a_gap_and_after_a_take_over() {
 fn promotion_loses_nothing_that_was_acknowledged() {
     let folders = Folders::new();
     let former = Arc::new(folders.server(COPIED));
-    let followed = Followed::begin(&folders.of("second"), &folders.place);
+    // The rest of the copies is left to the promotion.
+    let followed = Followed::begin(&folders.of("second"), &folders.place, Duration::from_secs(600));
     let ends = Arc::new(AtomicBool::new(false));
     let writers: Vec<_> = (0..4)
         .map(|writer| {
