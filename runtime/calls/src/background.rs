@@ -34,11 +34,8 @@ impl Runtime {
     /// Starts scheduled work, the recording of metrics and the removal of expired rows. Must be called in a tokio
     /// runtime.
     pub fn start_background(&self) -> Background {
-        let (stop, stopped) = watch::channel(false);
+        let stop = watch::Sender::new(false);
         let mut tasks = JoinSet::new();
-        tasks.spawn(scheduler::background::run(self.scheduler().clone(), stopped));
-        #[cfg(feature = "outbound")]
-        tasks.spawn(webhooks::background::run(self.deliverer().clone(), stop.subscribe()));
         if let Some(streams) = self.log_streams() {
             streams.start(&mut tasks, &stop);
         }
@@ -50,11 +47,6 @@ impl Runtime {
         }
         let mut background = Background { runtime: self.clone(), stop, tasks };
         let runtime = self.clone();
-        background.every(STATS, move || {
-            let runtime = runtime.clone();
-            async move { runtime.store_performance().await }
-        });
-        let runtime = self.clone();
         background.every(recent_calls::WRITE, move || {
             let runtime = runtime.clone();
             async move {
@@ -64,13 +56,32 @@ impl Runtime {
                 }
             }
         });
-        let scheduler = self.scheduler().clone();
-        background.every(BLOCKED_RUNS, move || {
+        // Jobs, webhooks and expired rows are the work of the server that a follower follows.
+        if !self.store().follows() {
+            background.write_rows();
+        }
+        background
+    }
+}
+
+impl Background {
+    /// Starts the work that changes rows.
+    fn write_rows(&mut self) {
+        let runtime = self.runtime.clone();
+        self.tasks.spawn(scheduler::background::run(runtime.scheduler().clone(), self.stop.subscribe()));
+        #[cfg(feature = "outbound")]
+        self.tasks.spawn(webhooks::background::run(runtime.deliverer().clone(), self.stop.subscribe()));
+        self.every(STATS, move || {
+            let runtime = runtime.clone();
+            async move { runtime.store_performance().await }
+        });
+        let scheduler = self.runtime.scheduler().clone();
+        self.every(BLOCKED_RUNS, move || {
             let scheduler = scheduler.clone();
             async move { scheduler.count_blocked_runs().await }
         });
-        let runtime = self.clone();
-        background.every(RETENTION, move || {
+        let runtime = self.runtime.clone();
+        self.every(RETENTION, move || {
             let runtime = runtime.clone();
             async move {
                 runtime.remove_expired().await?;
@@ -79,17 +90,14 @@ impl Runtime {
         });
         #[cfg(feature = "outbound")]
         {
-            let deliverer = self.deliverer().clone();
-            background.every(STATS, move || {
+            let deliverer = self.runtime.deliverer().clone();
+            self.every(STATS, move || {
                 let deliverer = deliverer.clone();
                 async move { deliverer.remove_expired().await }
             });
         }
-        background
     }
-}
 
-impl Background {
     /// Adds periodic work: it runs immediately and then with a pause of `period`.
     pub fn every<F>(&mut self, period: Duration, work: impl Fn() -> F + Send + 'static)
     where
@@ -113,7 +121,9 @@ impl Background {
                 tracing::error!(target: "convoke::background", "a background task failed: {error}");
             }
         }
-        if let Err(error) = self.runtime.store_all_performance().await {
+        if !self.runtime.store().follows()
+            && let Err(error) = self.runtime.store_all_performance().await
+        {
             tracing::warn!(target: "convoke::background", "the latest metrics are lost: {}", error.chain());
         }
         // Both have their own time limit, and run concurrently.

@@ -65,6 +65,14 @@ pub(super) struct PlaceArgs {
     pub(super) region: Option<String>,
 }
 
+/// Opens the place of copies at this URL, with the access of an installation.
+///
+/// # Errors
+/// It cannot be opened.
+pub(super) fn open_place(config: &Config, url: &str) -> Result<Place, Failure> {
+    copies::open(url, &CopySettings::of(&config.sections), &config.data).map_err(Failure)
+}
+
 impl PlaceArgs {
     /// Opens the place.
     ///

@@ -24,6 +24,7 @@ pub mod doctor;
 mod executor;
 pub mod export;
 mod failure;
+mod follow;
 mod files;
 pub mod functions;
 pub mod jobs;
@@ -38,11 +39,13 @@ mod mcp;
 mod operator_log;
 mod program;
 mod progress;
+mod promote;
 pub mod restore;
 pub(crate) mod connect;
 pub mod run;
 mod secret;
 pub mod serve;
+mod sockets;
 mod supervisor;
 pub(crate) mod table;
 pub mod token;
@@ -87,7 +90,7 @@ struct Cli {
 const GROUPS: &[(&str, &[&str])] = &[
     ("Serve", &["dev", "serve", "health", "doctor", "config"]),
     ("Call and watch", &["functions", "run", "console", "logs", "live", "jobs", "workflows", "webhooks"]),
-    ("Data", &["data", "files", "migrate", "export", "import", "backup", "restore", "copies"]),
+    ("Data", &["data", "files", "migrate", "export", "import", "backup", "restore", "copies", "promote"]),
     ("Access", &["token", "deploy-key", "secret"]),
     ("Agents", &["mcp", "agents"]),
     ("Generate", &["codegen", "openapi", "completions", "man"]),
@@ -154,6 +157,7 @@ enum Command {
     Backup(backup::Backup),
     Restore(restore::Restore),
     Copies(copies::Copies),
+    Promote(promote::Promote),
     Doctor(doctor::Doctor),
     Health(health::Health),
     Config(config::ConfigCommand),
@@ -206,6 +210,7 @@ fn run(command: Command, matches: &clap::ArgMatches, engines: &Engines) -> Resul
         Command::Import(import) => import.run(engines),
         Command::Backup(backup) => backup.run(engines),
         Command::Restore(restore) => restore.run(engines),
+        Command::Promote(promote) => promote.run(engines),
         Command::Copies(copies) => copies.run(engines),
         Command::Doctor(doctor) => doctor.run(engines),
         Command::Health(health) => health.run(),

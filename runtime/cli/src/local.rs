@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::failure::Failure;
+use super::follow::require_no_follower;
 use convoke_core::clock::{Clock, SystemClock};
 use convoke_server::auth::Environment;
 use convoke_server::auth::development::KEY_FILE;
@@ -54,10 +55,11 @@ impl LocalArgs {
     /// Locks the data folder: no server runs on it as long as the lock is held.
     ///
     /// # Errors
-    /// A server runs; the folder cannot be locked.
+    /// A server runs; the folder cannot be locked, or it follows copies.
     pub(crate) fn lock(&self, engines: &Engines) -> Result<(Config, Box<dyn Installation>), Failure> {
         let config = self.config()?;
         require_folder(&config, self.data.as_deref())?;
+        require_no_follower(&config)?;
         match config.engine(engines)?.lock(&config.data, clock()) {
             Ok(installation) => Ok((config, installation)),
             Err(OpenError::Locked { process, .. }) if config.store.is_some() => {

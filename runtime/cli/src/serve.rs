@@ -2,7 +2,12 @@
 
 use std::io::Write as _;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::DirBuilderExt as _;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,7 +17,9 @@ use tokio::task::JoinHandle;
 
 use super::executor::executor;
 use super::failure::Failure;
+use super::follow;
 use super::operator_log::OperatorLog;
+use super::sockets;
 use super::supervisor;
 use convoke_calls::migration;
 use convoke_calls::outbound::StoreKey;
@@ -26,6 +33,7 @@ use convoke_server::auth::key_source::http_client;
 use convoke_server::auth::{Authenticator, Environment};
 use convoke_server::config::{self, Config, EnvironmentFlag, Flags};
 use convoke_server::copies::Copies;
+use convoke_server::following::Following;
 use convoke_server::gateway::Gateway;
 use convoke_server::opening::Opening;
 use convoke_server::settings::describe::describe;
@@ -36,6 +44,9 @@ use convoke_store::{Engines, OnOpening, Stuck};
 
 /// Timeout for connections from the time before the database was open.
 const OPENING_DRAIN: Duration = Duration::from_secs(1);
+
+/// Longest drain of a follower.
+const PROMOTION_DRAIN: Duration = Duration::from_secs(2);
 
 /// Serve the functions of this program over HTTP
 ///
@@ -48,6 +59,14 @@ pub(super) struct Serve {
     environment: EnvironmentFlag,
     #[command(flatten)]
     flags: Flags,
+    /// Follow the copies of another server ([copy] in its convoke.toml): dir:/path or s3://bucket/prefix. The server
+    /// restores them at its first start, which needs an empty data folder, applies each change within a second, and
+    /// answers queries only, until `convoke promote`
+    #[arg(long, value_name = "URL", env = "CONVOKE_FOLLOW")]
+    follow: Option<String>,
+    /// Serve on the sockets of standard input, after a promotion
+    #[arg(long, hide = true)]
+    promoted: bool,
 }
 
 impl Serve {
@@ -62,7 +81,8 @@ impl Serve {
         }
         config.require_provider()?;
         let settings = in_force(&self.flags, matches, &[])?;
-        let (server, _) = Serving::start(config, settings, engines, &log, None)?;
+        let sockets = self.promoted.then(sockets::receive).transpose()?.map(|(_, listening)| listening.alone());
+        let (server, _) = Serving::start(config, settings, engines, &log, sockets, self.follow.as_deref())?;
         server.announce();
         server.run(Hangup::Stays)
     }
@@ -86,6 +106,8 @@ pub(super) struct Serving {
     scheme: &'static str,
     drain: Duration,
     signals: Signals,
+    /// The addresses of a follower, for the process after its promotion.
+    kept: Option<Listening>,
 }
 
 /// Makes the system use memory pages of the usual size. With huge pages, an idle server takes twice as much memory,
@@ -146,13 +168,14 @@ pub(super) struct Started {
 
 impl Serving {
     /// Opens the database, fetches keys, binds the listener. On inherited sockets, connections wait until the server is
-    /// ready; otherwise they get `NOT_READY` until then.
+    /// ready; otherwise they get `NOT_READY` until then. With `follow`, the server follows these copies.
     pub(super) fn start(
         config: Config,
         settings: Vec<SettingInForce>,
         engines: &Engines,
         log: &OperatorLog,
         inherited: Option<Listening>,
+        follow: Option<&str>,
     ) -> Result<(Self, Started), Failure> {
         let executor = executor()?;
         let within = executor.enter();
@@ -173,19 +196,33 @@ impl Serving {
                 (listening, Some(opening))
             }
         };
+        let begins = {
+            let answers = answers.clone();
+            move |step: &str| {
+                answers.begins(step);
+                supervisor::opening(&answers.step());
+            }
+        };
+        let followed = follow::prepare(&config, engines, follow, &begins)?;
+        if followed.is_some() {
+            // Only reads are open, and clients wait for the promoted server.
+            http.limits.drain_timeout = http.limits.drain_timeout.min(PROMOTION_DRAIN);
+        }
+        let kept = followed.as_ref().map(|_| listening.share()).transpose()?;
+        let copied = CopySettings::of(&config.sections).acknowledgement().filter(|_| followed.is_none());
         // No acknowledged write is lost, and the supervisor starts the process again.
         let options = RuntimeOptions {
             stuck: Stuck::EndProcess,
             call_lines: log.calls.clone(),
-            on_opening: OnOpening::new(move |step| {
-                answers.begins(step);
-                supervisor::opening(&answers.step());
-            }),
-            copied: CopySettings::of(&config.sections).acknowledgement(),
+            on_opening: OnOpening::new(begins),
+            copied,
             ..config.into_options(engines)?
         };
         let runtime = Runtime::start(options)?;
-        Copies::start(&runtime).map_err(Failure)?;
+        match followed {
+            Some(note) => Following::start(&runtime, note).map_err(Failure)?,
+            None => Copies::start(&runtime).map_err(Failure)?,
+        }
         log.forward_to(&runtime);
         let authenticator = Authenticator::new(auth, runtime.clock().clone(), &limits, http_client().build()?)?;
         executor.block_on(authenticator.start());
@@ -213,7 +250,7 @@ impl Serving {
         }
         let started = Started { functions: admin.runtime.registry().all().count() };
         drop(within);
-        Ok((Self { executor, admin, server, scheme, drain, signals }, started))
+        Ok((Self { executor, admin, server, scheme, drain, signals, kept }, started))
     }
 
     /// Prints that calls are served now, in the line that supervisors and tests wait for.
@@ -264,15 +301,19 @@ impl Serving {
         )
     }
 
-    /// Serves until SIGTERM or SIGINT, lets open calls end, and closes the database.
+    /// Serves until SIGTERM or SIGINT, lets open calls end, and closes the database. After a promotion, this process
+    /// then starts again.
     pub(super) fn run(self, hangup: Hangup) -> Result<(), Failure> {
         let url = self.url();
-        let Self { executor, admin, server, drain, mut signals, .. } = self;
+        let Self { executor, admin, server, drain, mut signals, kept, .. } = self;
         let background = executor.block_on(async { admin.start_background() });
         let watch = executor.block_on(async { supervisor::watch(admin.runtime.clone(), url) });
+        let (mut is_promoted, runtime) = (false, admin.runtime.clone());
         let shutdown = async {
-            signals.end(hangup).await;
-            supervisor::stopping();
+            tokio::select! {
+                () = signals.end(hangup) => supervisor::stopping(),
+                () = Following::promoted(&runtime) => is_promoted = true,
+            }
             background.wind_down();
         };
         let outcome = executor.block_on(server.run(shutdown));
@@ -285,12 +326,34 @@ impl Serving {
         }
         admin.runtime.store().close();
         Copies::finish(&admin.runtime);
+        Following::finish(&admin.runtime);
+        if let Some(kept) = kept.filter(|_| is_promoted) {
+            return Err(start_again(&kept));
+        }
         executor.shutdown_timeout(Duration::from_millis(100));
         match outcome.cut {
             0 => Ok(()),
             cut => Err(Failure(format!("{cut} calls were still open after {drain:?} and were cut"))),
         }
     }
+}
+
+/// Replaces this process by a new one with the same arguments, on the same addresses. Returns only if that fails.
+fn start_again(listening: &Listening) -> Failure {
+    let replace = || {
+        let (channel, other) = UnixStream::pair()?;
+        sockets::pass(&channel, listening)?;
+        let mut arguments = std::env::args_os();
+        let name = arguments.next().unwrap_or_default();
+        // The file of the program may have been replaced.
+        let own = Path::new("/proc/self/exe");
+        let program = if own.exists() { own.to_owned() } else { std::env::current_exe()? };
+        let mut command = Command::new(program);
+        command.arg0(name).args(arguments).arg("--promoted").stdin(Stdio::from(OwnedFd::from(other)));
+        Err(command.exec())
+    };
+    let error = replace().map_or_else(|error: std::io::Error| error, |never: std::convert::Infallible| match never {});
+    Failure(format!("this server is promoted, and must be started again: {error}"))
 }
 
 /// Returns the address by which this machine reaches a listener, which may listen on all addresses.

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use crate::auth::Environment;
 use crate::auth::provider::{AuthConfig, KeySource, ProviderConfig};
 use crate::console::ConsoleOptions;
+use crate::following::follows;
 use crate::settings::check;
 use crate::settings::describe::{self, Table, describe};
 use crate::settings::sources::File;
@@ -246,6 +247,7 @@ impl Config {
             is_development: self.environment == Environment::Development,
             public_url: self.public_url,
             settings: self.sections,
+            follows: follows(&self.data),
             ..RuntimeOptions::in_folder(self.data, engine)
         })
     }

@@ -76,7 +76,11 @@ pub fn open(url: &str, settings: &CopySettings, data: &Path) -> Result<Place, St
     Place::open(url, &access(settings, url, data)?)
 }
 
-fn access(settings: &CopySettings, url: &str, data: &Path) -> Result<BucketAccess, String> {
+/// Returns the access to a place.
+///
+/// # Errors
+/// A missing secret, for the operator.
+pub(crate) fn access(settings: &CopySettings, url: &str, data: &Path) -> Result<BucketAccess, String> {
     if !Place::is_bucket(url) {
         return Ok(BucketAccess::default());
     }

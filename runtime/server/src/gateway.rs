@@ -16,6 +16,7 @@ use crate::auth::deploy_key::Scope;
 use crate::auth::{AuthError, Authenticator, acting_as};
 use crate::copies::Copies;
 use crate::files;
+use crate::following::Following;
 use crate::live::{self, Watcher};
 use crate::mcp::tools::Tools;
 use crate::metrics;
@@ -504,6 +505,9 @@ impl Handler for Gateway {
 
     fn ready(&self) -> Result<(), String> {
         self.runtime.ready()?;
+        if let Some(reason) = Following::not_ready(&self.runtime) {
+            return Err(reason);
+        }
         match self.authenticator.has_no_keys() {
             true => Err("no identity provider's keys could be fetched yet, so users are rejected".to_owned()),
             false => Ok(()),
@@ -514,7 +518,11 @@ impl Handler for Gateway {
         let blocked = self.runtime.scheduler().blocked_runs();
         let blocked = (blocked > 0)
             .then(|| format!("{blocked} runs of workflows are blocked; see `convoke workflows list --state blocked`"));
-        let details: Vec<String> = blocked.into_iter().chain(Copies::problem(&self.runtime)).collect();
+        let details: Vec<String> = blocked
+            .into_iter()
+            .chain(Copies::problem(&self.runtime))
+            .chain(Following::problem(&self.runtime))
+            .collect();
         (!details.is_empty()).then(|| details.join("; "))
     }
 

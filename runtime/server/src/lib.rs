@@ -10,6 +10,7 @@ pub mod metrics;
 pub mod archive;
 pub mod backup;
 pub mod copies;
+pub mod following;
 pub mod doctor;
 pub mod auth;
 pub mod admin;

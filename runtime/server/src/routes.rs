@@ -8,7 +8,7 @@ use hyper::Method;
 
 use crate::admin::{
     Admin, AdminRequest, audit, backup, doctor, export, files as admin_files, functions, jobs, keys, live, logs,
-    overview, performance, rows, schema, secrets, settings, tables, webhooks, workflows,
+    overview, performance, promote, rows, schema, secrets, settings, tables, webhooks, workflows,
 };
 use crate::auth::Environment;
 use crate::auth::deploy_key::Scope;
@@ -286,5 +286,6 @@ fn admin_routes(routes: &mut Routes<Endpoint>, console: Audience) {
         GET    "/api/admin/backup/{name}/files" BackupDownload backup::contents;
         GET    "/api/admin/backup/{name}/files/{hash}" BackupDownload backup::content;
         POST   "/api/admin/backup/{name}/verify" Backup  backup::verify;
+        POST   "/api/admin/promote"            Promote   promote::promote;
     }
 }

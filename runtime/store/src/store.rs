@@ -286,14 +286,22 @@ impl Store {
         self.inner.gate.refuses_read(access).map_or(Ok(()), |reason| Err(StoreError::Closed(reason)))
     }
 
+    /// Checks if the store is one that accepts writes.
+    ///
+    /// # Errors
+    /// [`StoreError::NotWritable`]: it follows another database.
+    pub fn may_write(&self) -> Result<(), StoreError> {
+        if self.follows() { Err(StoreError::NotWritable(FOLLOWS)) } else { Ok(()) }
+    }
+
     /// Queues a mutation for the writer, which completes it by [`WriteJob::finish`] on its own thread.
     ///
     /// # Errors
     /// Returns the job with [`StoreError::QueueFull`], [`StoreError::ShareFull`], [`StoreError::Closed`], or
     /// [`StoreError::NotWritable`] if the store follows copies.
     pub fn write(&self, job: Box<dyn WriteJob>) -> Result<(), (Box<dyn WriteJob>, StoreError)> {
-        if self.follows() {
-            return Err((job, StoreError::NotWritable(FOLLOWS)));
+        if let Err(error) = self.may_write() {
+            return Err((job, error));
         }
         if let Some(reason) = self.inner.gate.refuses_write(job.access()) {
             return Err((job, StoreError::Closed(reason)));

@@ -504,6 +504,8 @@ impl Dispatcher {
                 done
             }
             Prepared::Action(action) => {
+                // It may do its work outside, and then fail at its first mutation.
+                self.services.store().may_write()?;
                 let permit = self.services.action_permit()?;
                 let out = self.services.writer();
                 let done = execute::action(call, capture, permit, move |ctx| action.run(ctx, out)).await;

@@ -3,23 +3,15 @@
 //! The channel is the standard input of the server. When it ends, the server ends: no server outlives the process that
 //! watches.
 
-use std::io::{BufRead, BufReader, IoSlice, IoSliceMut, Write as _};
-use std::mem::MaybeUninit;
-use std::os::fd::{AsFd as _, OwnedFd};
+use std::io::{BufRead, BufReader, Write as _};
 use std::os::unix::net::UnixStream;
 
-use rustix::io::FdFlags;
-use rustix::net::{
-    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags,
-};
 use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
+use crate::sockets;
 use convoke_http::Listening;
 use convoke_server::console::BuildFailure;
-
-/// Largest number of sockets: for calls, and of the ops listener.
-const SOCKETS_MAX: usize = 2;
 
 /// A message to the server.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -50,34 +42,6 @@ pub(super) enum FromServer {
     Failed(String),
 }
 
-/// Passes the sockets to a server, before any message.
-pub(super) fn pass_sockets(channel: &UnixStream, listening: &Listening) -> std::io::Result<()> {
-    let sockets = listening.sockets();
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(SOCKETS_MAX))];
-    let mut passed = SendAncillaryBuffer::new(&mut space);
-    passed.push(SendAncillaryMessage::ScmRights(&sockets));
-    // Sockets travel only with at least one byte.
-    rustix::net::sendmsg(channel, &[IoSlice::new(b"\n")], &mut passed, SendFlags::empty())?;
-    Ok(())
-}
-
-fn receive_sockets(channel: &UnixStream) -> std::io::Result<Vec<OwnedFd>> {
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(SOCKETS_MAX))];
-    let mut passed = RecvAncillaryBuffer::new(&mut space);
-    let mut byte = [0];
-    rustix::net::recvmsg(channel, &mut [IoSliceMut::new(&mut byte)], &mut passed, RecvFlags::empty())?;
-    let mut sockets = Vec::new();
-    for message in passed.drain() {
-        if let RecvAncillaryMessage::ScmRights(received) = message {
-            sockets.extend(received);
-        }
-    }
-    for socket in &sockets {
-        rustix::io::fcntl_setfd(socket, FdFlags::CLOEXEC)?;
-    }
-    Ok(sockets)
-}
-
 /// Writes a message. A channel that has ended is not an error: its other side reports the end.
 pub(super) fn say(mut channel: &UnixStream, message: &impl Serialize) {
     if let Ok(mut line) = serde_json::to_vec(message) {
@@ -105,11 +69,7 @@ impl Watcher {
         let unusable = |error: &dyn std::fmt::Display| {
             Failure(format!("--under-watch is for servers that `convoke dev` starts: use `convoke dev` ({error})"))
         };
-        let stdin = std::io::stdin().as_fd().try_clone_to_owned().map_err(|error| unusable(&error))?;
-        let channel = UnixStream::from(stdin);
-        let mut sockets = receive_sockets(&channel).map_err(|error| unusable(&error))?.into_iter();
-        let calls = sockets.next().ok_or_else(|| unusable(&"no socket was passed"))?;
-        let listening = Listening::inherited(calls, sockets.next());
+        let (channel, listening) = sockets::receive().map_err(|error| unusable(&error))?;
         Ok(Self { channel, listening, build: BuildFailure::default() })
     }
 

@@ -11,6 +11,7 @@ use rustix::process::{Pid, Signal};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::channel::{self, FromServer, Start, ToServer};
+use crate::sockets;
 use convoke_http::Listening;
 
 /// Time in which a server ends. Then it is killed.
@@ -49,7 +50,7 @@ impl ServerProcess {
         let (send, events) = unbounded_channel();
         let reader = channel.try_clone()?;
         let server = Self { channel, events, pid };
-        channel::pass_sockets(&server.channel, listening)?;
+        sockets::pass(&server.channel, listening)?;
         let thread = |name: &str| std::thread::Builder::new().name(name.to_owned());
         let said = send.clone();
         let (is_read, all_read) = std::sync::mpsc::channel::<()>();

@@ -55,7 +55,7 @@ pub(super) fn run(
     }
     let clients = config.clients.clone();
     let listening = watcher.map(Watcher::listening).transpose()?;
-    let (server, started) = Serving::start(config, settings, engines, &log, listening)?;
+    let (server, started) = Serving::start(config, settings, engines, &log, listening, None)?;
     if let Some(difference) = server.difference().filter(|_| !start.may_be_closed && !server.has_open_migration()) {
         return Err(Failure(format!(
             "the database does not fit the program: {difference}.\nWrite a migration, an admin mutation in a module \

@@ -90,6 +90,12 @@ impl Listening {
         Self { calls: calls.into(), ops: ops.map(Into::into), is_inherited: true }
     }
 
+    /// Makes inherited sockets those of this process alone: the process that passed them has ended.
+    #[must_use]
+    pub fn alone(self) -> Self {
+        Self { is_inherited: false, ..self }
+    }
+
     /// Returns the socket for calls, and then the one of the ops listener if there is one, to pass them to another
     /// process.
     pub fn sockets(&self) -> Vec<BorrowedFd<'_>> {

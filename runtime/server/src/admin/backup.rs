@@ -16,6 +16,7 @@ use crate::backup::copying::Copying;
 use crate::backup::making::make;
 use crate::backup::schedule::{self, BackupSettings, Scheduled};
 use crate::copies::Copies;
+use crate::following::Following;
 use convoke_calls::files::{Folder, StoredBytes};
 use convoke_calls::runtime::Runtime;
 use convoke_copies::CopySettings;
@@ -127,12 +128,24 @@ pub async fn list(admin: &Admin, _: AdminRequest) -> Result<Reply> {
             "error": state.error,
         })
     });
+    let following = Following::status(&admin.runtime).map(|status| {
+        let state = status.state();
+        json!({
+            "from": status.url,
+            "generation": state.generation,
+            "commit": state.commit,
+            "copiedAt": state.copied_at,
+            "caughtUpAt": state.caught_up_at,
+            "error": state.error,
+        })
+    });
     success(&json!({
         "items": items,
         "running": running,
         "folder": folder,
         "schedule": schedule,
         "copies": copies,
+        "following": following,
     }))
 }
 

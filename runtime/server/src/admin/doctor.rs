@@ -15,6 +15,7 @@ use crate::backup::schedule::{self, BackupSettings, Scheduled};
 use crate::copies::Copies;
 use crate::doctor::finding::Finding;
 use crate::doctor::{database, files, machine};
+use crate::following::Following;
 #[cfg(feature = "otel")]
 use convoke_calls::telemetry::Signal;
 use convoke_copies::CopySettings;
@@ -41,6 +42,7 @@ pub async fn look(admin: &Admin, request: AdminRequest) -> Result<Reply> {
     ];
     findings.extend(backups(admin));
     findings.extend(copies(admin));
+    findings.extend(following(admin));
     findings.extend(shared_files(admin));
     #[cfg(feature = "otel")]
     findings.extend(collectors(admin).await);
@@ -79,6 +81,25 @@ fn backups(admin: &Admin) -> Option<Finding> {
                 false => Finding::ok("backups", says),
             }
         }
+    })
+}
+
+/// Returns the state of the follower, if the server follows copies.
+fn following(admin: &Admin) -> Option<Finding> {
+    const ADVICE: &str = "check the disk or the bucket of the copies and its access; queries are answered from the state \
+                          that this server has";
+    let runtime = &admin.runtime;
+    let status = Following::status(runtime)?;
+    let state = status.state();
+    let behind = humantime::format_duration(Duration::from_secs(status.behind(runtime.clock().now()).as_secs()));
+    let says = format!(
+        "{}: generation {}, commit {}; it had everything {behind} ago",
+        status.url, state.generation, state.commit
+    );
+    Some(match (Following::problem(runtime), state.error) {
+        (Some(problem), _) => Finding::problem("following", problem, ADVICE),
+        (None, Some(error)) => Finding::warning("following", format!("the newest look failed: {error}"), ADVICE),
+        (None, None) => Finding::ok("following", says),
     })
 }
 

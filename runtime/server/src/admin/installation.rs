@@ -82,12 +82,20 @@ impl Admin {
     /// and removes expired records. Must be called within a tokio runtime.
     pub fn start_background(&self) -> Background {
         let mut background = self.runtime.start_background();
-        let admin = self.clone();
-        background.every(background::STATS, move || {
-            let admin = admin.clone();
-            async move { admin.keys.store_last_used(admin.runtime.database()).await }
-        });
-        if matches!(self.runtime.store().nodes(), Nodes::Many { .. }) {
+        let follows = self.runtime.store().follows();
+        if !follows {
+            let admin = self.clone();
+            background.every(background::STATS, move || {
+                let admin = admin.clone();
+                async move { admin.keys.store_last_used(admin.runtime.database()).await }
+            });
+            let admin = self.clone();
+            background.every(background::RETENTION, move || {
+                let admin = admin.clone();
+                async move { admin.remove_expired().await }
+            });
+        }
+        if follows || matches!(self.runtime.store().nodes(), Nodes::Many { .. }) {
             let admin = self.clone();
             background.every(deploy_key_cache::LOOK, move || {
                 let admin = admin.clone();
@@ -98,11 +106,6 @@ impl Admin {
         background.every(SCHEDULE_INTERVAL, move || {
             making::begin_scheduled(&runtime);
             std::future::ready(Ok(()))
-        });
-        let admin = self.clone();
-        background.every(background::RETENTION, move || {
-            let admin = admin.clone();
-            async move { admin.remove_expired().await }
         });
         #[cfg(feature = "otel")]
         if let Some(telemetry) = self.runtime.telemetry()

@@ -22,6 +22,7 @@ pub mod node;
 pub mod operator;
 pub mod overview;
 pub mod performance;
+pub mod promote;
 mod reply;
 pub mod request;
 pub mod rows;

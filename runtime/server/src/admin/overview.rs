@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::node::AnsweringNode;
 use super::{Admin, AdminRequest, success};
+use crate::following::Following;
 use convoke_calls::scheduler::JobState;
 use convoke_core::error::Result;
 use convoke_http::Reply;
@@ -36,6 +37,7 @@ pub async fn show(admin: &Admin, _: AdminRequest) -> Result<Reply> {
         "environment": admin.environment,
         "now": runtime.clock().now(),
         "notReady": runtime.ready().err(),
+        "follows": Following::status(runtime).map(|status| status.url.clone()),
         "store": {
             "engine": runtime.store().engine_name(),
             "nodes": runtime.store().nodes().count(),

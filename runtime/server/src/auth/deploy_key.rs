@@ -69,6 +69,8 @@ pub enum Scope {
     Backup,
     /// download backups
     BackupDownload,
+    /// promote a server that follows copies
+    Promote,
     /// list, set and remove secrets; their values are never shown
     Secrets,
     /// create, list, rotate and revoke deploy keys; read the record of their uses
@@ -82,7 +84,7 @@ impl Scope {
     }
 
     /// All scopes.
-    pub const ALL: [Scope; 13] = [
+    pub const ALL: [Scope; 14] = [
         Scope::Functions,
         Scope::Internal,
         Scope::ActAs,
@@ -94,6 +96,7 @@ impl Scope {
         Scope::Live,
         Scope::Backup,
         Scope::BackupDownload,
+        Scope::Promote,
         Scope::Secrets,
         Scope::Keys,
     ];
@@ -112,6 +115,7 @@ impl Scope {
             Scope::Live => "live",
             Scope::Backup => "backup",
             Scope::BackupDownload => "backup-download",
+            Scope::Promote => "promote",
             Scope::Secrets => "secrets",
             Scope::Keys => "keys",
         }
@@ -140,7 +144,8 @@ impl std::fmt::Display for Scope {
 /// The text is not a scope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "a scope is functions, internal, act-as, logs, data, data-write, jobs, live, backup, backup-download, secrets or keys"
+    "a scope is functions, internal, act-as, logs, data, data-write, jobs, webhooks, live, backup, backup-download, \
+     promote, secrets or keys"
 )]
 pub struct UnknownScope;
 

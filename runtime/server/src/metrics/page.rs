@@ -54,6 +54,7 @@ impl Page<'_> {
         workflows::write(&mut families, self.runtime).await;
         backup::write(&mut families, self.runtime);
         copies::write(&mut families, self.runtime);
+        copies::write_follower(&mut families, self.runtime);
         files::write(&mut families, self.runtime);
         gauge::write(&mut families, self.runtime);
         process::write(&mut families, self.runtime);
