@@ -20,10 +20,10 @@ use crate::moments::Change;
 use crate::support::{COPIED, Copied, Rows, engine, files, open_place, restored, rows, settings, until};
 
 /// Time between two looks at the place.
-const EVERY: Duration = Duration::from_millis(20);
+pub(crate) const EVERY: Duration = Duration::from_millis(20);
 
 /// A data folder that follows the copies in `place`.
-struct Followed {
+pub(crate) struct Followed {
     data: PathBuf,
     store: Store,
     follower: Follower,
@@ -31,7 +31,7 @@ struct Followed {
 
 impl Followed {
     /// Restores the newest state, and follows from there.
-    fn begin(data: &Path, place: &Path, every: Duration) -> Self {
+    pub(crate) fn begin(data: &Path, place: &Path, every: Duration) -> Self {
         let installation = engine().lock(data, clock()).unwrap();
         let file = data.join("fetched.db");
         let (note, _) = fetch(&open_place(place), &file, &mut |_, _| {}).unwrap();
@@ -42,7 +42,7 @@ impl Followed {
         Self::resume(data, every)
     }
 
-    fn resume(data: &Path, every: Duration) -> Self {
+    pub(crate) fn resume(data: &Path, every: Duration) -> Self {
         let options = StoreOptions { disk: Arc::new(HeldDisk::default()), follows: true, ..StoreOptions::new(data) };
         let store = Store::open(engine(), options, &patient(), clock(), vec![Account::DEF]).unwrap();
         let options = FollowerOptions {
@@ -57,18 +57,18 @@ impl Followed {
         Self { data: data.to_owned(), store, follower }
     }
 
-    fn rows(&self) -> Rows {
+    pub(crate) fn rows(&self) -> Rows {
         rows(&self.store)
     }
 
     /// Waits until the follower has caught up with the present state of the place.
-    fn wait(&self) {
+    pub(crate) fn wait(&self) {
         let now = clock().now();
         until("the follower", || self.follower.status().state().caught_up_at.is_some_and(|at| at > now));
     }
 
     /// Ends the process, and checks every page and index.
-    fn close(self) -> FollowNote {
+    pub(crate) fn close(self) -> FollowNote {
         self.store.close();
         self.follower.finish();
         drop(self.store);

@@ -13,7 +13,8 @@ use convoke_copies::restore::Moment;
 use convoke_copies::survey::survey;
 use convoke_store::conformance::support::{Account, ByOwner, clock};
 
-use crate::support::{COPIED, Copied, open_place, restored, rows, settings};
+use crate::follower::{EVERY, Followed};
+use crate::support::{COPIED, Copied, Rows, open_place, restored, rows, settings};
 
 const FOLDER: &str = "CONVOKE_TEST_FOLDER";
 const SETTINGS: &str = "CONVOKE_TEST_COPY";
@@ -23,8 +24,12 @@ const KILLS: &str = "COPIES_KILLS";
 const KILLS_OF_ONE: u64 = 12;
 
 fn child(folder: &Path, more: &str) -> Child {
+    child_of("killed::writes_until_it_is_killed", folder, more)
+}
+
+fn child_of(test: &str, folder: &Path, more: &str) -> Child {
     Command::new(std::env::current_exe().unwrap())
-        .args(["killed::writes_until_it_is_killed", "--exact", "--ignored", "--nocapture", "--test-threads=1"])
+        .args([test, "--exact", "--ignored", "--nocapture", "--test-threads=1"])
         .env(FOLDER, folder)
         .env(SETTINGS, more)
         .stdin(Stdio::null())
@@ -91,6 +96,72 @@ fn writes_until_it_is_killed() {
     });
 }
 
+/// Checks that a state is that after a number of whole mutations.
+#[track_caller]
+fn require_whole_mutations(rows: &Rows) {
+    let count = |first: &str| rows.keys().filter(|owner| owner.starts_with(first)).count();
+    assert_eq!(i64::try_from(count("row ")).unwrap(), rows["total"] - 999);
+    assert_eq!(count("large ") % 300, 0);
+}
+
+/// Follows the copies, and prints `follows` when it has caught up.
+#[test]
+#[ignore = "a child process of the test below"]
+fn follows_until_it_is_killed() {
+    let Some(folder) = std::env::var_os(FOLDER).map(PathBuf::from) else { return };
+    let followed = Followed::resume(&folder.join("follower"), EVERY);
+    loop {
+        followed.wait();
+        say("follows");
+    }
+}
+
+#[test]
+fn killed_follower_has_whole_mutations_and_goes_on() {
+    let kills: u64 = std::env::var(KILLS).ok().and_then(|text| text.parse().ok()).unwrap_or(KILLS_OF_ONE);
+    for round in 0..kills.div_ceil(KILLS_OF_ONE) {
+        kill_follower(kills.saturating_sub(round * KILLS_OF_ONE).min(KILLS_OF_ONE));
+    }
+}
+
+fn kill_follower(kills: u64) {
+    let folder = tempfile::tempdir().unwrap();
+    let (place, data) = (folder.path().join("place"), folder.path().join("follower"));
+    std::fs::create_dir(&place).unwrap();
+    let mut server = child(folder.path(), "");
+    let mut lines = BufReader::new(server.stdout.take().unwrap()).lines().map_while(Result::ok);
+    // Only then does the place have a mutation.
+    assert!(lines.any(|line| line.starts_with("copied 1")));
+    let reader = std::thread::spawn(move || lines.count());
+    Followed::begin(&data, &place, EVERY).close();
+    let mut total = 0;
+    for round in 0..kills {
+        let mut follower = child_of("killed::follows_until_it_is_killed", folder.path(), "");
+        let mut lines = BufReader::new(follower.stdout.take().unwrap()).lines().map_while(Result::ok);
+        if round % 2 == 0 {
+            assert!(lines.any(|line| line == "follows."));
+        }
+        std::thread::sleep(Duration::from_millis(round * 137 % 600));
+        follower.kill().unwrap();
+        follower.wait().unwrap();
+        // Long enough that it only shows the state of the crash.
+        let followed = Followed::resume(&data, Duration::from_secs(600));
+        let rows = followed.rows();
+        require_whole_mutations(&rows);
+        assert!(rows["total"] >= total, "round {round}: the follower went back");
+        total = rows["total"];
+        followed.close();
+    }
+    server.kill().unwrap();
+    server.wait().unwrap();
+    reader.join().unwrap();
+    let followed = Followed::resume(&data, EVERY);
+    followed.wait();
+    let expected = restored(&place, Moment::Newest).1;
+    assert!(followed.rows() == expected);
+    followed.close();
+}
+
 /// Kills processes many times, and compares the copies with what a process has promised by lines with this first word.
 fn kill(promise: &str, more: &str) {
     let mut kills: u64 = std::env::var(KILLS).ok().and_then(|text| text.parse().ok()).unwrap_or(KILLS_OF_ONE);
@@ -132,11 +203,7 @@ fn kill_one(promise: &str, more: &str, kills: u64) {
         let (_, rows) = restored(&place, Moment::Newest);
         let total = rows["total"];
         assert!(total >= promised, "round {round}: {promised} was promised and the copy has {total}");
-        // Each state is that after a number of whole mutations.
-        let numbers = rows.keys().filter(|owner| owner.starts_with("row ")).count();
-        assert_eq!(i64::try_from(numbers).unwrap(), total - 999, "round {round}");
-        let large = rows.keys().filter(|owner| owner.starts_with("large ")).count();
-        assert_eq!(large % 300, 0, "round {round}");
+        require_whole_mutations(&rows);
     }
     assert!(promises >= kills.div_ceil(2).try_into().unwrap(), "only {promises} promises were made");
     // The next process loses nothing of its own database, and the copy follows it.

@@ -36,8 +36,8 @@ export function Backups() {
     ${isElsewhere && html`<p class="banner" role="status">A copy of the database is being made.</p>`}
     ${done && html`<p class="banner good" role="status"><strong>Made:</strong> ${done.name}, ${bytes(done.bytes)}</p>`}
     <${Failed} error=${error} />
-    <${Waiting} asked=${asked}>${({ items, schedule, folder, copies }) => html`
-      <${Copies} copies=${copies} />
+    <${Waiting} asked=${asked}>${({ items, schedule, folder, copies, following }) => html`
+      ${following ? html`<${Following} following=${following} />` : html`<${Copies} copies=${copies} />`}
       <${Schedule} schedule=${schedule} folder=${folder} />
       <${Table} label="Backups" head=${["Backup", "Made", "#Size", "Checked", "Actions"]} empty="There is no backup in the folder yet.">
         ${items.map((one) => html`<tr key=${one.name}>
@@ -60,6 +60,13 @@ function Copies({ copies }) {
     ${isMakingSnapshot && html`<p class="banner" role="status">A snapshot of the database is being stored in <code>${visible(to)}</code>.</p>`}
     <p class="help">Every change is copied to <code>${visible(to)}</code>${generation !== null && html`, generation ${number(generation)}, commit ${number(commit)}`}.
       ${copiedAt !== null ? html` Complete up to <${Time} at=${copiedAt} />` : " Nothing is copied yet"}${commitsBehind > 0 && html`; ${plural(commitsBehind, "commit is", "commits are")} not copied`}.</p>`;
+}
+
+function Following({ following }) {
+  const { from, generation, commit, copiedAt, caughtUpAt, error } = following;
+  return html`${error && html`<p class="banner bad" role="alert"><strong>The copies cannot be followed</strong> in <code>${visible(from)}</code>: ${visible(error)}</p>`}
+    <p class="help">This server follows the copies in <code>${visible(from)}</code> and answers queries only: generation ${number(generation)}, commit ${number(commit)}${copiedAt !== null && html`, copied <${Time} at=${copiedAt} />`}.
+      ${caughtUpAt !== null ? html` It had all copies <${Time} at=${caughtUpAt} />` : " It has not caught up yet"}. <code>convoke promote</code> lets it accept changes.</p>`;
 }
 
 function Schedule({ schedule, folder }) {

@@ -88,7 +88,7 @@ export function Overview({ query }) {
     <//>
     ${now && (now.notReady
       ? html`<p class="banner bad" role="status"><strong>Not serving.</strong> ${visible(now.notReady)}</p>`
-      : html`<p class="banner good" role="status"><strong>Serving</strong> ${now.environment}, version ${now.version}</p>`)}
+      : html`<p class="banner good" role="status"><strong>Serving</strong> ${now.environment}, version ${now.version}${now.follows && html`. It follows the copies in <code>${visible(now.follows)}</code> and answers queries only`}</p>`)}
     <${Failed} error=${asked.error} />
     <${AskedNode} node=${now?.node} has="Queues and live connections" />
     ${now && html`<${Now} now=${now} />`}
