@@ -43,8 +43,7 @@ impl Followed {
     }
 
     pub(crate) fn resume(data: &Path, every: Duration) -> Self {
-        let options = StoreOptions { disk: Arc::new(HeldDisk::default()), follows: true, ..StoreOptions::new(data) };
-        let store = Store::open(engine(), options, &patient(), clock(), vec![Account::DEF]).unwrap();
+        let store = open(data);
         let options = FollowerOptions {
             sink: store.page_sink().unwrap(),
             data: data.to_owned(),
@@ -76,6 +75,12 @@ impl Followed {
         installation.database().unwrap().unwrap().require_whole(Thoroughness::Full).unwrap();
         FollowNote::read(&self.data).unwrap().unwrap()
     }
+}
+
+/// Opens the database of a follower.
+pub(crate) fn open(data: &Path) -> Store {
+    let options = StoreOptions { disk: Arc::new(HeldDisk::default()), follows: true, ..StoreOptions::new(data) };
+    Store::open(engine(), options, &patient(), clock(), vec![Account::DEF]).unwrap()
 }
 
 struct Folders {
