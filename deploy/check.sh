@@ -13,9 +13,9 @@ if ! command -v promtool >/dev/null; then
 fi
 
 work=$(mktemp -d)
-server=
+server= follower=
 # The server writes to its folder until it has ended.
-trap '[ -z "$server" ] || kill "$server" 2>/dev/null || true; wait; rm -rf "$work"' EXIT
+trap 'kill $server $follower 2>/dev/null || true; wait; rm -rf "$work"' EXIT
 
 promtool check rules deploy/alerts.yml
 promtool test rules deploy/alerts_test.yml
@@ -57,4 +57,14 @@ call 401 users/queries/getCurrentUser '{"args":{}}' 'Authorization: Bearer x'
 
 curl -sf "$ops" >"$work/page"
 promtool check metrics <"$work/page"
+# A second server follows the copies; only it has the metrics of a follower.
+"$binary" serve --env development --config "$work/convoke.toml" --data "$work/follower" --follow "dir:$work/copies" \
+  --listen 127.0.0.1:0 --ops-listen 127.0.0.1:0 2>"$work/follower.log" &
+follower=$!
+for _ in $(seq 200); do
+  grep -q '^convoke: listening on ' "$work/follower.log" && break
+  kill -0 "$follower" || { cat "$work/follower.log"; exit 1; }
+  sleep 0.1
+done
+curl -sf "$(sed -n 's/^convoke: metrics on //p' "$work/follower.log")" | grep '^convoke_follower_' >>"$work/page"
 python3 deploy/check.py "$work/page"

@@ -42,9 +42,42 @@ check() {
   python3 e2e/clients/copies/compare.py "$data/data/convoke.db" "$restored/convoke.db" "$settings/litestream.db"
 }
 
+# Lets a second server follow the copies of a running one in a bucket, and promotes it.
+follow() {
+  local settings=$1 second
+  second=$(mktemp -d)
+  folders+=("$second")
+  (cd "$second" && exec "$application" serve --env development --config "$settings" --listen 127.0.0.1:0 --follow "$2" 2>log) &
+  servers+=($!)
+  for _ in $(seq 600); do
+    grep -q '^convoke: listening on ' "$second/log" && curl -sf "$(listening "$second/log")/readyz" >/dev/null && break
+    sleep 0.1
+  done
+  (cd "$data" && "$application" run users/queries/getCurrentUser '{}' --as barbara --create >/dev/null)
+  for _ in $(seq 600); do
+    (cd "$second" && "$application" run users/queries/getCurrentUser '{}' --as barbara >/dev/null 2>&1) && break
+    sleep 0.1
+  done
+  (cd "$second" && "$application" promote)
+  for _ in $(seq 600); do
+    (cd "$second" && "$application" run users/queries/getCurrentUser '{}' --as niklaus --create >/dev/null 2>&1) && return
+    sleep 0.1
+  done
+  cat "$second/log" >&2
+  return 1
+}
+
+listening() { sed -n 's/^convoke: listening on //p' "$1"; }
+
 place=$(mktemp -d)
 folders+=("$place")
 check "dir:$place" "file://$place/00000001" ""
 check s3://copies/convoke "s3://copies/convoke/00000001?endpoint=${storage#http://}&force-path-style=true" \
   "endpoint = \"$storage\""
+settings=$(mktemp -d)
+folders+=("$settings")
+printf '[copy]\nto = "s3://copies/followed"\nevery = "100ms"\nendpoint = "%s"\n' "$storage" >"$settings/convoke.toml"
+start "$application" --config "$settings/convoke.toml"
+until "$application" copies list --config "$settings/convoke.toml" | grep -q newest; do sleep 0.1; done
+follow "$settings/convoke.toml" s3://copies/followed
 echo "copies: Litestream restores the copies of a folder and of an S3-compatible storage"
