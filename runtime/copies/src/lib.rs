@@ -24,7 +24,7 @@ extern crate convoke_core as convoke;
 
 pub use error::CopyError;
 pub use follower::{Follower, FollowerOptions};
-pub use place::{BucketAccess, Place};
+pub use place::{Access, BucketAccess, Place};
 pub use settings::CopySettings;
 pub use shipper::note::take_over;
 pub use shipper::status::{CopyState, CopyStatus};

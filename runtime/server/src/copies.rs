@@ -26,7 +26,9 @@ impl Copies {
     /// Settings that cannot work, for the operator.
     pub fn start(runtime: &Runtime) -> Result<(), String> {
         let settings = runtime.settings::<CopySettings>();
-        let Some(to) = settings.to.clone() else { return Ok(()) };
+        if settings.to.is_none() {
+            return Ok(());
+        }
         let Some(feed) = runtime.store().page_feed() else {
             return Err(
                 "copy.to copies the embedded database only; remove the section [copy], and copy this database \
@@ -39,11 +41,8 @@ impl Copies {
             feed,
             files: runtime.files().storage().local().map(|folder| folder.path().to_owned()),
             scratch: data.join("copies.partial"),
-            access: {
-                let settings = settings.clone();
-                Box::new(move || access(&settings, &to, &data))
-            },
             settings: (*settings).clone(),
+            access: Box::new(move |url| access(&settings, url, &data)),
             clock: runtime.clock().clone(),
         };
         let _ = runtime.memory::<Self>().shipper.set(Shipper::start(options)?);

@@ -39,6 +39,7 @@ use live::Live;
 use load::{Load, Wire, Work};
 use neighbour::Neighbours;
 use report::{Comparison, Recorded, print_head};
+use tempfile::TempDir;
 
 /// Rows of each table that is read.
 const ROWS: i64 = 100_000;
@@ -75,6 +76,8 @@ fn main() -> ExitCode {
     if has_rows && !quick {
         bench.with_neighbours();
         bench.many_at_once();
+        bench.copies();
+        bench.telemetry();
     }
     if !quick {
         bench.live();
@@ -292,6 +295,52 @@ impl<'a> Bench<'a> {
         let side = |at_once| (&convoke, Work::Transfer, Wire::Http2(at_once));
         self.compare("transfer, HTTP/2: 64 × 12 at once / 64 × 1", 1.5, side(12), side(1));
         convoke.check_balances();
+    }
+
+    /// Cost of continuous copies in a folder of the same disk.
+    fn copies(&mut self) {
+        let titles = ["transfer, copied each second / not copied", "insert, acknowledged by the copy / by the disk"];
+        if !titles.iter().any(|title| title.contains(&self.only)) {
+            return;
+        }
+        let (place, acknowledging) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+        let copy = |place: &TempDir, more: &str| {
+            Server::convoke_with(ROWS, &format!("[copy]\nto = \"dir:{}\"\n{more}", place.path().display()))
+        };
+        let (plain, copied) = (Server::convoke(ROWS, &[]), copy(&place, ""));
+        let (transfer, insert) = (Work::Transfer, Work::Insert);
+        self.compare(titles[0], 0.9, (&copied, transfer, Wire::Http1), (&plain, transfer, Wire::Http1));
+        copied.check_balances();
+        drop(copied);
+        let waits = copy(&acknowledging, "acknowledge = \"copied\"\n");
+        // No mutation is acknowledged before the first snapshot is stored.
+        while !acknowledging.path().join("00000001/ltx/9").exists() {
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        self.compare(titles[1], 0.0, (&waits, insert, Wire::Http1), (&plain, insert, Wire::Http1));
+    }
+
+    /// Cost of one trace in a hundred that is sent to a collector on this machine, and of a collector that is dead.
+    fn telemetry(&mut self) {
+        let rows = [
+            ("query that does nothing, 1 % of traces / none", Work::Nothing),
+            ("transfer, 1 % of traces / none", Work::Transfer),
+            ("query that does nothing, dead collector / none", Work::Nothing),
+        ];
+        if !rows.iter().any(|(title, _)| title.contains(&self.only)) {
+            return;
+        }
+        let collector = Server::peer(Contender::Echo, 0);
+        let traced = |collector: &str| {
+            let settings = format!("[telemetry]\notlp = \"http://{collector}\"\nsampling = 0.01\nlogs = false\n");
+            Server::convoke_with(ROWS, &settings)
+        };
+        // No service listens on this port.
+        let (alive, dead) = (traced(&collector.address.to_string()), traced("127.0.0.1:9"));
+        let plain = Server::convoke(ROWS, &[]);
+        for ((title, work), server) in rows.into_iter().zip([&alive, &alive, &dead]) {
+            self.compare(title, 0.97, (server, work, Wire::Http1), (&plain, work, Wire::Http1));
+        }
     }
 
     /// Rows that no cache holds.

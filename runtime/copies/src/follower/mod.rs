@@ -16,7 +16,7 @@ use tracing::{error, info, warn};
 use crate::contents::{self, ContentFolder};
 use crate::error::CopyError;
 use crate::ltx::Decoder;
-use crate::place::{BucketAccess, Place};
+use crate::place::{Access, Place};
 use crate::restore::{Moment, Restored, restore};
 use crate::shipper::note::take_over;
 use convoke_core::clock::{Clock, Millis};
@@ -41,8 +41,8 @@ pub struct FollowerOptions {
     pub sink: Arc<dyn PageSink>,
     /// The data folder, whose database was restored from the place.
     pub data: PathBuf,
-    /// Access to a bucket. It is called again for each connection, so that a changed secret takes effect.
-    pub access: Box<dyn Fn(&str) -> Result<BucketAccess, String> + Send>,
+    /// Access to a bucket.
+    pub access: Access,
     /// Folder of the stored files, if they are on this machine.
     pub files: Option<Box<dyn ContentFolder>>,
     /// Time between two looks at the place.

@@ -10,8 +10,8 @@ use std::io;
 use std::path::Path;
 
 use folder::Folder;
-pub use parts::BucketAccess;
 pub(crate) use parts::Listed;
+pub use parts::{Access, BucketAccess};
 
 /// Prefix of the URL of a folder.
 const FOLDER: &str = "dir:";

@@ -21,3 +21,6 @@ pub(crate) struct Listed {
     /// Its size.
     pub bytes: u64,
 }
+
+/// Returns the access to the bucket of a URL. It is called for each connection, so that a changed secret takes effect.
+pub type Access = Box<dyn Fn(&str) -> Result<BucketAccess, String> + Send>;

@@ -18,7 +18,7 @@ use tracing::{error, info, warn};
 use crate::catalog::Generation;
 use crate::contents::Contents;
 use crate::error::CopyError;
-use crate::place::{BucketAccess, Place};
+use crate::place::{Access, Place};
 use crate::settings::{Acknowledge, CopySettings};
 use convoke_core::clock::{Clock, Millis};
 use convoke_store::page_feed::{FeedPoint, FeedSnapshot, Taken};
@@ -51,8 +51,8 @@ pub struct ShipperOptions {
     pub feed: Arc<dyn PageFeed>,
     /// The settings.
     pub settings: CopySettings,
-    /// Access to a bucket. It is called again for each connection, so that a changed secret takes effect.
-    pub access: Box<dyn Fn() -> Result<BucketAccess, String> + Send>,
+    /// Access to a bucket.
+    pub access: Access,
     /// The folder of stored files, if they are on this machine.
     pub files: Option<PathBuf>,
     /// A temporary file on the disk of the database.
@@ -77,7 +77,7 @@ impl Shipper {
     pub fn start(options: ShipperOptions) -> Result<Self, String> {
         let to = options.settings.to.clone().ok_or("copy.to is not set")?;
         Place::check(&to).map_err(|error| format!("copy.to: {error}"))?;
-        (options.access)()?;
+        (options.access)(&to)?;
         let status = Arc::new(CopyStatus::new(options.clock.now()));
         let stop = Arc::new(AtomicBool::new(false));
         let clock = options.clock.clone();
@@ -215,7 +215,7 @@ impl Copying {
     /// Copies everything that was committed before it.
     fn step(&mut self, checks_fence: bool) -> Result<(), CopyError> {
         if self.open.is_none() {
-            let access = (self.options.access)().map_err(CopyError::Place)?;
+            let access = (self.options.access)(&self.to).map_err(CopyError::Place)?;
             let place = Place::open(&self.to, &access).map_err(CopyError::Place)?;
             let session = Session::open(place, self.options.feed.resumed().as_ref(), self.options.clock.now())?;
             let upkeep = Upkeep::open(&session.generation(), self.options.clock.monotonic())?;

@@ -53,7 +53,7 @@ impl Copied {
         let shipper = Shipper::start(ShipperOptions {
             feed: store.page_feed().unwrap(),
             settings: settings.clone(),
-            access: Box::new(|| Ok(BucketAccess::default())),
+            access: Box::new(|_| Ok(BucketAccess::default())),
             files: Some(data.join("files")),
             scratch: data.join("copies.partial"),
             clock: clock(),

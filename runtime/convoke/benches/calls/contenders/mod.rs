@@ -108,6 +108,15 @@ impl Server {
         Self::of(accounts, |folder| convoke::start(folder, accounts, settings))
     }
 
+    /// Starts `serve` of this program with a settings file.
+    pub(crate) fn convoke_with(accounts: i64, settings: &str) -> Self {
+        Self::of(accounts, |folder| {
+            let file = folder.join("convoke.toml");
+            std::fs::write(&file, settings).unwrap();
+            convoke::start(folder, accounts, &[("CONVOKE_CONFIG", file.to_str().unwrap())])
+        })
+    }
+
     fn of(accounts: i64, start: impl FnOnce(&Path) -> Started) -> Self {
         let folder = TempDir::new().unwrap();
         let Started { process, address, token, ids } = start(folder.path());
