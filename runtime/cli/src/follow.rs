@@ -93,18 +93,3 @@ fn complete_promotion(config: &Config, engines: &Engines, mut note: FollowNote) 
     }
     Ok(())
 }
-
-/// Rejects the data folder of a follower: its database is replaced only by its copies.
-///
-/// # Errors
-/// The folder follows copies.
-pub(super) fn require_no_follower(config: &Config) -> Result<(), Failure> {
-    match FollowNote::read(&config.data)? {
-        Some(note) if note.promoted.is_none() => Err(Failure(format!(
-            "{} follows the copies in {}, so its database is theirs; use another data folder, or `convoke promote` first",
-            config.data.display(),
-            note.url
-        ))),
-        _ => Ok(()),
-    }
-}

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::failure::Failure;
-use super::follow::require_no_follower;
+use convoke_copies::follower::note::FollowNote;
 use convoke_core::clock::{Clock, SystemClock};
 use convoke_server::auth::Environment;
 use convoke_server::auth::development::KEY_FILE;
@@ -73,6 +73,21 @@ impl LocalArgs {
             }
             Err(error) => Err(error.into()),
         }
+    }
+}
+
+/// Rejects the data folder of a follower: its database is replaced only by its copies.
+///
+/// # Errors
+/// The folder follows copies.
+fn require_no_follower(config: &Config) -> Result<(), Failure> {
+    match FollowNote::read(&config.data)? {
+        Some(note) if note.promoted.is_none() => Err(Failure(format!(
+            "{} follows the copies in {}, so its database is theirs; use another data folder, or `convoke promote` first",
+            config.data.display(),
+            note.url
+        ))),
+        _ => Ok(()),
     }
 }
 
