@@ -34,9 +34,8 @@ const GUIDE: [&str; 16] = [
     "security",
     "alerts",
 ];
-/// Number of blocks that are not run: a link for a browser, ids that do not exist, containers, copies in a bucket, a second
-/// machine. The
-/// exact number makes sure that a new one is deliberate.
+/// Number of blocks that are not run: a link for a browser, ids that do not exist, containers, copies in a bucket, and a
+/// second machine. The exact number makes sure that a new one is deliberate.
 const SHOWN_ONLY: usize = 7;
 
 /// Returns the text of all pages.
