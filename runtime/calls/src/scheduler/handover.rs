@@ -14,8 +14,8 @@ use parking_lot::Mutex;
 use tokio::runtime::Handle;
 
 use crate::rows::job::Job;
+use crate::workflow::advance::Next;
 use convoke_core::id::Id;
-use convoke_store::Doc;
 
 /// Maximum number of jobs that follow the first one in a task. Then other due jobs get its slot.
 const FOLLOWING_MAX: usize = 15;
@@ -70,7 +70,7 @@ impl Handed {
 /// The way to a task that runs the next job.
 #[derive(Clone)]
 pub(crate) struct Handover {
-    run: Arc<dyn Fn(Doc<Job>, Handover) -> JobRun + Send + Sync>,
+    run: Arc<dyn Fn(Next, Handover) -> JobRun + Send + Sync>,
     handed: Weak<Mutex<State>>,
     reserved: Reserved,
     runtime: Handle,
@@ -81,7 +81,7 @@ pub(crate) struct Handover {
 impl Handover {
     /// Creates the way to the current task, and its end.
     pub(super) fn new(
-        run: impl Fn(Doc<Job>, Self) -> JobRun + Send + Sync + 'static,
+        run: impl Fn(Next, Self) -> JobRun + Send + Sync + 'static,
         reserved: Reserved,
         is_serial: bool,
     ) -> (Self, Handed) {
@@ -92,19 +92,19 @@ impl Handover {
 
     /// Begins the run of a job in the transaction that writes it: its mutation is queued, and is often part of the same
     /// commit. If the transaction is rolled back, the row of the job does not exist, and its run has no effect.
-    pub(super) fn begin(&self, job: Doc<Job>) -> Early {
+    pub(super) fn begin(&self, next: Next) -> Early {
         if !self.is_serial {
-            return Early::AfterCommit(Box::new(job));
+            return Early::AfterCommit(Box::new(next));
         }
-        if self.hand(job, true) { Early::Begun } else { Early::Left }
+        if self.hand(next, true) { Early::Begun } else { Early::Left }
     }
 
     /// Hands over a job whose row is committed. Returns false if the loop must run it.
-    pub(super) fn give(&self, job: Doc<Job>) -> bool {
-        self.hand(job, false)
+    pub(super) fn give(&self, next: Next) -> bool {
+        self.hand(next, false)
     }
 
-    fn hand(&self, job: Doc<Job>, is_begun: bool) -> bool {
+    fn hand(&self, next: Next, is_begun: bool) -> bool {
         let Some(handed) = self.handed.upgrade() else { return false };
         {
             let mut handed = handed.lock();
@@ -113,8 +113,8 @@ impl Handover {
             }
             handed.room -= 1;
         }
-        let reservation = self.reserved.add(job.id());
-        let run = (self.run)(job, self.clone());
+        let reservation = self.reserved.add(next.job.id());
+        let run = (self.run)(next, self.clone());
         let mut run = async move {
             run.await;
             drop(reservation);
@@ -142,5 +142,5 @@ pub(super) enum Early {
     /// The loop must run the job.
     Left,
     /// The job must be handed over after the commit.
-    AfterCommit(Box<Doc<Job>>),
+    AfterCommit(Box<Next>),
 }
