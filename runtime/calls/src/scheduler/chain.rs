@@ -24,9 +24,11 @@ impl Scheduler {
             let scheduler = Arc::clone(&scheduler);
             async move { scheduler.run_or_pause(next, &handover).await }.boxed()
         };
-        let (handover, handed) = Handover::new(run, self.reserved.clone(), !self.has_other_nodes());
+        let (handover, handed) =
+            Handover::new(run, (self.reserved.clone(), self.parked.clone()), !self.has_other_nodes());
         let mut running = FuturesUnordered::new();
-        let first = Next { job, suspended: None };
+        let suspended = self.parked.take(job.id());
+        let first = Next { job, suspended };
         running.push(async move { self.run_or_pause(first, &handover).await }.boxed());
         while running.next().await.is_some() {
             running.extend(handed.take());
