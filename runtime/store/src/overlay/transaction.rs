@@ -811,6 +811,18 @@ mod tests {
     }
 
     #[test]
+    fn keys_that_are_known_as_unique_are_compared_with_pending_rows_only() {
+        let (base, batch) = (Rc::new(OneRow::default()), batch());
+        let mutation = Transaction::begin(&batch, base.clone(), Mode::Shared);
+        mutation.insert_known_unique(TABLE, 2, 1, &account("b", 1)).unwrap();
+        let taken = mutation.insert_known_unique(TABLE, 3, 1, &account("b", 1));
+        assert!(matches!(taken, Err(StoreError::UniqueViolation { index: "by_owner", .. })));
+        // The index of the engine rejects this row.
+        mutation.insert_known_unique(TABLE, 4, 1, &account("a", 1)).unwrap();
+        assert_eq!((base.reads.get(), batch.writes().len()), (0, 2));
+    }
+
+    #[test]
     fn row_that_was_read_is_written_without_another_read() {
         let (base, batch) = (Rc::new(OneRow::default()), batch());
         let mutation = Transaction::begin(&batch, base.clone(), Mode::Shared);
