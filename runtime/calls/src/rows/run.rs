@@ -41,6 +41,7 @@ impl RunState {
 #[index(by_state(state, ended_at))]
 #[index(by_path(path))]
 #[index(by_starter(issuer, subject))]
+#[derive(PartialEq)]
 pub struct Run {
     /// Path of the workflow.
     pub path: String,

@@ -2,7 +2,7 @@
 //!
 //! Mutations and actions have separate slots, so that slow actions do not delay mutations.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -77,7 +77,14 @@ struct Due {
 /// The slots of a kind: free ones, and those of running jobs.
 type Slots = [(JobKind, usize, usize); 2];
 
-fn look(db: &Db, crons: &Crons, queues: &Queues, now: Millis, slots: Slots, has_other_nodes: bool) -> Result<Due> {
+fn look(
+    db: &Db,
+    (crons, queues): (&Crons, &Queues),
+    now: Millis,
+    slots: Slots,
+    is_taken: impl Fn(Id<Job>) -> bool,
+    has_other_nodes: bool,
+) -> Result<Due> {
     let mut due = Due { crons: Vec::new(), jobs: Vec::new(), queues: Vec::new(), next: None };
     let mut sooner = |time: Option<Millis>| due.next = [due.next, time].into_iter().flatten().min();
     for queue in queues.all() {
@@ -97,7 +104,9 @@ fn look(db: &Db, crons: &Crons, queues: &Queues, now: Millis, slots: Slots, has_
     for (kind, free, running) in slots {
         // Without a free slot, the end of a job wakes the loop.
         if free > 0 {
-            due.jobs.extend(due::jobs(db, kind, now, free + running)?);
+            // The rows of running jobs are still there, and are not read.
+            let ids = due::ids(db, kind, now, free + running)?.filter(|job| !is_taken(*job));
+            due.jobs.extend(db.get_many(&ids.take(free).collect::<Vec<_>>())?.into_iter().flatten());
             sooner(due::next(db, kind, now)?);
         }
     }
@@ -185,7 +194,9 @@ async fn start_due(scheduler: &Arc<Scheduler>, running: &mut Running) -> Result<
     });
     let (crons, queues) = (scheduler.crons.clone(), scheduler.services().queues().clone());
     let has_other_nodes = scheduler.has_other_nodes();
-    let read = move |db: &Db| look(db, &crons, &queues, now, slots, has_other_nodes);
+    let (taken, reserved): (HashSet<_>, _) = (running.jobs.keys().copied().collect(), scheduler.reserved.clone());
+    let is_taken = move |job| taken.contains(&job) || reserved.has(job);
+    let read = move |db: &Db| look(db, (&crons, &queues), now, slots, &is_taken, has_other_nodes);
     let due = scheduler.services().database().read(read).await?;
     for (id, due_at) in &due.crons {
         scheduler.fire(*id, *due_at).await?;

@@ -25,6 +25,12 @@ pub fn jobs(db: &Db, kind: JobKind, now: Millis, rows_max: usize) -> Result<Vec<
     Ok(db.query(Job::by_due).eq(NO_QUEUE).eq(kind).range(..=now).take(rows_max)?)
 }
 
+/// As [`jobs`]; returns their ids, and reads no rows.
+pub(crate) fn ids(db: &Db, kind: JobKind, now: Millis, rows_max: usize) -> Result<impl Iterator<Item = Id<Job>>> {
+    let due = db.query(Job::by_due).eq(NO_QUEUE).eq(kind).range(..=now).keys(rows_max)?;
+    Ok(due.into_iter().map(|(id, _)| id))
+}
+
 /// Returns the time of the first pending job, in any queue of the program or outside of them.
 ///
 /// # Errors

@@ -24,13 +24,14 @@ use crate::rows::job::{self, AfterFailure, Failure, Job, JobKind, JobState};
 use crate::rows::outcome;
 use crate::rows::run::{OfRun, RunPart};
 use crate::trace::{Failure as SpanFailure, Span, SpanKind};
-use crate::workflow::advance::{Advancer, Upcoming};
+use crate::workflow::advance::{Advancer, Next, Suspended, Upcoming};
 use convoke_core::answer::pieces::Pieces;
 use convoke_core::answer::writer::Writer;
 use convoke_core::clock::Millis;
 use convoke_core::error::{Error, Result};
 use convoke_core::queues::Queue;
 use convoke_store::{DbMut, Doc, Flow, Nodes, StoreError};
+use parking_lot::Mutex;
 use serde_json::value::RawValue;
 
 /// First and longest pause before the end of an action is written again.
@@ -50,12 +51,21 @@ pub(crate) enum AttemptEnd {
     NoRoom,
 }
 
+/// The place of a job in the jobs of its run.
+pub(crate) struct Chain<'a> {
+    /// The way to the next job.
+    pub handover: &'a Handover,
+    /// The code of the run, if it is in memory.
+    pub suspended: Option<Suspended>,
+}
+
 impl Scheduler {
     /// Runs a due job, or a job that was claimed from a queue.
     ///
     /// # Errors
     /// A failure of the store on writing the end of the attempt.
-    pub(crate) async fn run(&self, job: &Doc<Job>, handover: Option<&Handover>) -> Result<AttemptEnd> {
+    pub(crate) async fn run(&self, job: &Doc<Job>, chain: Option<Chain<'_>>) -> Result<AttemptEnd> {
+        let (handover, suspended) = chain.map_or((None, None), |chain| (Some(chain.handover), chain.suspended));
         if let Some(of) = job.step.as_ref().filter(|of| matches!(of.part, RunPart::Advance | RunPart::Timer)) {
             return self.run_part(job, of.clone(), handover).await;
         }
@@ -95,7 +105,7 @@ impl Scheduler {
         let capture = Capture::new(self.services().limits(), id.clone(), function.path.clone(), span.clone());
         let call = Call::new(self.services().clone(), function.def, job.caller(), Flow::SYSTEM, id).of_job(attempt);
         let call = call.within(span);
-        let ready = ReadyJob { job, function: &function, capture, tries, handover };
+        let ready = ReadyJob { job, function: &function, capture, tries, handover, suspended };
         match prepared {
             Prepared::Mutation(mutation) => {
                 self.run_mutation(ready, call, move |ctx, out| mutation.run(ctx, out)).await
@@ -121,7 +131,9 @@ impl Scheduler {
         call: Call,
         mutation: impl Fn(&mut MutationCtx, &mut Writer) -> Result<()> + Send + 'static,
     ) -> Result<AttemptEnd> {
-        let ReadyJob { job, function, capture, tries, handover } = ready;
+        let ReadyJob { job, function, capture, tries, handover, suspended } = ready;
+        // An attempt that is repeated reads the journal.
+        let suspended = Mutex::new(suspended);
         let (call, read, runs) = (Arc::new(call), job.clone(), self.runs.clone());
         let early = handover.cloned();
         let work = move |ctx: &mut MutationCtx| {
@@ -136,7 +148,7 @@ impl Scheduler {
             mutation(ctx, &mut out)?;
             let value = raw(&out.finish()?)?;
             let now = ctx.now();
-            let upcoming = succeeded(&runs, ctx.db_mut(), &read, Some(&value), now)?;
+            let upcoming = succeeded(&runs, ctx.db_mut(), &read, (Some(&value), suspended.lock().take()), now)?;
             Ok(Some(Followed::within(upcoming, early.as_ref())))
         };
         let result = execute::mutation(call.clone(), capture.clone(), function, work).await;
@@ -309,7 +321,7 @@ impl Scheduler {
                     let (value, now) = (value.clone(), self.services().clock().now());
                     let runs = self.runs.clone();
                     let end = move |db: &mut DbMut| match job::end(db, id, boot)? {
-                        Some(job) => succeeded(&runs, db, &job, value.as_deref(), now).map(drop),
+                        Some(job) => succeeded(&runs, db, &job, (value.as_deref(), None), now).map(drop),
                         None => Ok(()),
                     };
                     let written = self.services().database().write("end a job", end).await;
@@ -431,12 +443,13 @@ struct ReadyJob<'a> {
     capture: Capture,
     tries: u32,
     handover: Option<&'a Handover>,
+    suspended: Option<Suspended>,
 }
 
 /// The work after a job.
 struct Followed {
     /// The next job of the run, if it waits for the commit.
-    next: Option<Doc<Job>>,
+    next: Option<Next>,
     /// True if the loop must look for more.
     has_others: bool,
 }
@@ -467,11 +480,11 @@ fn succeeded(
     runs: &Advancer,
     db: &mut DbMut,
     job: &Doc<Job>,
-    value: Option<&RawValue>,
+    (value, suspended): (Option<&RawValue>, Option<Suspended>),
     now: Millis,
 ) -> Result<Upcoming> {
     match &job.step {
-        Some(of) => step::succeeded(runs, db, (job, of), value, now),
+        Some(of) => step::succeeded(runs, db, (job, of), (value, suspended), now),
         None => job::report(db, job, &outcome::value(value), now).map(|()| Upcoming::others()),
     }
 }

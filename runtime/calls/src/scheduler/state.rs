@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 
 use super::clock::ClockReading;
 use super::cron::Crons;
-use super::handover::Reserved;
+use super::handover::{Parked, Reserved};
 use crate::call::Dispatcher;
 use crate::rows::run::RunState;
 use crate::services::Services;
@@ -27,6 +27,8 @@ pub struct Scheduler {
     pub(super) runs: Advancer,
     /// The jobs that follow running ones.
     pub(super) reserved: Reserved,
+    /// The code of runs whose next job waits for the loop.
+    pub(super) parked: Parked,
     /// Number of blocked runs, as counted last.
     blocked_runs: AtomicU64,
     /// Set when the first run was prepared.
@@ -58,6 +60,7 @@ impl Scheduler {
             crons,
             runs,
             reserved: Reserved::default(),
+            parked: Parked::default(),
             blocked_runs: AtomicU64::new(0),
             prepared: tokio::sync::OnceCell::new(),
             looked,

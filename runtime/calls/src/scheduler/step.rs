@@ -4,7 +4,7 @@ use serde_json::value::RawValue;
 
 use crate::rows::job::{AfterFailure, Failure, Job, JobKind, JobState};
 use crate::rows::run::{OfRun, RunPart, RunState};
-use crate::workflow::advance::{Advancer, Upcoming};
+use crate::workflow::advance::{Advancer, StepEnd, Suspended, Upcoming};
 use crate::workflow::journal;
 use convoke_core::clock::Millis;
 use convoke_core::error::Result;
@@ -15,17 +15,13 @@ pub(super) fn succeeded(
     runs: &Advancer,
     db: &mut DbMut,
     (job, of): (&Doc<Job>, &OfRun),
-    value: Option<&RawValue>,
+    (value, suspended): (Option<&RawValue>, Option<Suspended>),
     now: Millis,
 ) -> Result<Upcoming> {
     match of.part {
         RunPart::Step => {
-            let value = value.map(|value| value.get().to_owned());
-            if let (JobKind::Mutation, Some(run)) = (job.kind, db.get(of.run)?) {
-                // Rolls back the effect too. An action has had its effect, so its journal gets the error.
-                journal::require_room(&run, value.as_ref().map_or(0, String::len), runs.services.limits())?;
-            }
-            runs.complete(db, of, Ok(value), now)
+            let result = Ok(value.map(|value| value.get().to_owned()));
+            runs.complete(db, of, StepEnd { result, must_fit: job.kind == JobKind::Mutation, suspended }, now)
         }
         RunPart::Undo => {
             journal::undone(db, of, None)?;

@@ -10,7 +10,7 @@ use tracing::subscriber::{NoSubscriber, with_default};
 use super::callback;
 use super::context::WorkflowCtx;
 use super::definition::{Begun, Workflows};
-use super::journal::{self, NewRun};
+use super::journal::{self, Counted, NewRun};
 use super::replay::{Call, NewStep, Replay, Work};
 use crate::rows::job::{Job, JobKind};
 use crate::rows::outcome::JobError;
@@ -38,7 +38,7 @@ pub(crate) struct Advancer {
 #[derive(Default)]
 pub(crate) struct Upcoming {
     /// The first job that is due now, if it is a mutation outside of queues.
-    pub next: Option<Doc<Job>>,
+    pub next: Option<Next>,
     /// True if there may be others.
     pub has_others: bool,
 }
@@ -50,13 +50,52 @@ impl Upcoming {
     }
 
     /// Adds a job that is due now.
-    fn add(&mut self, db: &DbMut, job: Id<Job>) -> Result<()> {
-        let is_next = |job: &Doc<Job>| job.kind == JobKind::Mutation && job.queue.is_none();
-        match db.get(job)?.filter(is_next) {
-            Some(job) if self.next.is_none() => self.next = Some(job),
-            _ => self.has_others = true,
+    fn add(&mut self, job: Doc<Job>) {
+        if self.next.is_none() && job.kind == JobKind::Mutation && job.queue.is_none() {
+            self.next = Some(Next { job, suspended: None });
+        } else {
+            self.has_others = true;
         }
-        Ok(())
+    }
+}
+
+/// The next job of a run.
+pub(crate) struct Next {
+    pub job: Doc<Job>,
+    /// The code of the run, if it waits for this job alone.
+    pub suspended: Option<Suspended>,
+}
+
+/// The code of a run that waits for its last step, and for no other. The transaction of this step continues it instead
+/// of a replay.
+///
+/// It fits the journal if the job of the step exists and the row of the run is unchanged: the transaction that suspended
+/// the code wrote both, and each later change of the journal deletes the job or changes the run.
+pub(crate) struct Suspended {
+    run: Doc<Run>,
+    step: Doc<Step>,
+    ctx: WorkflowCtx,
+    code: Begun,
+}
+
+impl Suspended {
+    fn waits_for(&self, of: &OfRun, run: &Doc<Run>) -> bool {
+        of.part == RunPart::Step && self.step.position == of.position && self.run.id() == run.id() && *self.run == **run
+    }
+}
+
+/// The end of a step.
+pub(crate) struct StepEnd {
+    pub result: Result<Option<String>, JobError>,
+    /// True if the transaction fails when the journal has no room for the value, so that the effect of a mutation is
+    /// rolled back too. An action has had its effect, so its journal gets the error.
+    pub must_fit: bool,
+    pub suspended: Option<Suspended>,
+}
+
+impl From<Result<Option<String>, JobError>> for StepEnd {
+    fn from(result: Result<Option<String>, JobError>) -> Self {
+        Self { result, must_fit: false, suspended: None }
     }
 }
 
@@ -68,49 +107,70 @@ impl Advancer {
     pub(crate) fn advance(&self, db: &mut DbMut, id: Id<Run>, now: Millis) -> Result<Upcoming> {
         let Some(run) = db.get(id)? else { return Ok(Upcoming::default()) };
         let steps = journal::steps(db, id)?;
-        self.advance_on(db, run, steps, now)
+        self.advance_on(db, Counted::new(run), steps, now)
     }
 
     /// Records the result of a step, and advances its run.
     ///
     /// # Errors
-    /// A failure of the store.
+    /// `FAILED_PRECONDITION`: the journal has no room for a value that must fit. A failure of the store.
     pub(crate) fn complete(
         &self,
         db: &mut DbMut,
         of: &OfRun,
-        result: Result<Option<String>, JobError>,
+        end: impl Into<StepEnd>,
         now: Millis,
     ) -> Result<Upcoming> {
+        let StepEnd { result, must_fit, suspended } = end.into();
         let Some(run) = db.get(of.run)? else { return Ok(Upcoming::default()) };
+        let suspended = suspended.filter(|suspended| suspended.waits_for(of, &run));
+        let (mut run, limits) = (Counted::new(run), self.services.limits());
+        if must_fit && let Ok(value) = &result {
+            run.require_room(value.as_ref().map_or(0, String::len), limits)?;
+        }
+        if let Some(Suspended { step, ctx, code, .. }) = suspended {
+            let step = journal::record(db, &mut run, step, result, limits, now)?;
+            ctx.0.lock().resume(&step, now);
+            return self.poll(db, run, ctx, code, now);
+        }
         let mut steps = journal::steps(db, of.run)?;
-        let run = journal::complete_among(db, run, &mut steps, of.position, result, self.services.limits(), now)?;
+        let is_meant = |step: &&mut Doc<Step>| step.position == of.position && step.state == StepState::Pending;
+        if let Some(step) = steps.iter_mut().find(is_meant) {
+            *step = journal::record(db, &mut run, step.clone(), result, limits, now)?;
+        }
         self.advance_on(db, run, steps, now)
     }
 
     /// Advances a run with these steps.
-    fn advance_on(&self, db: &mut DbMut, run: Doc<Run>, steps: Vec<Doc<Step>>, now: Millis) -> Result<Upcoming> {
-        match run.state {
-            RunState::Completed | RunState::Failed | RunState::Cancelled => return Ok(Upcoming::default()),
-            RunState::Undoing => return undo_next(db, &run, now).map(|()| Upcoming::others()),
+    fn advance_on(&self, db: &mut DbMut, mut run: Counted, steps: Vec<Doc<Step>>, now: Millis) -> Result<Upcoming> {
+        match run.run().state {
+            RunState::Completed | RunState::Failed | RunState::Cancelled => {
+                return run.write(db, |_| ()).map(|_| Upcoming::default());
+            }
+            RunState::Undoing => {
+                let run = run.write(db, |_| ())?;
+                return undo_next(db, &run, now).map(|()| Upcoming::others());
+            }
             RunState::Active | RunState::Blocked => {}
         }
-        let Some(code) = self.workflows.find(&run.path, run.version) else {
+        let (path, version) = (&run.run().path, run.run().version);
+        let Some(code) = self.workflows.find(path, version) else {
             if matches!(self.services.store().nodes(), Nodes::Many { .. }) {
                 // A node of another release has the code.
-                return journal::wake(db, &run, now).map(|_| Upcoming::others());
+                let run = run.write(db, |_| ())?;
+                return journal::wake(db, &run, now).map(|()| Upcoming::others());
             }
-            let reason = format!("the program has no workflow {} of version {}", run.path, run.version);
-            return journal::block(db, run, reason, self.services.boot()).map(|()| Upcoming::default());
+            let reason = format!("the program has no workflow {path} of version {version}");
+            return self.block(db, run, reason);
         };
-        let entries = journal::entries(db, &run, steps, self.services.limits(), now)?;
-        let ctx = WorkflowCtx::new(Replay::new(self.services.clone(), &run, now, entries));
-        let begin = || (code.begin)(ctx.clone(), &run.args);
+        let entries = journal::entries(db, &mut run, steps, self.services.limits(), now)?;
+        let ctx = WorkflowCtx::new(Replay::new(self.services.clone(), run.run(), now, entries));
+        let begin = || (code.begin)(ctx.clone(), &run.run().args);
         let begun =
             quietly(begin).and_then(|begun| begun.map_err(|error| format!("its arguments do not fit: {error}")));
         match begun {
-            Ok(future) => self.poll(db, &run, &ctx, future, now),
-            Err(reason) => journal::block(db, run, reason, self.services.boot()).map(|()| Upcoming::default()),
+            Ok(code) => self.poll(db, run, ctx, code, now),
+            Err(reason) => self.block(db, run, reason),
         }
     }
 
@@ -118,15 +178,15 @@ impl Advancer {
     fn poll(
         &self,
         db: &mut DbMut,
-        run: &Doc<Run>,
-        ctx: &WorkflowCtx,
-        mut future: Begun,
+        mut run: Counted,
+        ctx: WorkflowCtx,
+        mut code: Begun,
         now: Millis,
     ) -> Result<Upcoming> {
-        let mut upcoming = Upcoming::default();
+        let (mut upcoming, mut begun) = (Upcoming::default(), None);
         loop {
-            let polled = quietly(|| future.as_mut().poll(&mut Context::from_waker(Waker::noop())));
-            let mut replay = ctx.0.borrow_mut();
+            let polled = quietly(|| code.as_mut().poll(&mut Context::from_waker(Waker::noop())));
+            let mut replay = ctx.0.lock();
             let misfit = polled.as_ref().err().cloned().or_else(|| replay.misfit());
             let polled = match (misfit, polled) {
                 (None, Ok(polled)) => polled,
@@ -137,24 +197,33 @@ impl Advancer {
             };
             let mut has_result = false;
             for step in std::mem::take(&mut replay.new) {
-                let position = step.position;
-                if let Some((value, done)) = self.begin_step(db, run, step, &mut upcoming, now)? {
-                    replay.complete(position, value, done);
+                let step = self.begin_step(db, &mut run, step, &mut upcoming, now)?;
+                if step.state == StepState::Done {
+                    replay.complete(&step);
                     has_result = true;
+                } else {
+                    begun = Some(step);
                 }
             }
             for position in std::mem::take(&mut replay.abandoned) {
-                journal::abandon_at(db, run, position, now)?;
+                journal::abandon_at(db, run.run(), position, now)?;
             }
             match polled {
                 Poll::Ready(result) => {
-                    self.end(db, run, result, &mut upcoming, now)?;
+                    self.end(db, run, result, (&mut upcoming, replay.waits()), now)?;
                     return Ok(upcoming);
                 }
                 Poll::Pending if has_result => {}
                 Poll::Pending if replay.waits() => {
-                    if run.state == RunState::Blocked {
-                        db.patch(run.id(), |run| (run.state, run.blocked) = (RunState::Active, None))?;
+                    let run = run.write(db, |run| {
+                        if run.state == RunState::Blocked {
+                            (run.state, run.blocked) = (RunState::Active, None);
+                        }
+                    })?;
+                    let step = begun.filter(|step: &Doc<Step>| replay.waits_only_for(step.position));
+                    drop(replay);
+                    if let (Some(next), Some(step)) = (&mut upcoming.next, step) {
+                        next.suspended = Some(Suspended { run, step, ctx, code });
                     }
                     return Ok(upcoming);
                 }
@@ -167,23 +236,23 @@ impl Advancer {
         }
     }
 
-    fn block(&self, db: &mut DbMut, run: &Doc<Run>, reason: String) -> Result<()> {
-        let Some(run) = db.get(run.id())? else { return Ok(()) };
-        journal::block(db, run, reason, self.services.boot())
+    fn block(&self, db: &mut DbMut, run: Counted, reason: String) -> Result<Upcoming> {
+        journal::block_counted(db, run, reason, self.services.boot()).map(|()| Upcoming::default())
     }
 
-    /// Writes a new step. Returns its value and the order of its completion, if it takes no time.
+    /// Writes a new step, and returns it. It is done if it takes no time.
     fn begin_step(
         &self,
         db: &mut DbMut,
-        run: &Doc<Run>,
+        run: &mut Counted,
         step: NewStep,
         upcoming: &mut Upcoming,
         now: Millis,
-    ) -> Result<Option<(Option<String>, u32)>> {
+    ) -> Result<Doc<Step>> {
         let NewStep { position, kind, name, work } = step;
+        let id = run.run().id();
         let mut row = Step {
-            run: run.id(),
+            run: id,
             position,
             kind,
             name: name.clone(),
@@ -201,10 +270,12 @@ impl Advancer {
             undoes_by_action: false,
             undone: None,
         };
-        let timer = |until| {
-            let of = OfRun { run: run.id(), position, part: RunPart::Timer };
+        // The journal has no step at this position, so no job has the key of one.
+        let insert_timer = |db: &mut DbMut, run: &Counted, until| {
+            let of = OfRun { run: id, position, part: RunPart::Timer };
+            let run = run.run();
             let job = journal::job(run, of, run.path.clone(), JobKind::Mutation, "{}".to_owned(), until);
-            Job { asked_at: Some(now), ..job }
+            db.insert_known_unique(Job { asked_at: Some(now), ..job })
         };
         let value = match work {
             Work::Call(call) => {
@@ -213,81 +284,79 @@ impl Advancer {
                     (row.undo, row.undo_args, row.undoes_by_action) =
                         (Some(undo.path), Some(undo.args), undo.is_action);
                 }
-                db.insert(row)?;
-                return self.call(db, run, (position, name), call, upcoming, now).map(|()| None);
+                let step = db.insert_known_unique(row)?;
+                return self.call(db, run, step, call, upcoming, now);
             }
             Work::Sleep(until) => {
                 row.until = Some(until);
-                db.insert(row)?;
-                db.insert(timer(until))?;
+                insert_timer(db, run, until)?;
                 upcoming.has_others = true;
-                return Ok(None);
+                return Ok(db.insert_known_unique(row)?);
             }
             Work::Wait(until) => {
                 row.until = until;
-                match journal::take_signal(db, run.id(), &name)? {
+                match journal::take_signal(db, id, &name)? {
                     Some(value) => value,
                     None => {
-                        db.insert(row)?;
                         if let Some(until) = until {
-                            db.insert(timer(until))?;
+                            insert_timer(db, run, until)?;
                             upcoming.has_others = true;
                         }
-                        return Ok(None);
+                        return Ok(db.insert_known_unique(row)?);
                     }
                 }
             }
             Work::Now(now) => now.0.to_string(),
             Work::Start { args, version, key } => {
                 row.args = Some(args.clone());
+                let run = run.run();
                 let new = NewRun { path: name, version, args, key, trace: run.trace.clone() };
                 let started = (run.issuer.clone().zip(run.subject.clone()), run.acts);
                 let (child, advance) = journal::insert(db, new, started, now)?;
                 match advance {
-                    Some(advance) => upcoming.add(db, advance)?,
+                    Some(advance) => upcoming.add(advance),
                     None => upcoming.has_others = true,
                 }
                 serde_json::to_string(&child).map_err(Error::internal)?
             }
             Work::Callback => {
-                let url = callback::url(&self.services, run.id(), position)?;
+                let url = callback::url(&self.services, id, position)?;
                 serde_json::to_string(&url).map_err(Error::internal)?
             }
         };
-        db.insert(row)?;
-        let done = journal::complete(db, run.id(), position, Ok(Some(value.clone())), self.services.limits(), now)?;
-        Ok(done.map(|done| (Some(value), done)))
+        let step = db.insert_known_unique(row)?;
+        journal::record(db, run, step, Ok(Some(value)), self.services.limits(), now)
     }
 
     /// Schedules the function of a step.
     fn call(
         &self,
         db: &mut DbMut,
-        run: &Doc<Run>,
-        (position, path): (u32, String),
+        run: &mut Counted,
+        step: Doc<Step>,
         call: Call,
         upcoming: &mut Upcoming,
         now: Millis,
-    ) -> Result<()> {
+    ) -> Result<Doc<Step>> {
         let Call { args, is_action, retry, queue, key, .. } = call;
         let limits = self.services.limits();
         let unknown = queue.as_deref().filter(|queue| self.services.queues().get(queue).is_none());
         let problem = match unknown {
             Some(queue) => Err(Error::failed_precondition(format!("no queue {queue:?} is declared"))),
-            None => journal::require_room(run, args.len(), limits),
+            None => run.require_room(args.len(), limits),
         };
         if let Err(error) = problem {
-            journal::complete(db, run.id(), position, Err(JobError::of(&error)), limits, now)?;
             // The code sees the error at the next advance.
             upcoming.has_others = true;
-            return journal::wake(db, run, now).map(drop);
+            journal::wake(db, run.run(), now)?;
+            return journal::record(db, run, step, Err(JobError::of(&error)), limits, now);
         }
-        let bytes = i64::try_from(args.len()).unwrap_or(i64::MAX);
-        db.patch(run.id(), |run| run.bytes = run.bytes.saturating_add(bytes))?;
+        run.add(args.len());
         let (kind, tries) = if is_action { (JobKind::Action, 1) } else { (JobKind::Mutation, MUTATION_TRIES) };
-        let of = OfRun { run: run.id(), position, part: RunPart::Step };
-        let job = journal::job(run, of, path, kind, args, now);
-        let job = db.insert(Job {
+        let of = OfRun { run: step.run, position: step.position, part: RunPart::Step };
+        let job = journal::job(run.run(), of, step.name.clone(), kind, args, now);
+        // As for the key of a timer.
+        let job = db.insert_known_unique(Job {
             retry: Some(retry.unwrap_or(Retry::exponential(tries))),
             lane: queue.as_ref().map(|_| key.unwrap_or_default()),
             due_at: queue.as_ref().map(|_| now),
@@ -295,30 +364,32 @@ impl Advancer {
             asked_at: Some(now),
             ..job
         })?;
-        upcoming.add(db, job)
+        upcoming.add(job);
+        Ok(step)
     }
 
     fn end(
         &self,
         db: &mut DbMut,
-        run: &Doc<Run>,
+        run: Counted,
         result: Result<String>,
-        upcoming: &mut Upcoming,
+        (upcoming, has_pending): (&mut Upcoming, bool),
         now: Millis,
     ) -> Result<()> {
-        let run = db.get(run.id())?.ok_or_else(|| Error::internal("a run ended that does not exist"))?;
         let result = result.and_then(|value| {
-            journal::require_room(&run, value.len(), self.services.limits())?;
+            run.require_room(value.len(), self.services.limits())?;
             Ok(value)
         });
         match result {
             Ok(value) => {
-                let run = db.patch_doc(run, |run| run.value = Some(value))?;
-                journal::finish(db, &run, RunState::Completed, now)
+                if has_pending {
+                    journal::abandon_all(db, run.run(), now)?;
+                }
+                journal::finish(db, run, RunState::Completed, Some(value), now)
             }
             Err(error) => {
                 let error = serde_json::to_string(&JobError::of(&error)).map_err(Error::internal)?;
-                let run = db.patch_doc(run, |run| {
+                let run = run.write(db, |run| {
                     run.state = RunState::Undoing;
                     run.error = Some(error);
                     run.blocked = None;
@@ -366,7 +437,7 @@ fn undo_next(db: &mut DbMut, run: &Doc<Run>, now: Millis) -> Result<()> {
     let to_undo = |step: &Doc<Step>| step.state == StepState::Done && step.undo.is_some() && step.undone.is_none();
     let Some(step) = steps.filter(to_undo).max_by_key(|step| step.done) else {
         let state = if run.is_cancelled { RunState::Cancelled } else { RunState::Failed };
-        return journal::finish(db, run, state, now);
+        return journal::finish(db, Counted::new(run.clone()), state, None, now);
     };
     let (path, args) = (step.undo.clone().unwrap_or_default(), step.undo_args.clone().unwrap_or_default());
     let of = OfRun { run: run.id(), position: step.position, part: RunPart::Undo };

@@ -66,7 +66,7 @@ impl WorkflowCtx {
     /// Returns the time, recorded on the first pass.
     pub fn now(&self) -> Millis {
         let position = self.next_position();
-        let mut replay = self.0.borrow_mut();
+        let mut replay = self.0.lock();
         let now = replay.now;
         let recorded =
             replay.reach(position, StepKind::Now, "", Work::Now).filter(|entry| entry.state == StepState::Done);

@@ -29,11 +29,11 @@ pub trait Workflow: Sized + 'static {
     const DEF: &'static WorkflowDef;
 
     /// Calls it.
-    fn invoke(ctx: &WorkflowCtx, args: Self::Args) -> impl Future<Output = Result<Self::Output>>;
+    fn invoke(ctx: &WorkflowCtx, args: Self::Args) -> impl Future<Output = Result<Self::Output>> + Send;
 }
 
 /// A begun call of a workflow, which returns its result as JSON.
-pub(crate) type Begun = Pin<Box<dyn Future<Output = Result<String>>>>;
+pub(crate) type Begun = Pin<Box<dyn Future<Output = Result<String>> + Send>>;
 
 /// A workflow with erased types, submitted by its attribute.
 pub struct SubmittedWorkflow {

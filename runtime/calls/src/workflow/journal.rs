@@ -25,6 +25,51 @@ pub(super) struct NewRun {
     pub trace: Option<String>,
 }
 
+/// A run with the counters of its journal, which its row gets once, at the end of a transaction.
+pub(super) struct Counted {
+    run: Doc<Run>,
+    done: u32,
+    bytes: i64,
+}
+
+impl Counted {
+    pub(super) fn new(run: Doc<Run>) -> Self {
+        let (done, bytes) = (run.done, run.bytes);
+        Self { run, done, bytes }
+    }
+
+    pub(super) fn run(&self) -> &Doc<Run> {
+        &self.run
+    }
+
+    /// Adds bytes of arguments.
+    pub(super) fn add(&mut self, bytes: usize) {
+        self.bytes = self.bytes.saturating_add(i64::try_from(bytes).unwrap_or(i64::MAX));
+    }
+
+    /// Adds a completed step with the bytes of its value. Returns the order of its completion.
+    fn add_completed(&mut self, bytes: usize) -> u32 {
+        self.add(bytes);
+        self.done += 1;
+        self.done - 1
+    }
+
+    /// Writes the counters, and other changes of the row.
+    pub(super) fn write(self, db: &mut DbMut, change: impl FnOnce(&mut Run)) -> Result<Doc<Run>> {
+        let Self { run, done, bytes } = self;
+        let written = db.patch_doc(run, |run| {
+            (run.done, run.bytes) = (done, bytes);
+            change(run);
+        })?;
+        Ok(written)
+    }
+
+    /// As [`require_room`], with the bytes of this transaction.
+    pub(super) fn require_room(&self, bytes: usize, limits: &Limits) -> Result<()> {
+        require_room(self.bytes, bytes, limits)
+    }
+}
+
 /// Writes a run and schedules its first advance, or returns the stored run of its key. The second value is the job of
 /// the advance, if it was written.
 pub(super) fn insert(
@@ -32,7 +77,7 @@ pub(super) fn insert(
     new: NewRun,
     (starter, acts): (Option<(String, String)>, bool),
     now: Millis,
-) -> Result<(Id<Run>, Option<Id<Job>>)> {
+) -> Result<(Id<Run>, Option<Doc<Job>>)> {
     let NewRun { path, version, args, key, trace } = new;
     if let Some(key) = &key
         && let Some(run) = db.query(Run::by_key).eq(&*path).eq(&**key).unique()?
@@ -40,7 +85,8 @@ pub(super) fn insert(
         return Ok((run.id(), None));
     }
     let (issuer, subject) = starter.unzip();
-    let id = db.insert(Run {
+    // The key was searched for, and ids are new.
+    let run = db.insert_known_unique(Run {
         path,
         version,
         key,
@@ -59,11 +105,8 @@ pub(super) fn insert(
         ended_at: None,
         trace,
     })?;
-    let advance = match db.get(id)? {
-        Some(run) => wake(db, &run, now)?,
-        None => None,
-    };
-    Ok((id, advance))
+    let advance = insert_advance(db, &run, now)?;
+    Ok((run.id(), Some(advance)))
 }
 
 /// Returns the steps of a run, by position.
@@ -75,13 +118,13 @@ pub(crate) fn steps(db: &Db, run: Id<Run>) -> Result<Vec<Doc<Step>>> {
 /// their results are not used.
 pub(super) fn entries(
     db: &mut DbMut,
-    run: &Doc<Run>,
+    run: &mut Counted,
     mut all: Vec<Doc<Step>>,
     limits: &Limits,
     now: Millis,
 ) -> Result<BTreeMap<u32, Entry>> {
-    if all.iter().any(waits) && deliver_signals(db, run, &all, limits, now)? {
-        all = steps(db, run.id())?;
+    for step in all.iter_mut().filter(|step| waits(step)) {
+        deliver_signal(db, run, step, limits, now)?;
     }
     let entry = |step: &Doc<Step>| {
         let Step { position, kind, ref name, state, ref value, ref error, done, .. } = **step;
@@ -110,17 +153,22 @@ pub(super) fn job(run: &Run, of: OfRun, path: String, kind: JobKind, args: Strin
     Job { issuer, subject, key, step: Some(of), trace: run.trace.clone(), ..Job::new(path, kind, args, run_at) }
 }
 
-/// Schedules an advance of a run for now. Returns its job, unless one was pending.
-pub(crate) fn wake(db: &mut DbMut, run: &Doc<Run>, now: Millis) -> Result<Option<Id<Job>>> {
+/// Schedules an advance of a run for now, unless one is pending.
+pub(crate) fn wake(db: &mut DbMut, run: &Doc<Run>, now: Millis) -> Result<()> {
     if let Some(pending) = pending_advance(db, run)? {
         if pending.run_at > now {
             db.patch_doc(pending, |job| job.run_at = now)?;
         }
-        return Ok(None);
+        return Ok(());
     }
+    insert_advance(db, run, now).map(drop)
+}
+
+/// Schedules an advance of a run that has no pending one.
+fn insert_advance(db: &mut DbMut, run: &Doc<Run>, now: Millis) -> Result<Doc<Job>> {
     let job = job(run, advance_of(run), run.path.clone(), JobKind::Mutation, "{}".to_owned(), now);
     // A clock that is set back delays no advance.
-    Ok(Some(db.insert(Job { asked_at: Some(now), ..job })?))
+    Ok(db.insert_known_unique(Job { asked_at: Some(now), ..job })?)
 }
 
 /// Delays the first advance of a run that was just inserted.
@@ -177,18 +225,18 @@ pub(super) fn is_running(db: &Db, step: &Doc<Step>) -> Result<bool> {
     Ok(step.kind == StepKind::Run && job::pending_of_key(db, &step.name, Some(&of.key()))?.is_none())
 }
 
-/// Checks the size of a value that enters the journal of a run.
+/// Checks the size of a value that enters a journal of this size.
 ///
 /// # Errors
 /// `FAILED_PRECONDITION`: it is too large for a step, or the journal is full.
-pub(crate) fn require_room(run: &Run, bytes: usize, limits: &Limits) -> Result<()> {
+fn require_room(journal_bytes: i64, bytes: usize, limits: &Limits) -> Result<()> {
     let (value_max, journal_max) = (limits.workflow_value_bytes_max, limits.workflow_journal_bytes_max);
     if bytes > value_max {
         return Err(Error::failed_precondition(format!(
             "The value of the step has {bytes} bytes, more than {value_max} (setting limits.workflow_value_bytes_max)"
         )));
     }
-    if usize::try_from(run.bytes).unwrap_or(0).saturating_add(bytes) > journal_max {
+    if usize::try_from(journal_bytes).unwrap_or(0).saturating_add(bytes) > journal_max {
         return Err(Error::failed_precondition(format!(
             "The journal of the run has no room for {bytes} bytes; its limit is {journal_max} (setting \
              limits.workflow_journal_bytes_max)"
@@ -197,65 +245,30 @@ pub(crate) fn require_room(run: &Run, bytes: usize, limits: &Limits) -> Result<(
     Ok(())
 }
 
-/// Records the result of a pending step. Returns the order of its completion; none if the step was not pending.
-pub(super) fn complete(
+/// Records the result of a pending step, and returns the step.
+pub(super) fn record(
     db: &mut DbMut,
-    run: Id<Run>,
-    position: u32,
-    result: Result<Option<String>, JobError>,
-    limits: &Limits,
-    now: Millis,
-) -> Result<Option<u32>> {
-    let Some(step) = step(db, run, position)?.filter(|step| step.state == StepState::Pending) else { return Ok(None) };
-    let Some(run) = db.get(run)? else { return Ok(None) };
-    let (step, _) = record(db, run, step, result, limits, now)?;
-    Ok(step.done)
-}
-
-/// As [`complete`], for a step among those of its run. Returns the run.
-pub(super) fn complete_among(
-    db: &mut DbMut,
-    run: Doc<Run>,
-    steps: &mut [Doc<Step>],
-    position: u32,
-    result: Result<Option<String>, JobError>,
-    limits: &Limits,
-    now: Millis,
-) -> Result<Doc<Run>> {
-    let is_meant = |step: &&mut Doc<Step>| step.position == position && step.state == StepState::Pending;
-    let Some(place) = steps.iter_mut().find(is_meant) else { return Ok(run) };
-    let (step, run) = record(db, run, place.clone(), result, limits, now)?;
-    *place = step;
-    Ok(run)
-}
-
-fn record(
-    db: &mut DbMut,
-    run: Doc<Run>,
+    run: &mut Counted,
     step: Doc<Step>,
     result: Result<Option<String>, JobError>,
     limits: &Limits,
     now: Millis,
-) -> Result<(Doc<Step>, Doc<Run>)> {
+) -> Result<Doc<Step>> {
     let result = result.and_then(|value| {
-        require_room(&run, value.as_ref().map_or(0, String::len), limits).map_err(|error| JobError::of(&error))?;
-        Ok(value)
+        let bytes = value.as_ref().map_or(0, String::len);
+        run.require_room(bytes, limits).map_err(|error| JobError::of(&error))?;
+        Ok((value, bytes))
     });
-    let done = run.done;
-    let bytes = result.as_ref().map_or(0, |value| value.as_ref().map_or(0, String::len));
+    let done = run.add_completed(result.as_ref().map_or(0, |(_, bytes)| *bytes));
     let error = result.as_ref().err().map(serde_json::to_string).transpose().map_err(Error::internal)?;
     let step = db.patch_doc(step, |step| {
         step.state = if result.is_ok() { StepState::Done } else { StepState::Failed };
-        step.value = result.ok().flatten();
+        step.value = result.ok().and_then(|(value, _)| value);
         step.error = error;
         step.done = Some(done);
         step.ended_at = Some(now);
     })?;
-    let run = db.patch_doc(run, |run| {
-        run.done += 1;
-        run.bytes += i64::try_from(bytes).unwrap_or(0);
-    })?;
-    Ok((step, run))
+    Ok(step)
 }
 
 /// Records a failed attempt of a step that will be retried.
@@ -299,7 +312,7 @@ pub(crate) fn signal(
     if run.state.is_end() || run.state == RunState::Undoing {
         return Err(Error::failed_precondition("The run has ended"));
     }
-    require_room(&run, value.len(), limits)?;
+    require_room(run.bytes, value.len(), limits)?;
     if db.query(Signal::by_run).eq(run.id()).keys(SIGNALS_MAX)?.len() >= SIGNALS_MAX {
         return Err(Error::failed_precondition(format!("{SIGNALS_MAX} signals of the run wait for a step")));
     }
@@ -307,7 +320,7 @@ pub(crate) fn signal(
     // A run that has not begun receives the signal later.
     match pending_advance(db, &run)? {
         Some(_) => Ok(()),
-        None => wake(db, &run, now).map(drop),
+        None => insert_advance(db, &run, now).map(drop),
     }
 }
 
@@ -318,25 +331,26 @@ pub(super) fn take_signal(db: &mut DbMut, run: Id<Run>, name: &str) -> Result<Op
     Ok(Some(signal.value.clone()))
 }
 
-/// Gives the stored signals to the waits that are pending, in the order of the waits. Returns true if there was one.
-fn deliver_signals(db: &mut DbMut, run: &Doc<Run>, steps: &[Doc<Step>], limits: &Limits, now: Millis) -> Result<bool> {
-    let mut is_delivered = false;
-    for step in steps.iter().filter(|step| waits(step)) {
-        if let Some(value) = take_signal(db, run.id(), &step.name)? {
-            delete_job(db, &run.path, &OfRun { run: run.id(), position: step.position, part: RunPart::Timer })?;
-            complete(db, run.id(), step.position, Ok(Some(value)), limits, now)?;
-            is_delivered = true;
-        }
-    }
-    Ok(is_delivered)
+/// Gives a stored signal to a wait, if there is one of its name.
+fn deliver_signal(db: &mut DbMut, run: &mut Counted, step: &mut Doc<Step>, limits: &Limits, now: Millis) -> Result<()> {
+    let Some(value) = take_signal(db, step.run, &step.name)? else { return Ok(()) };
+    delete_job(db, &run.run.path, &OfRun { run: step.run, position: step.position, part: RunPart::Timer })?;
+    *step = record(db, run, step.clone(), Ok(Some(value)), limits, now)?;
+    Ok(())
 }
 
 /// Blocks a run until its code fits again.
 pub(crate) fn block(db: &mut DbMut, run: Doc<Run>, reason: String, boot: u32) -> Result<()> {
-    if run.blocked.as_ref() != Some(&reason) {
-        tracing::error!(target: "convoke::workflow", run = %run.id(), workflow = &*run.path, "blocked: {reason}");
+    block_counted(db, Counted::new(run), reason, boot)
+}
+
+/// As [`block`], in an advance.
+pub(super) fn block_counted(db: &mut DbMut, run: Counted, reason: String, boot: u32) -> Result<()> {
+    let (id, path) = (run.run.id(), &run.run.path);
+    if run.run.blocked.as_ref() != Some(&reason) {
+        tracing::error!(target: "convoke::workflow", run = %id, workflow = &**path, "blocked: {reason}");
     }
-    db.patch_doc(run, |run| {
+    run.write(db, |run| {
         run.state = RunState::Blocked;
         run.blocked = Some(reason);
         run.blocked_by = Some(boot);
@@ -344,20 +358,26 @@ pub(crate) fn block(db: &mut DbMut, run: Doc<Run>, reason: String, boot: u32) ->
     Ok(())
 }
 
-/// Ends a run: gives up the steps that are still pending, and deletes its
-/// jobs and signals.
-pub(super) fn finish(db: &mut DbMut, run: &Doc<Run>, state: RunState, now: Millis) -> Result<()> {
+/// Gives up the steps that are still pending.
+pub(super) fn abandon_all(db: &mut DbMut, run: &Doc<Run>, now: Millis) -> Result<()> {
     for step in steps(db, run.id())? {
         if step.state == StepState::Pending {
             abandon(db, run, step, now)?;
         }
     }
-    delete_job(db, &run.path, &advance_of(run))?;
-    for (signal, _) in db.query(Signal::by_run).eq(run.id()).keys(SIGNALS_MAX)? {
+    Ok(())
+}
+
+/// Ends a run without pending steps: deletes the job of its advance, and its signals.
+pub(super) fn finish(db: &mut DbMut, run: Counted, state: RunState, value: Option<String>, now: Millis) -> Result<()> {
+    let id = run.run.id();
+    delete_job(db, &run.run.path, &advance_of(&run.run))?;
+    for (signal, _) in db.query(Signal::by_run).eq(id).keys(SIGNALS_MAX)? {
         db.delete(signal)?;
     }
-    db.patch(run.id(), |run| {
+    run.write(db, |run| {
         run.state = state;
+        run.value = value;
         run.blocked = None;
         run.ended_at = Some(now);
     })?;

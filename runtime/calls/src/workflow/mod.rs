@@ -2,9 +2,10 @@
 //!
 //! A run waits as rows only. To advance it, its function is called again and polled: each step that the journal has
 //! returns its recorded result, the first ones that it lacks become jobs, timers or waits, and the future is dropped.
-//! This happens in the transaction that recorded the last result. The modules in reading order: the replay of a
-//! journal, the context, workflows as types, steps, the writes of a run, one advance with the
-//! compensation, the methods of mutations, one-time URLs, and the operator's view.
+//! This happens in the transaction that recorded the last result. Between mutations that follow each other, the future
+//! stays in memory instead. The modules in reading order: the replay of a journal, the context, workflows as types,
+//! steps, the writes of a run, one advance with the compensation, the methods of mutations, one-time URLs, and the
+//! operator's view.
 
 pub(crate) mod replay;
 pub mod context;

@@ -6,7 +6,7 @@ use convoke_core::clock::Millis;
 use convoke_core::id::Id;
 
 use crate::rows::retry::Retry;
-use crate::rows::run::{Run, StepKind, StepState, signature};
+use crate::rows::run::{Run, Step, StepKind, StepState, signature};
 use crate::services::Services;
 use convoke_store::Doc;
 
@@ -74,7 +74,14 @@ pub(crate) struct Replay {
     pub run: Id<Run>,
     pub version: u32,
     pub now: Millis,
+    /// The steps that the code has not received yet.
     entries: BTreeMap<u32, Entry>,
+    /// The order of completion of the steps that the code has received.
+    received: BTreeMap<u32, Option<u32>>,
+    /// Number of entries that the code has not reached.
+    unreached: usize,
+    /// Number of pending entries.
+    pending: usize,
     next: u32,
     pub new: Vec<NewStep>,
     /// Steps that lost against another branch.
@@ -87,7 +94,22 @@ impl Replay {
     pub(crate) fn new(services: Services, run: &Doc<Run>, now: Millis, entries: BTreeMap<u32, Entry>) -> Self {
         let (run, version) = (run.id(), run.version);
         let (new, abandoned) = (Vec::new(), Vec::new());
-        Self { services, run, version, now, entries, next: 0, new, abandoned, mismatch: None }
+        let unreached = entries.len();
+        let pending = entries.values().filter(|entry| entry.state == StepState::Pending).count();
+        Self {
+            services,
+            run,
+            version,
+            now,
+            entries,
+            received: BTreeMap::new(),
+            unreached,
+            pending,
+            next: 0,
+            new,
+            abandoned,
+            mismatch: None,
+        }
     }
 
     /// Returns the position of a new step of the code.
@@ -110,7 +132,10 @@ impl Replay {
         }
         if self.entries.contains_key(&position) {
             let entry = self.entries.get_mut(&position)?;
-            entry.is_reached = true;
+            if !entry.is_reached {
+                entry.is_reached = true;
+                self.unreached -= 1;
+            }
             if entry.kind != kind || entry.name != name {
                 let (was, is) = (signature(entry.kind, &entry.name), signature(kind, name));
                 self.mismatch = Some(format!("step {position} was `{was}` and is `{is}` in the code"));
@@ -129,20 +154,44 @@ impl Replay {
                 is_reached: true,
             };
             self.entries.insert(position, pending);
+            self.pending += 1;
         }
         self.entries.get(&position)
     }
 
-    /// Records that the journal got the result of a step.
-    pub(crate) fn complete(&mut self, position: u32, value: Option<String>, done: u32) {
-        if let Some(entry) = self.entries.get_mut(&position) {
-            (entry.state, entry.value, entry.done) = (StepState::Done, value, Some(done));
+    /// Records that the journal has the result of a pending step.
+    pub(crate) fn complete(&mut self, step: &Step) {
+        if let Some(entry) = self.entries.get_mut(&step.position) {
+            (entry.state, entry.done) = (step.state, step.done);
+            (entry.value, entry.error) = (step.value.clone(), step.error.clone());
+            self.pending -= 1;
         }
+    }
+
+    /// Forgets a step whose result the code has received.
+    pub(crate) fn receive(&mut self, position: u32) {
+        if let Some(entry) = self.entries.remove(&position) {
+            self.received.insert(position, entry.done);
+        }
+    }
+
+    /// Returns true if the code has received the result of a step.
+    pub(crate) fn is_received(&self, position: u32) -> bool {
+        self.received.contains_key(&position)
+    }
+
+    /// Continues at a pending step that has ended now.
+    pub(crate) fn resume(&mut self, step: &Step, now: Millis) {
+        self.now = now;
+        self.complete(step);
     }
 
     /// Returns the order of a step's completion.
     pub(crate) fn done(&self, position: u32) -> Option<u32> {
-        self.entries.get(&position)?.done
+        match self.received.get(&position) {
+            Some(done) => *done,
+            None => self.entries.get(&position)?.done,
+        }
     }
 
     /// Gives up a step that lost against another branch.
@@ -151,6 +200,7 @@ impl Replay {
             && entry.state == StepState::Pending
         {
             entry.state = StepState::Abandoned;
+            self.pending -= 1;
             self.abandoned.push(position);
         }
     }
@@ -158,6 +208,9 @@ impl Replay {
     /// Returns the reason why the code does not fit the journal.
     pub(crate) fn misfit(&self) -> Option<String> {
         let lost = || {
+            if self.unreached == 0 {
+                return None;
+            }
             let (position, entry) = self.entries.iter().find(|(_, entry)| !entry.is_reached)?;
             Some(format!("step {position} `{}` is not in the code any more", signature(entry.kind, &entry.name)))
         };
@@ -166,6 +219,13 @@ impl Replay {
 
     /// Returns true if a step is pending.
     pub(crate) fn waits(&self) -> bool {
-        self.entries.values().any(|entry| entry.state == StepState::Pending)
+        self.pending > 0
+    }
+
+    /// Returns true if only the last step is pending, and it is at this position.
+    pub(crate) fn waits_only_for(&self, position: u32) -> bool {
+        let is_last = self.received.last_key_value().is_none_or(|(received, _)| *received < position);
+        let last = self.entries.last_key_value().filter(|_| is_last && self.pending == 1);
+        last.is_some_and(|(last, entry)| *last == position && entry.state == StepState::Pending)
     }
 }

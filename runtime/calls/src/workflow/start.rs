@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::advance;
 use super::definition::Workflow;
-use super::journal::{self, NewRun};
+use super::journal::{self, Counted, NewRun};
 use super::runs;
 use crate::context::{Context as _, MutationCtx};
 use crate::rows::run::{Run, RunState};
@@ -46,8 +46,9 @@ impl Started<'_> {
         match db.query(Run::by_key).eq(&*run.path).eq(&*key).unique()? {
             Some(stored) => {
                 // Also deletes the job that would advance it.
-                journal::finish(db, &run, RunState::Cancelled, now)?;
-                db.delete(run.id())?;
+                let id = run.id();
+                journal::finish(db, Counted::new(run), RunState::Cancelled, None, now)?;
+                db.delete(id)?;
                 (self.run, self.is_new) = (stored.id(), false);
             }
             None => drop(db.patch_doc(run, |run| run.key = Some(key))?),

@@ -63,21 +63,26 @@ fn poll_step<T>(
     work: impl FnOnce(Millis) -> Work,
     read: impl FnOnce(&Entry) -> Result<T, serde_json::Error>,
 ) -> Poll<Result<T>> {
-    let mut replay = ctx.0.borrow_mut();
+    let mut replay = ctx.0.lock();
     let steps_max = replay.services.limits().workflow_steps_max;
     if position >= steps_max {
         let message = format!("A run has at most {steps_max} steps; start another run for the rest");
         return Poll::Ready(Err(Error::failed_precondition(message)));
     }
-    let Some(entry) = replay.reach(position, kind, name, work) else { return Poll::Pending };
-    match entry.state {
-        StepState::Pending | StepState::Abandoned => Poll::Pending,
-        StepState::Failed => Poll::Ready(Err(recorded_error(entry))),
-        StepState::Done => match read(entry) {
-            Ok(value) => Poll::Ready(Ok(value)),
-            Err(error) => misread(&mut replay, position, &error),
-        },
+    if replay.is_received(position) {
+        return Poll::Ready(Err(Error::internal("a step was polled after its end")));
     }
+    let Some(entry) = replay.reach(position, kind, name, work) else { return Poll::Pending };
+    let result = match entry.state {
+        StepState::Pending | StepState::Abandoned => return Poll::Pending,
+        StepState::Failed => Err(recorded_error(entry)),
+        StepState::Done => match read(entry) {
+            Ok(value) => Ok(value),
+            Err(error) => return misread(&mut replay, position, &error),
+        },
+    };
+    replay.receive(position);
+    Poll::Ready(result)
 }
 
 fn misread<T>(replay: &mut Replay, position: u32, error: &serde_json::Error) -> Poll<Result<T>> {
@@ -103,11 +108,11 @@ macro_rules! branch {
             type Value = $value;
 
             fn done(&self) -> Option<u32> {
-                self.ctx.0.borrow().done(self.position)
+                self.ctx.0.lock().done(self.position)
             }
 
             fn abandon(&self) {
-                self.ctx.0.borrow_mut().abandon(self.position);
+                self.ctx.0.lock().abandon(self.position);
             }
         }
     };

@@ -68,6 +68,15 @@ impl End {
     }
 }
 
+/// The rows that are searched for the unique keys of a written row.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Search {
+    /// Pending rows.
+    Pending,
+    /// Pending rows and those of the database.
+    PendingAndStored,
+}
+
 /// The transaction of one mutation.
 pub struct Transaction {
     base: Rc<dyn Base>,
@@ -217,8 +226,8 @@ impl Transaction {
     fn require_unique(
         &self,
         table: &'static TableDef,
-        id: u128,
-        row: &PackedRow,
+        (id, row): (u128, &PackedRow),
+        search: Search,
         is_concerned: impl Fn(&'static IndexDef) -> bool,
     ) -> Result<()> {
         for (number, index) in table.indexes.iter().enumerate().filter(|(_, index)| index.unique && is_concerned(index))
@@ -228,7 +237,7 @@ impl Transaction {
             if self.batch.pending().has_other(table, number, &keys, id) {
                 return Err(violation());
             }
-            if self.batch.pending().has_left(table, number, &keys) {
+            if search == Search::Pending || self.batch.pending().has_left(table, number, &keys) {
                 continue;
             }
             let key = (table.name, index.name, keys);
@@ -333,6 +342,31 @@ impl Transaction {
     /// [`StoreError::UniqueViolation`]: a row has this id (the index is `_id`) or the same keys in a unique index. The
     /// mutation may continue. Errors of [`TableDef::require_storable`]; failures of the store.
     pub fn insert(&self, table: &'static TableDef, id: u128, creation_time: i64, values: &[Value]) -> Result<()> {
+        self.insert_checked(table, (id, creation_time), values, Search::PendingAndStored)
+    }
+
+    /// Inserts a row whose unique keys no row of the database has, as the caller knows. Only the pending rows are
+    /// searched for them. If a row of the database has them, its engine rejects this row.
+    ///
+    /// # Errors
+    /// As [`Transaction::insert`].
+    pub fn insert_known_unique(
+        &self,
+        table: &'static TableDef,
+        id: u128,
+        creation_time: i64,
+        values: &[Value],
+    ) -> Result<()> {
+        self.insert_checked(table, (id, creation_time), values, Search::Pending)
+    }
+
+    fn insert_checked(
+        &self,
+        table: &'static TableDef,
+        (id, creation_time): (u128, i64),
+        values: &[Value],
+        search: Search,
+    ) -> Result<()> {
         self.alive()?;
         self.count_statements(1);
         table.require_storable(values)?;
@@ -352,7 +386,7 @@ impl Transaction {
         };
         let row = PackedRow::pack((creation_time, None), table.fields.len(), PackedRow::BYTES_MAX, value)?;
         let row = row.ok_or_else(too_large)?;
-        self.require_unique(table, id, &row, |_| true)?;
+        self.require_unique(table, (id, &row), search, |_| true)?;
         let base = former.and_then(|row| row.base);
         let now = row.clone();
         let row = PendingRow { is_replaced: base.is_some(), base, now: Some(row), fields: Fields::default() };
@@ -391,7 +425,10 @@ impl Transaction {
         let Some(former) = self.existing(table, id)? else { return Ok(false) };
         let row = former.now.as_ref().and_then(|row| row.with(table.fields.len(), changes)).ok_or_else(too_large)?;
         let changed = Fields::of(changes);
-        self.require_unique(table, id, &row, |index| deciding_fields(table, index).any(|field| changed.has(field)))?;
+        let search = Search::PendingAndStored;
+        self.require_unique(table, (id, &row), search, |index| {
+            deciding_fields(table, index).any(|field| changed.has(field))
+        })?;
         let (old, now) = (former.now.clone(), row.clone());
         let row = PendingRow { now: Some(row), fields: former.fields.and(changed), ..former };
         self.put(table, id, row, update_bytes(table, before, changes))?;
@@ -771,6 +808,18 @@ mod tests {
         assert_eq!(base.reads.get(), 2, "one read of by_owner; the row is not in by_hundred");
         let taken = mutation.insert(TABLE, 4, 1, &account("a", 1));
         assert!(matches!(taken, Err(StoreError::UniqueViolation { index: "by_owner", .. })));
+    }
+
+    #[test]
+    fn keys_that_are_known_as_unique_are_compared_with_pending_rows_only() {
+        let (base, batch) = (Rc::new(OneRow::default()), batch());
+        let mutation = Transaction::begin(&batch, base.clone(), Mode::Shared);
+        mutation.insert_known_unique(TABLE, 2, 1, &account("b", 1)).unwrap();
+        let taken = mutation.insert_known_unique(TABLE, 3, 1, &account("b", 1));
+        assert!(matches!(taken, Err(StoreError::UniqueViolation { index: "by_owner", .. })));
+        // The index of the engine rejects this row.
+        mutation.insert_known_unique(TABLE, 4, 1, &account("a", 1)).unwrap();
+        assert_eq!((base.reads.get(), batch.writes().len()), (0, 2));
     }
 
     #[test]

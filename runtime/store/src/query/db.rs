@@ -163,6 +163,18 @@ impl DbMut {
         Ok(Id::from_bits(id))
     }
 
+    /// Inserts a row whose unique keys no stored row has, as the caller knows, and returns it. The database is not
+    /// searched for the keys. If a row has them nevertheless, the transaction fails at its commit.
+    ///
+    /// # Errors
+    /// [`StoreError::UniqueViolation`]: a row that is not committed yet has the same keys.
+    #[doc(hidden)]
+    pub fn insert_known_unique<T: Table>(&mut self, row: T) -> Result<Doc<T>, StoreError> {
+        let id = self.ids.next(self.now);
+        self.transaction.insert_known_unique(T::DEF, id, self.now.0, &row.encode())?;
+        Ok(Doc::new(Id::from_bits(id), self.now, row))
+    }
+
     /// Inserts a row, or returns the existing row with the same keys in the unique index `index`.
     ///
     /// # Errors

@@ -1,5 +1,7 @@
 //! Steps that follow each other without a pause, run by the loop of a server: one commit may have several of them.
 
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use convoke::Caller;
@@ -112,6 +114,64 @@ pub(super) fn schedule_the_end(ctx: &mut MutationCtx) -> Result<()> {
     Ok(())
 }
 
+/// Number of times that the code of `long` has begun.
+static BEGUN: AtomicUsize = AtomicUsize::new(0);
+
+#[mutation(internal)]
+pub(super) fn keep(ctx: &mut MutationCtx, args: InRow) -> Result<i64> {
+    let InRow { n, step } = args;
+    ctx.db_mut().insert(RowEffect { n, step })?;
+    Ok(step)
+}
+
+#[workflow]
+pub(super) async fn long(ctx: &WorkflowCtx, args: InRow) -> Result<i64> {
+    BEGUN.fetch_add(1, Relaxed);
+    let mut sum = 0;
+    for step in 0..STEPS {
+        sum += ctx.run::<keep>(InRow { n: args.n, step }).await?;
+    }
+    Ok(sum)
+}
+
+#[mutation(internal)]
+pub(super) fn start_long(ctx: &mut MutationCtx) -> Result<Id<Run>> {
+    Ok(ctx.start::<long>(InRow { n: 0, step: 0 })?.id())
+}
+
+#[args]
+pub(super) struct OfOwn {
+    pub run: Id<Run>,
+    pub step: i64,
+}
+
+/// Has an effect, sends it to its own run, and cancels this run at one step.
+#[mutation(internal)]
+pub(super) fn signal_own(ctx: &mut MutationCtx, args: OfOwn) -> Result<()> {
+    let OfOwn { run, step } = args;
+    ctx.db_mut().insert(RowEffect { n: 0, step })?;
+    ctx.signal(run, "step", step)?;
+    if step == REFUSED {
+        ctx.cancel_run(run)?;
+    }
+    Ok(())
+}
+
+#[workflow]
+pub(super) async fn own(ctx: &WorkflowCtx) -> Result<()> {
+    for step in 0..STEPS {
+        ctx.run::<signal_own>(OfOwn { run: ctx.id(), step }).await?;
+        let sent = ctx.wait::<i64>("step").await?;
+        ctx.run::<keep>(InRow { n: 1, step: sent }).await?;
+    }
+    Ok(())
+}
+
+#[mutation(internal)]
+pub(super) fn start_own(ctx: &mut MutationCtx) -> Result<Id<Run>> {
+    Ok(ctx.start::<own>(NoArgs {})?.id())
+}
+
 fn runtime(folder: &std::path::Path) -> Runtime {
     Runtime::start(RuntimeOptions::in_folder(folder, convoke::embed::default_engine())).unwrap()
 }
@@ -138,6 +198,39 @@ async fn steps_in_a_row_have_each_effect_once_and_in_order_also_around_failures(
     let effects = runtime.read(|db| Ok(db.scan::<RowEffect>().take(usize::MAX)?)).unwrap();
     let expected: Vec<i64> = (0..STEPS).filter(|step| *step != PANICKING).collect();
     assert_eq!(effects.iter().map(|effect| effect.step).collect::<Vec<_>>(), expected);
+    background.stop().await;
+    runtime.store().close();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn code_of_steps_in_a_row_begins_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let runtime = runtime(folder.path());
+    let run = runtime.run::<start_long>(Caller::System, NoArgs {}).await.unwrap();
+    let background = runtime.start_background();
+    until_no_run_is_active(&runtime).await;
+    let (run, _) = runtime.runs().show(run).await.unwrap();
+    assert_eq!(run.value.as_deref(), Some(&*(0..STEPS).sum::<i64>().to_string()));
+    assert_eq!(BEGUN.load(Relaxed), 1, "no step replays the journal");
+    background.stop().await;
+    runtime.store().close();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn run_in_memory_sees_its_signals_and_its_cancellation() {
+    let folder = tempfile::tempdir().unwrap();
+    let runtime = runtime(folder.path());
+    let run = runtime.run::<start_own>(Caller::System, NoArgs {}).await.unwrap();
+    let background = runtime.start_background();
+    while !runtime.runs().show(run).await.unwrap().0.state.is_end() {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    let (run, steps) = runtime.runs().show(run).await.unwrap();
+    assert_eq!(run.state, RunState::Cancelled);
+    assert_eq!(steps.len(), usize::try_from(3 * REFUSED + 1).unwrap(), "no step follows the cancellation");
+    let effects = runtime.read(|db| Ok(db.scan::<RowEffect>().take(usize::MAX)?)).unwrap();
+    let expected = (0..REFUSED).flat_map(|step| [(0, step), (1, step)]).chain([(0, REFUSED)]);
+    assert!(effects.iter().map(|effect| (effect.n, effect.step)).eq(expected), "{}", effects.len());
     background.stop().await;
     runtime.store().close();
 }
