@@ -74,7 +74,7 @@ nodes() { cargo test --workspace --test nodes; }
 # The tests of the runtime's parts with tables of their own, each in a separate schema.
 runtime() {
     CONVOKE_TEST_STORE="$CONVOKE_TEST_POSTGRES" RUST_TEST_THREADS=4 cargo test --workspace --test routes
-    CONVOKE_TEST_STORE="$CONVOKE_TEST_POSTGRES" RUST_TEST_THREADS=4 cargo test --workspace --test it -- files:: webhooks::
+    CONVOKE_TEST_STORE="$CONVOKE_TEST_POSTGRES" RUST_TEST_THREADS=4 cargo test --workspace --test it -- files:: webhooks:: workflow:: --skip borders --skip killed
 }
 # The tests of the application, each in a separate schema. They mostly wait for the server. The skipped tests do not
 # depend on the engine. No test here stops the server, so it does not need to sync.

@@ -4,6 +4,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 use tracing::subscriber::{NoSubscriber, with_default};
 
@@ -21,6 +22,9 @@ use convoke_core::clock::Millis;
 use convoke_core::error::{Error, Result};
 use convoke_core::id::Id;
 use convoke_store::{DbMut, Doc, Nodes};
+
+/// Time after which another node may try a run whose code this node lacks.
+const ELSEWHERE: Duration = Duration::from_secs(2);
 
 /// Attempts of a mutation without retries of its own.
 const MUTATION_TRIES: u32 = 5;
@@ -155,13 +159,12 @@ impl Advancer {
         }
         let (path, version) = (&run.run().path, run.run().version);
         let Some(code) = self.workflows.find(path, version) else {
-            if matches!(self.services.store().nodes(), Nodes::Many { .. }) {
-                // A node of another release has the code.
-                let run = run.write(db, |_| ())?;
-                return journal::wake(db, &run, now).map(|()| Upcoming::others());
-            }
-            let reason = format!("the program has no workflow {path} of version {version}");
-            return self.block(db, run, reason);
+            let (id, reason) = (run.run().id(), format!("the program has no workflow {path} of version {version}"));
+            let upcoming = self.block(db, run, reason)?;
+            let may_fit_elsewhere = matches!(self.services.store().nodes(), Nodes::Many { .. });
+            let Some(run) = db.get(id)?.filter(|_| may_fit_elsewhere) else { return Ok(upcoming) };
+            // A node of another release may have the code.
+            return journal::wake(db, &run, now + ELSEWHERE).map(|()| Upcoming::others());
         };
         let entries = journal::entries(db, &mut run, steps, self.services.limits(), now)?;
         let ctx = WorkflowCtx::new(Replay::new(self.services.clone(), run.run(), now, entries));
