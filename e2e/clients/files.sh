@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Uploads and reads files with unchanged clients: `fetch` as front ends of Convex use it, tus-js-client, and curl. Then kills
 # a server during uploads, fills its disk, and checks that every row has its bytes.
-# Needs Node.js 20, Python 3 and curl (all are installed with apt-get if missing) and the package index of npm.
-# Usage: e2e/clients/files.sh
+# Needs Node.js 20, Python 3 and curl (all are installed with apt-get if missing) and the package index of npm. If LAZYFS names
+# the program of LazyFS, the server also loses its power during uploads, which needs root.
+# Usage: [LAZYFS=…] e2e/clients/files.sh
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 source e2e/clients/servers.sh
@@ -23,5 +24,6 @@ APPLICATION_TOKEN=$(cd "$data" && "$application" token --subject ada --email ada
 
 (cd "$work" && node --test --test-force-exit --test-reporter=dot files.test.js)
 python3 "$work/kills.py" "$application" 20
+[ -z "${LAZYFS:-}" ] || python3 "$work/kills.py" "$application" 20 "$LAZYFS"
 python3 "$work/full_disk.py" "$application"
 echo "files: fetch, tus-js-client and curl work unchanged"

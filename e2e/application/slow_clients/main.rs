@@ -28,6 +28,8 @@ use tokio::net::{TcpSocket, TcpStream};
 use tokio::task::JoinSet;
 
 const PEAK_MIB_MAX: usize = 512;
+/// The same for 900 slow uploads, which take 130 to 160 MiB.
+const UPLOADS_PEAK_MIB_MAX: usize = 192;
 
 fn lasts() -> Duration {
     let minutes = std::env::var("TORTURE_MINUTES").ok().and_then(|minutes| minutes.parse::<f64>().ok());
@@ -173,6 +175,6 @@ async fn slow_uploads() {
         "{UPLOADS} slow uploads: {before} KiB before, {during} KiB during, {each} KiB each, {peak} MiB peak; {other}"
     );
     uploads.shutdown().await;
-    assert!(peak <= PEAK_MIB_MAX, "{peak} MiB");
+    assert!(peak <= UPLOADS_PEAK_MIB_MAX, "{peak} MiB");
     assert_eq!(other.failed, 0, "others are served");
 }

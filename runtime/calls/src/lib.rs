@@ -10,6 +10,7 @@ extern crate self as convoke;
 #[doc(hidden)]
 pub mod __private;
 mod shards;
+mod inputs;
 mod lease;
 mod held_leases;
 mod shared_leases;

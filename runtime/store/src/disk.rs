@@ -21,7 +21,7 @@ pub trait Disk: std::fmt::Debug + Send + Sync + 'static {
     /// Returns the space on the file system of `path`.
     ///
     /// # Errors
-    /// Errors of the file system.
+    /// Errors of the file system; `Unsupported` if it does not report its space.
     fn room(&self, path: &Path) -> io::Result<Room>;
 }
 
@@ -32,6 +32,10 @@ pub struct SystemDisk;
 impl Disk for SystemDisk {
     fn room(&self, path: &Path) -> io::Result<Room> {
         let stat = rustix::fs::statvfs(path)?;
+        // Some file systems in user space report a disk of no size. That does not mean that it is full.
+        if stat.f_blocks == 0 {
+            return Err(io::Error::new(io::ErrorKind::Unsupported, "the file system does not report its space"));
+        }
         Ok(Room {
             free_bytes: stat.f_bavail.saturating_mul(stat.f_frsize),
             total_bytes: stat.f_blocks.saturating_mul(stat.f_frsize),
@@ -94,6 +98,13 @@ mod tests {
     use super::*;
 
     const GIB: u64 = 1 << 30;
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn file_system_without_a_size_is_not_a_full_disk() {
+        assert_eq!(SystemDisk.room(Path::new("/proc")).unwrap_err().kind(), io::ErrorKind::Unsupported);
+        assert!(SystemDisk.room(&std::env::temp_dir()).unwrap().total_bytes > 0);
+    }
 
     #[test]
     fn smaller_bound_applies() {

@@ -23,14 +23,14 @@ use rustc_hash::FxHashMap;
 use tokio::sync::watch;
 
 use crate::codec::decode::Body;
-use crate::context::inputs::Inputs;
 use crate::context::shared::Call;
 use crate::function::Kind;
+use crate::inputs::Inputs;
 use crate::logs::LogLines;
 use crate::registry::{PerFunction, Registered, Registry};
 use convoke_core::answer::pieces::Pieces;
+use convoke_core::clock::Millis;
 use convoke_core::error::Result;
-use convoke_core::identity::Caller;
 use convoke_core::limits::Limits;
 use convoke_store::{Admission, Commit, Commits, Nodes, ReadSet, Store};
 pub(crate) use key::CacheRequest;
@@ -70,7 +70,7 @@ pub struct CacheStats {
     pub misses: AtomicU64,
     /// Calls that waited for the run of another call.
     pub joined: AtomicU64,
-    /// Results that were evicted because a commit changed their read set.
+    /// Results that were evicted because a commit changed their read set, or because their time has passed.
     pub evicted_changed: AtomicU64,
     /// Results that were evicted because the cache was full.
     pub evicted_size: AtomicU64,
@@ -93,6 +93,8 @@ pub(crate) struct CachedResult {
     log_lines: LogLines,
     charged: Charged,
     reads: ReadSet,
+    /// The time at which the result changes without a commit.
+    until: Millis,
     /// The result is known to be valid at this commit and at this moment of the commits.
     commit: AtomicU64,
     moment: AtomicU64,
@@ -165,13 +167,13 @@ impl ResultCache {
         CacheRequest::new(function, args).filter(|request| is_cacheable && request.len() <= ARGS_BYTES_MAX)
     }
 
-    /// Returns the cached result for a caller, if it is valid.
-    pub(crate) fn find(&self, request: &CacheRequest<'_>, caller: &Caller) -> Option<Arc<CachedResult>> {
+    /// Returns the cached result for a call, if it is valid.
+    pub(crate) fn find(&self, request: &CacheRequest<'_>, call: &Call) -> Option<Arc<CachedResult>> {
         let results = self.results.as_ref()?;
         let uses_caller = self.habits[request.function].uses_caller.load(Relaxed);
-        let found = request.by(uses_caller.then_some(caller));
+        let found = request.by(uses_caller.then_some(&call.caller));
         let cached = results.get(&found)?;
-        if cached.is_valid() {
+        if cached.is_valid(call.now) {
             return Some(cached);
         }
         if results.remove_if(&found, |now| Arc::ptr_eq(now, &cached)).is_some() {
@@ -202,7 +204,7 @@ impl ResultCache {
     pub(crate) async fn plan<'a>(
         &'a self,
         request: CacheRequest<'a>,
-        caller: &Caller,
+        call: &Call,
     ) -> Result<Plan<'a>, Arc<CachedResult>> {
         self.stats.misses.fetch_add(1, Relaxed);
         let habits = &self.habits[request.function];
@@ -232,7 +234,7 @@ impl ResultCache {
         // The receiver fails when the run has ended; no value is ever sent.
         let _ = under_way.changed().await;
         // A result in the cache is returned only if it is valid now, so its snapshot is not older than this call.
-        self.find(&request, caller).map_or_else(|| Ok(Plan::RunAndCache(pending(None))), Err)
+        self.find(&request, call).map_or_else(|| Ok(Plan::RunAndCache(pending(None))), Err)
     }
 }
 
@@ -259,9 +261,10 @@ impl PendingResult<'_> {
             moment: AtomicU64::new(0),
             commits: commits.clone(),
             reads,
+            until: call.inputs.until(),
         };
         cached.reads.tables.keys().for_each(|table| commits.watch(table));
-        if cached.is_valid() {
+        if cached.is_valid(call.now) {
             habits.was_cached.store(true, Relaxed);
             results.insert(self.request.by(uses_caller.then_some(&call.caller)).to_owned(), Arc::new(cached));
         }
@@ -277,8 +280,11 @@ impl Drop for PendingResult<'_> {
 }
 
 impl CachedResult {
-    /// Returns true if no commit has changed the read set, nor is about to.
-    pub(crate) fn is_valid(&self) -> bool {
+    /// Returns true if no commit has changed the read set, nor is about to, and the result is the same at this time.
+    pub(crate) fn is_valid(&self, now: Millis) -> bool {
+        if now >= self.until {
+            return false;
+        }
         if self.moment.load(Relaxed) == self.commits.moment() {
             return true;
         }

@@ -432,13 +432,13 @@ impl Dispatcher {
         let FunctionRequest { args, format, sent, as_of } = wanted;
         let cacheable = if as_of.is_none() { self.cache.request(function, args) } else { None };
         if let Some(cacheable) = &cacheable
-            && let Some(cached) = self.cache.find(cacheable, &call.caller)
+            && let Some(cached) = self.cache.find(cacheable, &call)
         {
             // The same arguments were valid before. Recording an identity may change the data that the result depends
             // on.
             provision_identity(&self.identities, &self.handlers, &call).await?;
             require_rights(function, &call.caller)?;
-            if cached.is_valid() {
+            if cached.is_valid(call.now) {
                 return self.serve_cached(&cached, &call, capture).map(first_result);
             }
         }
@@ -465,7 +465,7 @@ impl Dispatcher {
                 let Some(cacheable) = cacheable else {
                     return execute::query(call, capture, function, work).await.map(first_result);
                 };
-                let result = match self.cache.plan(cacheable, &call.caller).await {
+                let result = match self.cache.plan(cacheable, &call).await {
                     Err(cached) => self.serve_cached(&cached, &call, &capture),
                     Ok(Plan::Run) => execute::query(call, capture, function, work).await,
                     Ok(Plan::RunAndCache(pending)) => {

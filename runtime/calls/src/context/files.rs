@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use super::inputs::{Inputs, UsedInputs};
 use crate::files::Link;
+use crate::inputs::UsedInputs;
 use crate::services::Services;
 use convoke_core::clock::Millis;
 use convoke_core::error::{Error, Result};
@@ -36,10 +36,10 @@ impl<'a> Files<'a> {
     /// Returns a link to a file of a row. It expires after `life`, and ends with the row. The function must have
     /// checked that the caller may read the file.
     ///
-    /// A query returns the same link for a tenth of `life`, so that a live result does not change on each run.
+    /// A query returns the same link for a third of `life`. Its result can be cached for that time, and a live query
+    /// runs again only after it.
     pub fn link(&self, file: &File, life: Duration) -> Link<'a> {
-        self.inputs.record(Inputs::UNANNOUNCED);
-        Link::new(self.services.files(), file, life, self.now)
+        Link::new(self.services.files(), self.inputs, file, life, self.now)
     }
 
     /// Returns the type, the length and the hash of a file.

@@ -4,7 +4,6 @@
 //! waits and has no database. `shared` holds their common parts (the caller, the time, settings); `handler` calls a
 //! function with a context.
 
-pub(crate) mod inputs;
 pub mod files;
 pub mod shared;
 pub mod query;

@@ -7,9 +7,9 @@ use std::time::Duration;
 use parking_lot::Mutex;
 
 use super::files::Files;
-use super::inputs::{Inputs, UsedInputs};
 use crate::buckets::Payment;
 use crate::function::FunctionDef;
+use crate::inputs::{Inputs, UsedInputs};
 use crate::leases::{LeaseLimits, LeaseOwner, LeaseValue, Leases};
 use crate::performance::Performance;
 use crate::services::Services;

@@ -136,6 +136,11 @@ impl Depot {
         self.user_bytes_max
     }
 
+    /// Returns true if the address of this server is known, and so changes no more.
+    pub(crate) fn has_url(&self) -> bool {
+        self.public_url.is_set()
+    }
+
     /// Returns the URL of a path of this server.
     pub(crate) fn url(&self, path: &str) -> String {
         self.public_url.of(path)

@@ -6,15 +6,15 @@ use serde::{Deserialize, Serialize};
 
 use super::depot::Depot;
 use super::key::Purpose;
+use crate::inputs::{Inputs, UsedInputs};
 use convoke_core::clock::Millis;
 use convoke_core::error::{Error, Result};
 use convoke_core::id;
 use convoke_store::table::Meaning;
 use convoke_store::{File, Place};
 
-/// A link expires at a multiple of this part of its life, so that a query that runs again returns the same link for a
-/// while.
-const STEPS: i64 = 10;
+/// A link changes after this part of its life, so that a query that runs again returns the same link for a while.
+const STEPS: i64 = 3;
 
 /// The content of a link's token.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -44,6 +44,7 @@ pub(crate) struct Target {
 #[must_use = "`url` returns the address"]
 pub struct Link<'a> {
     depot: &'a Depot,
+    inputs: &'a UsedInputs,
     file: File,
     life: Duration,
     now: Millis,
@@ -52,8 +53,8 @@ pub struct Link<'a> {
 }
 
 impl<'a> Link<'a> {
-    pub(crate) fn new(depot: &'a Depot, file: &File, life: Duration, now: Millis) -> Self {
-        Self { depot, file: *file, life, now, is_download: false, name: None }
+    pub(crate) fn new(depot: &'a Depot, inputs: &'a UsedInputs, file: &File, life: Duration, now: Millis) -> Self {
+        Self { depot, inputs, file: *file, life, now, is_download: false, name: None }
     }
 
     /// Makes browsers save the file instead of showing it.
@@ -66,7 +67,7 @@ impl<'a> Link<'a> {
         Self { name: Some(name.into()), ..self }
     }
 
-    /// Returns the address. It expires after at most the given life, and at least nine tenths of it. The address of a
+    /// Returns the address. It expires after at most the given life, and at least two thirds of it. The address of a
     /// public file does not expire.
     ///
     /// # Errors
@@ -77,11 +78,19 @@ impl<'a> Link<'a> {
         })?;
         let field = &table.fields[field];
         let is_public = matches!(field.meaning, Meaning::File(rule) if rule.is_public);
+        let expires_at = (!is_public).then(|| {
+            let Window { changes_at, expires_at } = window(self.now, self.life);
+            self.inputs.record_until(changes_at);
+            expires_at
+        });
+        if !self.depot.has_url() {
+            self.inputs.record(Inputs::UNANNOUNCED);
+        }
         let target = Target {
             row: text_of(table.prefix, row),
             field: field.name.to_owned(),
             content: self.file.content().to_string(),
-            expires_at: (!is_public).then(|| expiry(self.now, self.life)),
+            expires_at,
             is_download: self.is_download,
             name: self.name,
         };
@@ -90,11 +99,19 @@ impl<'a> Link<'a> {
     }
 }
 
-/// Returns the time at which a link with this life expires.
-fn expiry(now: Millis, life: Duration) -> Millis {
+/// The times of a link.
+struct Window {
+    /// From this time on, the same function returns another link.
+    changes_at: Millis,
+    expires_at: Millis,
+}
+
+/// Returns the times of a link with this life.
+fn window(now: Millis, life: Duration) -> Window {
     let life = i64::try_from(life.as_millis()).unwrap_or(i64::MAX);
     let step = (life / STEPS).max(1);
-    Millis((now.0 - now.0.rem_euclid(step)).saturating_add(life))
+    let begins_at = now.0 - now.0.rem_euclid(step);
+    Window { changes_at: Millis(begins_at.saturating_add(step)), expires_at: Millis(begins_at.saturating_add(life)) }
 }
 
 /// Returns an id with its prefix.
@@ -107,14 +124,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn links_of_one_moment_are_equal_and_expire_in_time() {
+    fn link_stays_the_same_until_it_changes_and_expires_in_time() {
         let life = Duration::from_secs(600);
-        let first = expiry(Millis(1_000_000), life);
-        assert_eq!(expiry(Millis(1_019_999), life), first);
         for now in (0..3_000_000).step_by(7_919).map(Millis) {
-            let left = expiry(now, life).since(now);
-            assert!(left <= life && left > life * 9 / 10, "{now}: {left:?}");
+            let Window { changes_at, expires_at } = window(now, life);
+            assert!(changes_at > now);
+            assert_eq!(window(Millis(changes_at.0 - 1), life).expires_at, expires_at);
+            assert!(window(changes_at, life).expires_at > expires_at);
+            let left = expires_at.since(now);
+            assert!(left <= life && left > life * 2 / 3, "{now}: {left:?}");
         }
-        assert_eq!(expiry(Millis(5), Duration::ZERO), Millis(5));
+        assert_eq!(window(Millis(5), Duration::ZERO).expires_at, Millis(5));
     }
 }

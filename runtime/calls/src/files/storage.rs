@@ -4,11 +4,11 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use bytes::Bytes;
 use sha2::{Digest as _, Sha256};
-use tokio::sync::Semaphore;
+use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinHandle;
 
 #[cfg(feature = "s3")]
@@ -21,10 +21,16 @@ const INLINE_BYTES_MAX: u64 = 16 * 1024;
 
 /// Bytes that are read at a time to hash a content.
 const HASHED_BYTES: u64 = 1024 * 1024;
-/// Concurrent accesses to the file system. Without this limit, hundreds of uploads would each have a thread, with memory
-/// of its own.
-const ACCESSES_MAX: usize = 16;
-static ACCESSES: Semaphore = Semaphore::const_new(ACCESSES_MAX);
+/// Threads that access the file system. Without this limit, hundreds of uploads would each have a thread, with memory of
+/// its own.
+const THREADS_MAX: usize = 16;
+/// These threads. A semaphore on the threads of the server does not limit them: a permit is free before its thread is, so
+/// that the next access starts another thread.
+static THREADS: LazyLock<Runtime> = LazyLock::new(|| {
+    let mut threads = Builder::new_current_thread();
+    let threads = threads.max_blocking_threads(THREADS_MAX).thread_name("convoke-files");
+    threads.build().expect("a runtime without a driver and a thread opens nothing")
+});
 
 /// The storage of contents.
 #[derive(Clone, Debug)]
@@ -183,16 +189,12 @@ impl Opened {
 pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> io::Result<T> {
-    begin(work).await?.await.map_err(io::Error::other)?
+    begin(work).await.map_err(io::Error::other)?
 }
 
 /// Begins work on a thread that may block, when one of them is free. The work continues if its result is dropped.
-pub(crate) async fn begin<T: Send + 'static>(
+pub(crate) fn begin<T: Send + 'static>(
     work: impl FnOnce() -> io::Result<T> + Send + 'static,
-) -> io::Result<JoinHandle<io::Result<T>>> {
-    let permit = ACCESSES.acquire().await.map_err(io::Error::other)?;
-    Ok(tokio::task::spawn_blocking(move || {
-        let _permit = permit;
-        work()
-    }))
+) -> JoinHandle<io::Result<T>> {
+    THREADS.spawn_blocking(work)
 }

@@ -18,10 +18,11 @@ use super::AskedQuery;
 use super::hub::{Bound, ConnectionId, Current, EntryId, Hub, Owner, Pace, Subscription, SubscriptionId};
 use super::query::{QueryKey, Run, RunReason, RunRequest, is_transient_error};
 use crate::call::envelope;
-use crate::context::inputs::Inputs;
 use crate::context::shared::Call;
+use crate::inputs::{Inputs, UsedInputs};
 use crate::logs::LogLines;
 use crate::registry::Registered;
+use convoke_core::clock::Millis;
 use convoke_core::error::{Error, Result};
 use convoke_core::identity::Caller;
 use convoke_store::{Access, Commit, Flow, LatencyClass, ReadSet, Reader, RecordingReader, StoreError};
@@ -357,7 +358,8 @@ impl LiveConnection {
             let state = hub.lock();
             let at = state.position();
             let (connection, caller) = (self.id, self.caller.clone());
-            let todo = todo(&state, connection, at, &caller, self.flow);
+            let now = hub.dispatcher.services().clock().now();
+            let todo = todo(&state, connection, (at, now), &caller, self.flow);
             let take = |(id, todo)| match todo {
                 Todo::Take(run) => Some(TurnResult { id, run, is_new: false }),
                 Todo::Run(_) => None,
@@ -405,11 +407,12 @@ impl LiveConnection {
     /// connections wait for each other.
     fn try_claim(&self) -> Option<(bool, Claims)> {
         let mut state = self.hub.lock();
+        let now = self.hub.dispatcher.services().clock().now();
         let (mut runs_at_all, mut claimed) = (false, Vec::new());
         for id in &state.connections[self.id].marked {
             let entry = state.subscriptions[*id].entry.map(|id| (id, &state.entries[id]));
             match entry.filter(|(_, entry)| entry.is_shared) {
-                Some((_, entry)) if !entry.is_stale => {}
+                Some((_, entry)) if !entry.is_outdated(now) => {}
                 Some((_, entry)) if entry.is_running => return None,
                 Some((id, _)) => claimed.push(id),
                 None => runs_at_all = true,
@@ -439,7 +442,8 @@ impl LiveConnection {
             let reader = Rc::new(RecordingReader::new(reader, noted_max));
             let todo = {
                 let state = hub.lock();
-                todo(&state, connection, commit, &caller, flow)
+                let now = hub.dispatcher.services().clock().now();
+                todo(&state, connection, (commit, now), &caller, flow)
             };
             let run = |(id, todo)| match todo {
                 Todo::Take(run) => TurnResult { id, run, is_new: false },
@@ -463,6 +467,7 @@ impl LiveConnection {
             journal: None,
             reads: ReadSet::default(),
             inputs: Inputs::UNANNOUNCED,
+            until: UsedInputs::UNLIMITED,
             commit,
         });
         let result = |id: &SubscriptionId| TurnResult { id: *id, run: run.clone(), is_new: false };
@@ -471,7 +476,8 @@ impl LiveConnection {
 
     /// Applies the results of a turn, and returns the update for the client.
     fn apply(&mut self, commit: Commit, runs: Vec<TurnResult>) -> Result<Option<Update>> {
-        let limits = self.hub.dispatcher.services().limits();
+        let services = self.hub.dispatcher.services();
+        let (limits, now) = (services.limits(), services.clock().now());
         let mut results = std::mem::take(&mut self.rejected);
         let resumed = self.resumed.take();
         let mut state = self.hub.lock();
@@ -494,7 +500,9 @@ impl LiveConnection {
                 Some(time) => Some(time),
                 None => run.ages().then_some(limits.live_refresh),
             };
-            subscription.refresh_at = refresh.map(|time| Instant::now() + time);
+            let changes = (run.until != UsedInputs::UNLIMITED).then(|| spread(id, run.until.since(now)));
+            subscription.refresh_at =
+                refresh.into_iter().chain(changes).min().and_then(|time| Instant::now().checked_add(time));
             subscription.is_transient = run.failed.is_some_and(is_transient_error);
             if subscription.sent.as_ref() != Some(&run.json) {
                 let is_first = subscription.sent.replace(run.json.clone()).is_none();
@@ -538,11 +546,18 @@ enum Due {
     Ended,
 }
 
-/// Returns the work of a turn at this commit, for a connection whose marks are valid up to it.
+/// Delays the time until a result changes by up to an eighth. Results change at the same time for all subscriptions, and
+/// must not run at the same time.
+fn spread(id: SubscriptionId, time: Duration) -> Duration {
+    const PARTS: u32 = 64;
+    time + time / 8 / PARTS * u32::try_from(id % PARTS as usize).unwrap_or(0)
+}
+
+/// Returns the work of a turn at this commit and time, for a connection whose marks are valid up to the commit.
 fn todo(
     state: &Current<'_>,
     connection: ConnectionId,
-    commit: Commit,
+    (commit, now): (Commit, Millis),
     caller: &Caller,
     flow: Flow,
 ) -> Vec<(SubscriptionId, Todo)> {
@@ -553,7 +568,7 @@ fn todo(
         let shared = subscription.entry.map(|entry| &state.entries[entry]).filter(|entry| entry.is_shared);
         let good = shared.filter(|entry| {
             let latest = &entry.latest;
-            !entry.is_stale && !state.is_touched_until(latest, commit, latest.commit)
+            !entry.is_outdated(now) && !state.is_touched_until(latest, commit, latest.commit)
         });
         let todo = match good {
             Some(entry) => Todo::Take(entry.latest.clone()),

@@ -18,8 +18,9 @@ use tokio::time::Instant;
 use super::dependents::Dependents;
 use super::query::{QueryKey, Run};
 use crate::call::dispatch::Dispatcher;
-use crate::context::inputs::Inputs;
+use crate::inputs::{Inputs, UsedInputs};
 use crate::registry::Registered;
+use convoke_core::clock::Millis;
 use convoke_core::error::{Error, Result};
 use convoke_core::identity::Caller;
 use convoke_store::{Commit, Commits};
@@ -139,6 +140,13 @@ pub(super) struct Entry {
     subscriptions: Vec<SubscriptionId>,
 }
 
+impl Entry {
+    /// Returns true if its result is no longer valid.
+    pub(super) fn is_outdated(&self, now: Millis) -> bool {
+        self.is_stale || self.latest.until <= now
+    }
+}
+
 pub(super) struct Subscription {
     pub connection: ConnectionId,
     /// The client's number of the query.
@@ -152,7 +160,7 @@ pub(super) struct Subscription {
     pub is_transient: bool,
     /// True if its result must be checked again.
     pub is_marked: bool,
-    /// Time of the next run without a change.
+    /// Time of the next check without a change.
     pub refresh_at: Option<Instant>,
     /// Rate limit of its runs.
     pub pace: Pace,
@@ -532,7 +540,7 @@ impl HubState {
 
     /// Returns true if a run's result was the same at an earlier commit of this process.
     pub(super) fn is_unchanged_since(&self, run: &Run, since: Commit) -> bool {
-        let rests_on_rows = !run.ages() && !run.inputs.has(Inputs::MEMORY);
+        let rests_on_rows = !run.ages() && run.until == UsedInputs::UNLIMITED && !run.inputs.has(Inputs::MEMORY);
         rests_on_rows && since <= run.commit && !self.is_touched_until(run, since, run.commit)
     }
 

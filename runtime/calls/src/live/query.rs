@@ -14,12 +14,13 @@ use crate::codec::decode::Body;
 use crate::codec::{Format, convex_json};
 use crate::context::QueryCtx;
 use crate::context::handler::Prepared;
-use crate::context::inputs::Inputs;
 use crate::context::shared::Call;
+use crate::inputs::Inputs;
 use crate::logs::Capture;
 use crate::observe::By;
 use crate::registry::Registered;
 use crate::trace::{Span, SpanKind};
+use convoke_core::clock::Millis;
 use convoke_core::error::{Code, Error, Result};
 use convoke_core::identity::Caller;
 use convoke_store::{Commit, Flow, PageEnds, ReadSet, RecordingReader};
@@ -49,6 +50,8 @@ pub(crate) struct Run {
     pub reads: ReadSet,
     /// The other inputs that its result may depend on.
     pub inputs: Inputs,
+    /// The time at which its result changes without a change of its reads or inputs.
+    pub until: Millis,
     /// The commit of its snapshot.
     pub commit: Commit,
 }
@@ -153,7 +156,8 @@ impl RunRequest {
             }
             .split_off(1),
         };
-        Run { json: json.into(), failed, journal, reads: reader.take(), inputs: call.inputs.used(), commit }
+        let (reads, inputs, until) = (reader.take(), call.inputs.used(), call.inputs.until());
+        Run { json: json.into(), failed, journal, reads, inputs, until, commit }
     }
 
     /// Returns the value's JSON, and the end of the pages that were read.

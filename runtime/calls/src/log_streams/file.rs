@@ -30,7 +30,7 @@ impl RotatingFile {
         };
         fs::create_dir_all(folder)?;
         // The last space on a full disk is reserved for the database.
-        if !self.floor.is_kept(self.disk.room(folder)?, true) {
+        if self.disk.room(folder).is_ok_and(|room| !self.floor.is_kept(room, true)) {
             return Err(io::ErrorKind::StorageFull.into());
         }
         let mut bytes = fs::metadata(&self.path).map_or(0, |metadata| metadata.len());

@@ -341,10 +341,10 @@ impl Recorder {
 
     /// Checks the free space: the last space on a full disk is reserved for the database.
     fn require_room(&self) -> std::io::Result<()> {
-        let room = self.options.disk.room(&self.options.data)?;
-        match self.options.floor.is_kept(room, true) {
-            true => Ok(()),
-            false => Err(std::io::ErrorKind::StorageFull.into()),
+        let room = self.options.disk.room(&self.options.data);
+        match room.is_ok_and(|room| !self.options.floor.is_kept(room, true)) {
+            true => Err(std::io::ErrorKind::StorageFull.into()),
+            false => Ok(()),
         }
     }
 

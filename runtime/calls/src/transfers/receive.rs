@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use sha2::{Digest as _, Sha256};
@@ -24,13 +25,16 @@ use convoke_core::error::{Code, Error, Result};
 use convoke_core::id::Id;
 use convoke_store::{ContentState, Db, DbMut, Doc, FileRule, StoredFile, private_file};
 
-/// Smaller pieces of a request are collected up to this length before they are written. An upload holds at most this
-/// and one piece of its request.
+/// The pieces of a request are collected up to this length before they are written. An upload has two chunks: one is
+/// collected while the other one is written. It keeps them from beginning to end, because the allocator does not return
+/// memory that one thread allocates and another one frees, in turns with that of hundreds of uploads.
 const CHUNK_BYTES: usize = 8 * 1024;
 /// The same for an upload that arrives faster than it is written. Each write costs the change to another thread.
 const LARGE_CHUNK_BYTES: usize = 256 * 1024;
-/// Maximum number of uploads with large chunks: 8 MiB in all.
+/// Maximum number of uploads with large chunks: 16 MiB in all.
 static LARGE_CHUNKS: Semaphore = Semaphore::const_new(32);
+/// An upload that pauses for this time has small chunks again.
+const PAUSE: Duration = Duration::from_millis(250);
 /// Bytes between two checks of the space on the disk.
 const ROOM_CHECKED_BYTES: u64 = 16 * 1024 * 1024;
 
@@ -144,6 +148,8 @@ pub struct Receiving {
     collected: Vec<u8>,
     /// The permit for large chunks.
     large: Option<SemaphorePermit<'static>>,
+    /// The time at which the last piece arrived.
+    last_piece_at: Duration,
     /// Received bytes, including those of earlier parts.
     offset: u64,
     charged: u64,
@@ -154,10 +160,10 @@ pub struct Receiving {
     arrival: Arc<Arrival>,
 }
 
-/// The file of an upload. The next bytes are received while the last ones are written.
+/// The file of an upload, and the chunk that is not collected. The next bytes are received while the last ones are written.
 enum Output {
-    Idle(Sink),
-    Writing(JoinHandle<io::Result<Sink>>),
+    Idle(Sink, Vec<u8>),
+    Writing(JoinHandle<io::Result<(Sink, Vec<u8>)>>),
 }
 
 /// The file of an incomplete upload. It is removed on drop unless a later part may continue it.
@@ -285,9 +291,10 @@ impl Receiving {
             id,
             ticket,
             rule,
-            output: Some(Output::Idle(sink)),
+            output: Some(Output::Idle(sink, Vec::new())),
             collected: Vec::new(),
             large: None,
+            last_piece_at: services.clock().monotonic(),
             offset,
             charged: declared,
             room_checked_at: offset,
@@ -325,11 +332,8 @@ impl Receiving {
             self.room_checked_at = after;
             self.services.files().require_room(0)?;
         }
+        let chunk_bytes = self.chunk_bytes(bytes.len()).await?;
         while !bytes.is_empty() {
-            let chunk_bytes = self.chunk_bytes(bytes.len());
-            if self.collected.is_empty() && bytes.len() >= chunk_bytes {
-                return self.flush_bytes(bytes).await;
-            }
             let missing = chunk_bytes - self.collected.len();
             self.collected.reserve_exact(missing);
             self.collected.extend_from_slice(&bytes.split_to(missing.min(bytes.len())));
@@ -340,42 +344,50 @@ impl Receiving {
         Ok(())
     }
 
-    /// Returns the length up to which bytes are collected before they are written, when `more` bytes have arrived. If
-    /// a chunk is complete before the last one is written, the upload gets large chunks.
-    fn chunk_bytes(&mut self, more: usize) -> usize {
-        let is_complete = self.collected.len() + more >= CHUNK_BYTES;
-        if self.large.is_none()
-            && is_complete
-            && matches!(&self.output, Some(Output::Writing(write)) if !write.is_finished())
-        {
+    /// Returns the length of a chunk, when `more` bytes have arrived. If a chunk is complete before the last one is
+    /// written, the upload gets large chunks, until it pauses.
+    async fn chunk_bytes(&mut self, more: usize) -> Result<usize> {
+        let now = self.services.clock().monotonic();
+        let pause = now.saturating_sub(std::mem::replace(&mut self.last_piece_at, now));
+        if self.large.is_some() && pause >= PAUSE {
+            self.flush().await?;
+            (self.large, self.collected) = (None, Vec::new());
+        } else if self.large.is_none() && self.collected.len() + more >= CHUNK_BYTES && self.is_writing() {
             self.large = LARGE_CHUNKS.try_acquire().ok();
         }
-        if self.large.is_some() { LARGE_CHUNK_BYTES } else { CHUNK_BYTES }
+        Ok(if self.large.is_some() { LARGE_CHUNK_BYTES } else { CHUNK_BYTES })
     }
 
+    fn is_writing(&self) -> bool {
+        matches!(&self.output, Some(Output::Writing(write)) if !write.is_finished())
+    }
+
+    /// Begins to write the collected bytes.
     async fn flush(&mut self) -> Result<()> {
-        let collected = std::mem::take(&mut self.collected);
-        if collected.is_empty() { Ok(()) } else { self.flush_bytes(collected.into()).await }
-    }
-
-    /// Begins to write these bytes.
-    async fn flush_bytes(&mut self, bytes: Bytes) -> Result<()> {
-        let mut sink = self.settled().await?;
+        if self.collected.is_empty() {
+            return Ok(());
+        }
+        let (mut sink, mut empty) = self.settled().await?;
+        if self.large.is_none() && empty.capacity() > CHUNK_BYTES {
+            empty = Vec::new();
+        }
         if sink.head.as_ref().is_some_and(|head| head.len() >= sniff::HEAD_BYTES) {
             self.require_type(&mut sink)?;
         }
+        let mut chunk = std::mem::replace(&mut self.collected, empty);
         let write = move || {
-            sink.write(&bytes)?;
-            Ok(sink)
+            sink.write(&chunk)?;
+            chunk.clear();
+            Ok((sink, chunk))
         };
-        self.output = Some(Output::Writing(begin(write).await.map_err(failed)?));
+        self.output = Some(Output::Writing(begin(write)));
         Ok(())
     }
 
-    /// Returns the file after the last write.
-    async fn settled(&mut self) -> Result<Sink> {
+    /// Returns the file and the other chunk after the last write.
+    async fn settled(&mut self) -> Result<(Sink, Vec<u8>)> {
         match self.output.take() {
-            Some(Output::Idle(sink)) => Ok(sink),
+            Some(Output::Idle(sink, chunk)) => Ok((sink, chunk)),
             Some(Output::Writing(write)) => write.await.map_err(Error::internal)?.map_err(failed),
             None => Err(Error::internal("an upload continues after a failure")),
         }
@@ -413,7 +425,7 @@ impl Receiving {
     /// the identity. `CONFLICT`: another request has completed the upload. `UNAVAILABLE`.
     pub async fn finish(mut self) -> Result<StorageId> {
         self.flush().await?;
-        let mut sink = self.settled().await?;
+        let (mut sink, _) = self.settled().await?;
         let content_type = self.require_type(&mut sink)?;
         let owner = self.ticket.owner();
         let owed = self.offset.saturating_sub(self.charged);

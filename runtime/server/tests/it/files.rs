@@ -1,5 +1,6 @@
 //! Files over HTTP: uploads whole and in parts, links, their limits, and the removal of contents.
 
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
 use convoke::prelude::*;
@@ -83,6 +84,17 @@ pub(super) fn show_photo(ctx: &QueryCtx, args: OnePhoto) -> Result<Vec<String>> 
         poster.unwrap_or_default(),
         format!("{} {}", info.content_type, info.bytes),
     ])
+}
+
+/// Number of runs of [`linked_photo`].
+static LINKED_RUNS: AtomicUsize = AtomicUsize::new(0);
+
+/// Counts its runs, so only one test calls it.
+#[query]
+pub(super) fn linked_photo(ctx: &QueryCtx, args: OnePhoto) -> Result<String> {
+    LINKED_RUNS.fetch_add(1, Relaxed);
+    let photo = ctx.db().get(args.photo)?.ok_or_else(|| Error::not_found("no photo"))?;
+    ctx.files().link(&photo.image, Duration::from_secs(600)).url()
 }
 
 #[args]
@@ -343,6 +355,62 @@ fn link_ends_with_its_time_and_with_its_row() {
     app.clock().advance(Duration::from_secs(601));
     assert_eq!(get(&app, &link, &[]).status, 404);
     assert_eq!(get(&app, &link.replace("/files/", "/files/A"), &[]).status, 404);
+}
+
+/// Sets the clock to a moment before the links of [`linked_photo`] change.
+fn set_clock_before_links_change(app: &TestApp, before: Duration) {
+    let third_ms = 200_000;
+    let now = app.now().0;
+    app.clock().set(Millis(now - now.rem_euclid(third_ms) + third_ms) - before);
+}
+
+#[test]
+fn live_query_with_a_link_runs_again_only_when_the_link_changes() {
+    const BEFORE: Duration = Duration::from_millis(100);
+    let app = TestApp::with(|options| options.limits.live_refresh = Duration::from_millis(20));
+    let client = Client::of(&app);
+    let photo = client.photo(PNG);
+    set_clock_before_links_change(&app, BEFORE);
+    let (ada, bob) = (app.user("ada"), app.user("bob"));
+    let mut watched = [&ada, &bob].map(|caller| caller.watch("files/linkedPhoto", json!({ "photo": photo })));
+    let first = watched.each_mut().map(|one| one.next().value().clone());
+    let mut time = ada.watch("live/functions/time", json!({}));
+    for _ in 0..10 {
+        time.next();
+        app.clock().advance(BEFORE / 20);
+    }
+    assert_eq!(LINKED_RUNS.load(Relaxed), 2, "one run per subscription; no refresh repeats it");
+    app.clock().advance(BEFORE / 2);
+    let second = watched.each_mut().map(|one| one.next().value().clone());
+    assert_eq!(LINKED_RUNS.load(Relaxed), 3, "both callers share the run with the new link");
+    assert_eq!((&first[0], &second[0]), (&first[1], &second[1]));
+    assert_ne!(first[0], second[0]);
+    for link in [&first[0], &second[0]] {
+        assert_eq!(get(&app, link.as_str().unwrap(), &[]).status, 200);
+    }
+}
+
+#[test]
+fn result_with_a_link_is_cached_until_the_link_changes() {
+    let app = TestApp::new();
+    let client = Client::of(&app);
+    let photo = client.photo(PNG);
+    set_clock_before_links_change(&app, Duration::from_millis(1));
+    let hits = || app.runtime().cache().stats().hits.load(Relaxed);
+    let first = client.links(&photo);
+    while hits() == 0 {
+        assert_eq!(client.links(&photo), first);
+    }
+    app.clock().advance(Duration::from_millis(1));
+    let before = hits();
+    let second = client.links(&photo);
+    assert_eq!(hits(), before);
+    assert_ne!(first, second);
+    for link in [&first[0], &second[0]] {
+        assert_eq!(get(&app, link, &[]).status, 200);
+    }
+    client.value("removePhoto", json!({ "photo": photo }));
+    assert_eq!(client.refusal("showPhoto", json!({ "photo": photo })), "NOT_FOUND");
 }
 
 #[test]

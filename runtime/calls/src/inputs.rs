@@ -1,6 +1,8 @@
 //! The inputs that a function used, which decide how long its result is valid.
 
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU8, Ordering};
+
+use convoke_core::clock::Millis;
 
 /// Inputs of a function beside its arguments and the database.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,21 +28,45 @@ impl Inputs {
 }
 
 /// The inputs that were used so far.
-#[derive(Debug, Default)]
-pub(crate) struct UsedInputs(AtomicU8);
+#[derive(Debug)]
+pub(crate) struct UsedInputs {
+    used: AtomicU8,
+    until: AtomicI64,
+}
+
+impl Default for UsedInputs {
+    fn default() -> Self {
+        Self { used: AtomicU8::new(0), until: AtomicI64::new(UsedInputs::UNLIMITED.0) }
+    }
+}
 
 impl UsedInputs {
+    /// The end of a result that does not change with time.
+    pub(crate) const UNLIMITED: Millis = Millis(i64::MAX);
+
     /// Records the use of an input.
     pub(crate) fn record(&self, input: Inputs) {
         // Only one thread runs a function. An exclusive write would be too expensive for each call.
-        let recorded = self.0.load(Ordering::Relaxed);
+        let recorded = self.used.load(Ordering::Relaxed);
         if recorded | input.0 != recorded {
-            self.0.store(recorded | input.0, Ordering::Relaxed);
+            self.used.store(recorded | input.0, Ordering::Relaxed);
+        }
+    }
+
+    /// Records that the result is the same until this time, unless another input changes.
+    pub(crate) fn record_until(&self, time: Millis) {
+        if time < self.until() {
+            self.until.store(time.0, Ordering::Relaxed);
         }
     }
 
     /// Returns all inputs that were used.
     pub(crate) fn used(&self) -> Inputs {
-        Inputs(self.0.load(Ordering::Relaxed))
+        Inputs(self.used.load(Ordering::Relaxed))
+    }
+
+    /// Returns the time at which the result changes without another input; [`UsedInputs::UNLIMITED`] by default.
+    pub(crate) fn until(&self) -> Millis {
+        Millis(self.until.load(Ordering::Relaxed))
     }
 }
