@@ -28,7 +28,7 @@ use convoke_store::{ContentState, Db, DbMut, Doc, FileRule, StoredFile, private_
 /// The pieces of a request are collected up to this length before they are written. An upload has two chunks: one is
 /// collected while the other one is written. It keeps them from beginning to end, because the allocator does not return
 /// memory that one thread allocates and another one frees, in turns with that of hundreds of uploads.
-const CHUNK_BYTES: usize = 8 * 1024;
+const CHUNK_BYTES: usize = 4 * 1024;
 /// The same for an upload that arrives faster than it is written. Each write costs the change to another thread.
 const LARGE_CHUNK_BYTES: usize = 256 * 1024;
 /// Maximum number of uploads with large chunks: 16 MiB in all.
