@@ -152,5 +152,5 @@ fn invalid_schedule_stops_the_start() {
     std::fs::write(folder.path().join("convoke.toml"), "[backup]\nevery = \"5s\"\n").unwrap();
     let output = run(folder.path(), &DEV);
     assert_eq!(output.status.code(), Some(1));
-    assert!(text(&output.stderr).contains("every must be at least 1m"), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("the time must be at least 1m"), "{}", text(&output.stderr));
 }
