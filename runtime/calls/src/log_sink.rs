@@ -29,7 +29,8 @@ pub struct LogLine {
 impl Runtime {
     /// Returns the receiver of the operator's log; `None` if no line is sent anywhere.
     pub fn log_sink(&self) -> Option<LogSink> {
-        let (recorder, streams) = (self.recorder().cloned(), self.log_streams().cloned());
+        let recorder = self.recorder().filter(|recorder| recorder.has_logs()).cloned();
+        let streams = self.log_streams().cloned();
         let is_wanted = recorder.is_some() || streams.is_some();
         is_wanted.then(|| LogSink { clock: self.clock().clone(), recorder, streams })
     }

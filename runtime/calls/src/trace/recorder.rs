@@ -96,6 +96,11 @@ impl Recorder {
         self.options.spans
     }
 
+    /// Returns true if log records are recorded.
+    pub(crate) fn has_logs(&self) -> bool {
+        self.options.logs
+    }
+
     pub(super) fn continues_traces(&self) -> bool {
         self.options.continues_traces
     }
