@@ -17,6 +17,16 @@ server= follower=
 # The server writes to its folder until it has ended.
 trap 'kill $server $follower 2>/dev/null || true; wait; rm -rf "$work"' EXIT
 
+await() { # await PID LOG: waits until a server listens.
+  for _ in $(seq 200); do
+    grep -q '^convoke: listening on ' "$2" && return
+    kill -0 "$1" || break
+    sleep 0.1
+  done
+  cat "$2"
+  exit 1
+}
+
 promtool check rules deploy/alerts.yml
 promtool test rules deploy/alerts_test.yml
 
@@ -34,11 +44,7 @@ TOML
 mkdir "$work/copies"
 "$binary" dev --config "$work/convoke.toml" --data "$work/data" --listen 127.0.0.1:0 --ops-listen 127.0.0.1:0 --log-format json 2>"$work/log" &
 server=$!
-for _ in $(seq 200); do
-  grep -q '^convoke: listening on ' "$work/log" && break
-  kill -0 "$server" || { cat "$work/log"; exit 1; }
-  sleep 0.1
-done
+await "$server" "$work/log"
 url=$(sed -n 's/^convoke: listening on //p' "$work/log")
 ops=$(sed -n 's/^convoke: metrics on //p' "$work/log")
 token=$(grep -o "Bearer [^']*" "$work/log" | head -1)
@@ -61,10 +67,6 @@ promtool check metrics <"$work/page"
 "$binary" serve --env development --config "$work/convoke.toml" --data "$work/follower" --follow "dir:$work/copies" \
   --listen 127.0.0.1:0 --ops-listen 127.0.0.1:0 2>"$work/follower.log" &
 follower=$!
-for _ in $(seq 200); do
-  grep -q '^convoke: listening on ' "$work/follower.log" && break
-  kill -0 "$follower" || { cat "$work/follower.log"; exit 1; }
-  sleep 0.1
-done
+await "$follower" "$work/follower.log"
 curl -sf "$(sed -n 's/^convoke: metrics on //p' "$work/follower.log")" | grep '^convoke_follower_' >>"$work/page"
 python3 deploy/check.py "$work/page"

@@ -18,6 +18,7 @@ pub mod restore;
 pub mod settings;
 mod shipper;
 pub mod survey;
+mod thread_end;
 
 /// The facade's path, which the macro of a section of settings uses.
 extern crate convoke_core as convoke;

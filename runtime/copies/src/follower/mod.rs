@@ -19,6 +19,7 @@ use crate::ltx::Decoder;
 use crate::place::{Access, Place};
 use crate::restore::{Moment, Restored, restore};
 use crate::shipper::note::take_over;
+use crate::thread_end::ends_within;
 use convoke_core::clock::{Clock, Millis};
 use convoke_store::PageSink;
 use note::{FollowNote, Promotion};
@@ -29,9 +30,8 @@ use step::Step;
 const THOROUGH_EVERY: Duration = Duration::from_secs(10);
 /// Shortest time between two fetches of stored files.
 const CONTENTS_EVERY: Duration = Duration::from_secs(5);
-/// Longest wait for the thread's end: number of checks, and the time between two of them.
-const FINISH_CHECKS: u32 = 400;
-const FINISH_CHECK: Duration = Duration::from_millis(5);
+/// Longest wait for the thread's end.
+const FINISH_TIMEOUT: Duration = Duration::from_secs(2);
 /// Time between two lines of the log about the same failure.
 const LOG_EVERY: Duration = Duration::from_secs(60);
 
@@ -70,6 +70,7 @@ pub struct Follower {
     /// None once the thread must end.
     requests: Mutex<Option<mpsc::Sender<Promote>>>,
     thread: Mutex<Option<JoinHandle<()>>>,
+    clock: Arc<dyn Clock>,
 }
 
 /// Restores the newest state of a place to the new file `to`, for a data folder that follows it from then on. The caller
@@ -95,7 +96,7 @@ impl Follower {
     pub fn start(options: FollowerOptions, note: FollowNote) -> Result<Self, String> {
         Place::check(&note.url)?;
         (options.access)(&note.url)?;
-        let now = options.clock.now();
+        let (now, clock) = (options.clock.now(), options.clock.clone());
         let status = Arc::new(FollowerStatus::new(note.url.clone(), (note.generation, note.commit), now));
         let (requests, asked) = mpsc::channel();
         let following = Following {
@@ -110,7 +111,7 @@ impl Follower {
         };
         let thread = thread::Builder::new().name("convoke-follower".to_owned()).spawn(move || following.run(&asked));
         let thread = Mutex::new(Some(thread.map_err(|error| format!("no thread for the copies: {error}"))?));
-        Ok(Self { status, requests: Mutex::new(Some(requests)), thread })
+        Ok(Self { status, requests: Mutex::new(Some(requests)), thread, clock })
     }
 
     /// Returns its state.
@@ -136,14 +137,9 @@ impl Follower {
     pub fn finish(&self) {
         drop(self.requests.lock().take());
         let Some(thread) = self.thread.lock().take() else { return };
-        for _ in 0..FINISH_CHECKS {
-            if thread.is_finished() {
-                let _ = thread.join();
-                return;
-            }
-            thread::sleep(FINISH_CHECK);
+        if !ends_within(&thread, FINISH_TIMEOUT, &*self.clock) {
+            warn!("the place of the copies does not respond; the next start continues to follow it");
         }
-        warn!("the place of the copies does not respond; the next start continues to follow it");
     }
 }
 

@@ -20,6 +20,7 @@ use crate::contents::Contents;
 use crate::error::CopyError;
 use crate::place::{Access, Place};
 use crate::settings::{Acknowledge, CopySettings};
+use crate::thread_end::ends_within;
 use convoke_core::clock::{Clock, Millis};
 use convoke_store::page_feed::{FeedPoint, FeedSnapshot, Taken};
 use convoke_store::{PageFeed, StoreError};
@@ -117,15 +118,9 @@ impl Shipper {
     pub fn finish(&self) {
         self.stop.store(true, Relaxed);
         let Some(thread) = self.thread.lock().take() else { return };
-        let begun = self.clock.monotonic();
-        while !thread.is_finished() {
-            if self.clock.monotonic().saturating_sub(begun) > FINISH_TIMEOUT {
-                warn!("the place of the copies does not respond; the next start copies the last changes");
-                return;
-            }
-            thread::sleep(Duration::from_millis(5));
+        if !ends_within(&thread, FINISH_TIMEOUT, &*self.clock) {
+            warn!("the place of the copies does not respond; the next start copies the last changes");
         }
-        let _ = thread.join();
     }
 }
 
