@@ -340,6 +340,7 @@ impl Serving {
 
 /// Replaces this process by a new one with the same arguments, on the same addresses. Returns only if that fails.
 fn start_again(listening: &Listening) -> Failure {
+    // Each way out is an error.
     let replace = || {
         let (channel, other) = UnixStream::pair()?;
         sockets::pass(&channel, listening)?;
@@ -350,9 +351,9 @@ fn start_again(listening: &Listening) -> Failure {
         let program = if own.exists() { own.to_owned() } else { std::env::current_exe()? };
         let mut command = Command::new(program);
         command.arg0(name).args(arguments).arg("--promoted").stdin(Stdio::from(OwnedFd::from(other)));
-        Err(command.exec())
+        Ok(command.exec())
     };
-    let error = replace().map_or_else(|error: std::io::Error| error, |never: std::convert::Infallible| match never {});
+    let error: std::io::Error = replace().unwrap_or_else(|error| error);
     Failure(format!("this server is promoted, and must be started again: {error}"))
 }
 
