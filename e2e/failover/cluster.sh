@@ -103,6 +103,8 @@ begin() {
 run_patroni() {
     echo $$ >"$folder/patroni$1.pid"
     cd /
+    # Clients of PostgreSQL look for certificates in the home folder, which must be readable.
+    export HOME=$folder
     if is_root; then
         exec setpriv --reuid=postgres --regid=postgres --clear-groups -- patroni "$folder/patroni$1.yml"
     fi

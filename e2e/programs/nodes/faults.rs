@@ -14,6 +14,8 @@ use crate::node::{Cluster, Node, SERVER, call, restart_server, sql, until};
 const CLIENTS: usize = 6;
 /// A time after which the other nodes treat a silent node as gone.
 const STANDSTILL: Duration = Duration::from_secs(12);
+/// No failure of these tests lasts as long.
+const POSTED_WITHIN: Duration = Duration::from_secs(120);
 
 /// Returns the number of rows per text.
 pub(crate) fn counted(texts: &Value) -> HashMap<String, usize> {
@@ -25,6 +27,9 @@ pub(crate) fn counted(texts: &Value) -> HashMap<String, usize> {
 }
 
 /// Posts until `ended`, and retries each posting at the next node until it is acknowledged. Returns the texts.
+///
+/// # Panics
+/// If a posting is not acknowledged within two minutes.
 pub(crate) fn post(
     client: usize,
     nodes: &RwLock<Vec<String>>,
@@ -37,7 +42,9 @@ pub(crate) fn post(
         let mark = format!("{client}-{}", marks.len());
         // Each retry has the same key and returns the stored result.
         let key = format!("an-unguessable-key-of-{mark}");
+        let start = Instant::now();
         loop {
+            assert!(start.elapsed() < POSTED_WITHIN, "the posting {mark} is not acknowledged within {POSTED_WITHIN:?}");
             let url = { nodes.read()[turn % 3].clone() };
             let reply = call(&url, "ledger/post", &json!({ "mark": mark }), &[("idempotency-key", &key)]);
             match reply {
