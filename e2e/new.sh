@@ -24,18 +24,19 @@ step() {
   echo "$command: $((SECONDS - start)) s"
 }
 
-if cargo tree --quiet --package convoke-cli --features new --edges normal --prefix none | grep -E '^(convoke-core|tokio|hyper) '; then
+if cargo tree --quiet --manifest-path runtime/cli/Cargo.toml --edges normal --prefix none | grep -E '^(convoke-core|tokio|hyper) '; then
   echo "new: the tool contains the runtime, so its installation takes minutes" >&2
   exit 1
 fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-# Its own build folder: with the features of the workspace, the tool would contain the runtime, and the application's
-# binary has the same name.
+# Its own build folder: the application's binary has the same name.
 (
   export CARGO_TARGET_DIR=$target/new
-  cargo clippy --quiet --package convoke-cli --features new --all-targets -- -D warnings
-  cargo test --quiet --package convoke-cli --features new
+  cd runtime/cli
+  cargo fmt --check
+  cargo clippy --quiet --locked --all-targets -- -D warnings
+  cargo test --quiet --locked
 )
 CARGO_TARGET_DIR=$target/new step "cargo install" --quiet --debug --root '"$work/tool"'
 PATH=$work/tool/bin:$PATH

@@ -16,7 +16,7 @@ pub use convoke_calls::performance::{Bucket, FunctionStats, Performance};
 pub use convoke_calls::registry::{Registered, Registry};
 pub use convoke_calls::{Background, Runtime, RuntimeOptions, StartError};
 #[cfg(feature = "cli")]
-pub use convoke_cli::Program;
+pub use convoke_program::Program;
 pub use convoke_core::clock::{Clock, HeldClock, SystemClock};
 pub use convoke_core::limits::Limits;
 #[cfg(feature = "postgres")]
@@ -57,7 +57,7 @@ pub fn main() -> std::process::ExitCode {
 /// Runs the command line of this process as this program.
 #[cfg(all(feature = "cli", feature = "sqlite"))]
 pub fn main_of(program: Program) -> std::process::ExitCode {
-    convoke_cli::main_with(engines(), program)
+    convoke_program::main_with(engines(), program)
 }
 
 /// Defines the `main` function of a program: its command line, with the version of its crate.

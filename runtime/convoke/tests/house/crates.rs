@@ -18,7 +18,7 @@ const ORDER: [&str; 12] = [
     "convoke-calls",
     "convoke-server",
     "convoke-codegen",
-    "convoke-cli",
+    "convoke-program",
     "convoke",
 ];
 
@@ -33,7 +33,7 @@ const APART: [(&str, &str); 17] = [
     ("convoke-calls", "convoke-sqlite"),
     ("convoke-server", "convoke-sqlite"),
     ("convoke-codegen", "convoke-sqlite"),
-    ("convoke-cli", "convoke-sqlite"),
+    ("convoke-program", "convoke-sqlite"),
     ("convoke-postgres", "convoke-sqlite"),
     ("convoke-copies", "convoke-sqlite"),
     ("convoke-copies", "convoke-postgres"),
@@ -41,7 +41,7 @@ const APART: [(&str, &str); 17] = [
     ("convoke-calls", "convoke-postgres"),
     ("convoke-server", "convoke-postgres"),
     ("convoke-codegen", "convoke-postgres"),
-    ("convoke-cli", "convoke-postgres"),
+    ("convoke-program", "convoke-postgres"),
 ];
 
 fn cargo(arguments: &[&str]) -> String {
@@ -84,7 +84,7 @@ fn crate_uses_only_lower_crates() {
 fn only_the_sqlite_engine_uses_sqlite() {
     let names = regex_lite::Regex::new(r"(?i)sqlite|r2d2|pragma").unwrap();
     let mut looked = 0;
-    for name in ["core", "store", "http", "calls", "server", "codegen", "cli"] {
+    for name in ["core", "store", "http", "calls", "server", "codegen", "program"] {
         let mut files = Vec::new();
         crate::files(&root().join("runtime").join(name).join("src"), ".rs", &mut files);
         looked += files.len();

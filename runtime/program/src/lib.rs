@@ -1,11 +1,6 @@
 //! The command line of every program with functions: `convoke::cli::main()`.
 //!
 //! Each command has one file. Exit codes: 0 success, 1 failure, 2 invalid command line.
-//!
-//! The package also has the tool `convoke`, in `src/bin/convoke/`, which makes a new program. The feature `program` builds
-//! this library, and the tool does without.
-
-#![cfg(feature = "program")]
 
 pub mod agents;
 pub(crate) mod asked_node;

@@ -1,6 +1,6 @@
 //! The tool `convoke`: `convoke new` makes a program, and any other command runs the program of the current folder.
 //!
-//! A program has its own command line, in the library of this crate. The tool contains no runtime, so that it is
+//! A program has its own command line, in the crate `convoke-program`. The tool contains no runtime, so that it is
 //! installed within seconds.
 
 mod dependency;
