@@ -30,5 +30,5 @@ source "$CONVOKE_TEST_CLUSTER_FOLDER/environment"
 if [ $# -gt 0 ]; then
     "$@"
 else
-    cargo test --workspace --test nodes failover:: -- --ignored --nocapture
+    cargo test --workspace --test nodes failover:: -- --ignored --nocapture || { "$CONVOKE_TEST_CLUSTER" report && exit 1; }
 fi

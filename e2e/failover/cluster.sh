@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # A cluster of PostgreSQL with Patroni, etcd and HAProxy in the folder CONVOKE_TEST_CLUSTER_FOLDER.
-# Usage: cluster.sh start | stop | leader | is_whole | ACTION NUMBER
+# Usage: cluster.sh start | stop | leader | is_whole | report | ACTION NUMBER
 # ACTION is one of:
 #   kill      ends a server and its Patroni as by a loss of power; `begin` starts both again
 #   freeze    stops all their processes; `thaw` continues them
@@ -143,6 +143,15 @@ is_whole() {
     [ "$(grep -o '"state": "\(running\|streaming\)"' <<<"$members" | wc -l)" = 3 ] && grep -q '"role": "sync_standby"' <<<"$members"
 }
 
+# Shows what Patroni knows, and the last lines of its logs.
+report() {
+    local number
+    for number in $servers; do
+        curl -s --max-time 1 "http://$(host "$number"):$(port "1$number")/cluster" && echo && break
+    done
+    tail -n 15 "$folder"/patroni*.log
+}
+
 # Makes another server the primary. Patroni refuses until it has noted the synchronous standby.
 switch() {
     local said
@@ -208,7 +217,7 @@ start() {
         if is_whole; then return 0; fi
         sleep 0.2
     done
-    tail -n 20 "$folder"/*.log >&2
+    report >&2
     echo "failover: the cluster is not whole after two minutes" >&2
     return 1
 }
@@ -224,7 +233,7 @@ stop() {
 }
 
 case "$1" in
-    start | stop | leader | is_whole) "$1" ;;
+    start | stop | leader | is_whole | report) "$1" ;;
     begin) begin "$2" ;;
     patroni) run_patroni "$2" ;;
     kill) signal KILL "$2" ;;

@@ -5,6 +5,7 @@
 //! `expand` generates code. The code names only `::convoke::__private`, so a crate with functions depends only on
 //! `convoke`. The docs for authors are in the crate `convoke`, which re-exports the attributes.
 
+mod associated;
 mod attributes;
 mod cron;
 mod defaults;

@@ -9,6 +9,7 @@ use syn::{Expr, ExprLit, FnArg, ItemFn, Lit, LitStr, Pat, PatType, ReturnType, S
 use super::context;
 use super::guard::Guard;
 use super::parse::{Kind, Written};
+use crate::associated;
 use crate::attributes::{self, Choice};
 use crate::cron;
 use crate::errors::Errors;
@@ -69,7 +70,7 @@ pub(super) fn check(written: &Written) -> syn::Result<Checked<'_>> {
     visible(written, &options, &mut errors);
     tool(written, &mut errors);
     modifiers(kind, signature, &mut errors);
-    let parameters = parameters(kind, signature, options.rights.as_ref(), &mut errors);
+    let parameters = parameters(kind, &written.item, options.rights.as_ref(), &mut errors);
     let output = output(kind, signature, &mut errors);
     without_args(written, &options, parameters.as_ref().and_then(|found| found.args.as_ref()), &mut errors);
     let checked = parameters.zip(output).map(|(Parameters { context, args }, output)| Checked {
@@ -284,10 +285,9 @@ struct Parameters {
     args: Option<Type>,
 }
 
-fn parameters(kind: Kind, signature: &Signature, rights: Option<&Guard>, errors: &mut Errors) -> Option<Parameters> {
-    let attribute = kind.attribute();
-    if let Some(receiver) = signature.receiver() {
-        errors.at(receiver, format!("{attribute} is called by its path and has no `self`; move it out of the `impl`"));
+fn parameters(kind: Kind, item: &ItemFn, rights: Option<&Guard>, errors: &mut Errors) -> Option<Parameters> {
+    let (attribute, signature) = (kind.attribute(), &item.sig);
+    if !associated::reject(item, &format!("{attribute} is called by its path"), errors) {
         return None;
     }
     let mut typed = signature.inputs.iter().filter_map(|input| match input {

@@ -7,6 +7,7 @@ use super::options::{self, Options};
 use super::parse::Written;
 use super::pattern;
 use super::siblings::{self, Sibling};
+use crate::associated;
 use crate::errors::Errors;
 use crate::function::Kind;
 use crate::types::last_name;
@@ -97,6 +98,7 @@ fn plain_function(item: &ItemFn, errors: &mut Errors) {
             "a #[route] is called by its path and cannot be generic; write concrete types",
         );
     }
+    associated::reject(item, "a #[route] is called by its path", errors);
 }
 
 /// Returns the kind and the type of the context.

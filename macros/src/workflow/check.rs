@@ -5,6 +5,7 @@ use syn::visit::{self, Visit};
 use syn::{Expr, ExprLit, FnArg, ItemFn, Lit, PatType, Path, ReturnType, Type};
 
 use super::parse::Written;
+use crate::associated;
 use crate::attributes::{self, Choice};
 use crate::errors::Errors;
 use crate::types::last_name;
@@ -79,9 +80,7 @@ fn signature(item: &ItemFn, errors: &mut Errors) {
             "a #[workflow] is stored by its path and cannot be generic; write concrete types",
         );
     }
-    if let Some(receiver) = signature.receiver() {
-        errors.at(receiver, "a #[workflow] is stored by its path and has no `self`; move it out of the `impl`");
-    }
+    associated::reject(item, "a #[workflow] is stored by its path", errors);
 }
 
 /// Checks the parameters, and returns the type of the arguments.
