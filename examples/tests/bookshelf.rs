@@ -89,7 +89,9 @@ fn embedded_crate_builds_without_the_server() {
     let tree = succeeded(&cargo("embedded", &["tree", "--edges=normal", "--prefix=none", "--format={p}"]));
     let names: Vec<&str> = tree.lines().filter_map(|line| line.split(' ').next()).collect();
     assert!(names.contains(&"convoke") && names.contains(&"convoke-calls"), "{tree}");
-    for never in ["clap", "hyper", "reqwest", "tar", "tokio-rustls", "convoke-http", "convoke-server", "convoke-program"] {
+    for never in
+        ["clap", "hyper", "reqwest", "tar", "tokio-rustls", "convoke-http", "convoke-server", "convoke-program"]
+    {
         assert!(!names.contains(&never), "{never} came along");
     }
 }

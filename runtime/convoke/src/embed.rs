@@ -15,12 +15,12 @@ pub use convoke_calls::function::{Args, Function, FunctionDef, Kind, Output, Vis
 pub use convoke_calls::performance::{Bucket, FunctionStats, Performance};
 pub use convoke_calls::registry::{Registered, Registry};
 pub use convoke_calls::{Background, Runtime, RuntimeOptions, StartError};
-#[cfg(feature = "cli")]
-pub use convoke_program::Program;
 pub use convoke_core::clock::{Clock, HeldClock, SystemClock};
 pub use convoke_core::limits::Limits;
 #[cfg(feature = "postgres")]
 pub use convoke_postgres::Postgres;
+#[cfg(feature = "cli")]
+pub use convoke_program::Program;
 #[cfg(feature = "sqlite")]
 pub use convoke_sqlite::Sqlite;
 
