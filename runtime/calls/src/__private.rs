@@ -14,11 +14,11 @@ pub use crate::function::{
 pub use crate::route::definition::{Once, Parameter, RouteDef, Verify};
 pub use crate::route::overlap::overlaps;
 pub use crate::route::request::RouteRequest;
-pub use crate::routing::extract::FromRequest;
-pub use crate::routing::handler::{
+pub use crate::route_call::extract::FromRequest;
+pub use crate::route_call::handler::{
     ActionRoute, MutationRoute, QueryRoute, RouteFn, action_route, mutation_route, query_route, route_args_schema,
     route_output_schema,
 };
 pub use crate::workflow::WorkflowCtx;
 pub use crate::workflow::definition::{SubmittedWorkflow, Workflow};
-pub use crate::workflow_def::{DeclaredWorkflow, WorkflowDef};
+pub use crate::workflow_declaration::{DeclaredWorkflow, WorkflowDef};

@@ -18,7 +18,7 @@ use crate::function::{FunctionDef, Kind, Submitted, Visibility};
 use crate::path::path_of;
 use crate::route::request::RouteRequest;
 use crate::route_table;
-use crate::workflow_def::DeclaredWorkflow;
+use crate::workflow_declaration::DeclaredWorkflow;
 use convoke_store::LatencyClass;
 
 /// The registered functions.

@@ -20,7 +20,7 @@ use crate::recent_calls::{CallRecord, Filter, Follower, RecentCalls, RecordOptio
 use crate::registry::{Registered, Registry, RegistryError};
 use crate::rejections::Rejections;
 use crate::route::request::RouteRequest;
-use crate::routing::verify;
+use crate::route_call::verify;
 use crate::scheduler::{Jobs, Scheduler, cron::Crons};
 use crate::services::{Services, ServicesOptions, SubmittedObserver, rates_of, section_of, section_problems};
 #[cfg(feature = "otel")]

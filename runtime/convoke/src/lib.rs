@@ -59,7 +59,7 @@ pub mod workflows {
     pub use convoke_calls::workflow::steps::{
         Branch, CallStep, Callback, Either, Join, JoinAll, Select, Sleep, StartStep, Wait, WaitAtMost,
     };
-    pub use convoke_calls::workflow_def::WorkflowDef;
+    pub use convoke_calls::workflow_declaration::WorkflowDef;
 }
 
 /// External services of actions: the HTTP client, and secrets.
@@ -82,7 +82,7 @@ pub mod webhooks {
 pub mod route {
     pub use bytes::Bytes;
     pub use convoke_calls::route::{Response, RouteRequest as Request, Unverified};
-    pub use convoke_calls::routing::{Form, FromRequest, Headers, Json, Path, Query};
+    pub use convoke_calls::route_call::{Form, FromRequest, Headers, Json, Path, Query};
 }
 
 /// Sections of the settings file, declared with [`section!`](macro@crate::section), and rate

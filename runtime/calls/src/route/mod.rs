@@ -2,7 +2,7 @@
 //!
 //! A route is a function like any other: its call has the same steps, limits, log line and metrics. Only its arguments
 //! and its result differ. This module does not listen: a listener finds the route of a request, and passes the request
-//! on. `routing` reads requests and calls functions.
+//! on. `route_call` reads requests and calls functions.
 
 pub mod definition;
 pub mod encoded;

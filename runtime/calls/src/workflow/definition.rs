@@ -12,7 +12,7 @@ use super::context::WorkflowCtx;
 use crate::codec::Format;
 use crate::codec::decode::{self, Body};
 use crate::function::Args;
-use crate::workflow_def::WorkflowDef;
+use crate::workflow_declaration::WorkflowDef;
 use convoke_core::error::{Error, Result};
 
 /// A workflow as a type.
