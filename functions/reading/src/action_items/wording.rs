@@ -11,6 +11,7 @@ use super::settled::{About, Settled};
 use super::tracker::Tracker;
 use crate::commitments::clauses::Grammar;
 use crate::commitments::heads::{AnnouncedBy, Announcement};
+use crate::languages::agreement::Kinds;
 use crate::languages::classes::{Class, Classes};
 use crate::languages::frames::filled;
 use crate::languages::meanings::{Meaning, Pronoun};
@@ -22,6 +23,10 @@ use crate::text::sentences::Source;
 
 /// Lowest likelihood of a phrase in a request, as a fraction of the likeliest phrase's.
 const REQUEST_MIN: f64 = 0.4;
+
+/// Weight of a phrase that disagrees with the pronoun, and of one without an article.
+const DISAGREEING: f64 = 0.1;
+const AGREEING_BARE: f64 = 0.3;
 
 /// Most words of a sentence that needs an earlier one to name its task.
 const POINTING_WORDS_MAX: usize = 12;
@@ -169,10 +174,20 @@ impl Tracker<'_> {
     }
 
     fn clause(&self, here: Here<'_>, announcement: &Announcement) -> Clause {
-        let is_claim = announcement.by == AnnouncedBy::Claim;
         let words = words_of(here, announcement);
+        // "Lo confermo io" has a verb of its own, "lo faccio io" has none.
+        let is_claim = announcement.by == AnnouncedBy::Claim && !self.has_own_verb(here, announcement);
         let words = if is_claim { words } else { Phrasing::extent(self, here, words) };
         Clause { sentence: here.index, words, is_claim }
+    }
+
+    /// Returns true if the words of a claim contain a verb that says what is done.
+    fn has_own_verb(&self, here: Here<'_>, announcement: &Announcement) -> bool {
+        let own = [Class::Me, Class::MeLater, Class::Infinitive];
+        here.sentence.tokens[announcement.start..announcement.end].iter().any(|token| {
+            own.iter().any(|class| token.has(*class))
+                && ![Class::Empty, Class::Modal, Class::Report].iter().any(|class| token.has(*class))
+        })
     }
 
     pub(super) fn here(&self, index: usize) -> Option<Here<'_>> {
@@ -305,7 +320,44 @@ impl Tracker<'_> {
                 });
             is_before && !self.is_owner(place.sentence, &place.words, owner) && (!is_person || self.is_somebody(place))
         });
+        if let Some(kinds) = own.and_then(|own| self.kinds_meant(own)) {
+            likely.iter_mut().for_each(|(place, likelihood)| *likelihood *= self.agreement(place, kinds));
+            likely.sort_by(|one, other| other.1.total_cmp(&one.1));
+        }
         likely
+    }
+
+    /// Returns the genders and numbers of the pronoun of a clause, which may precede its verb.
+    fn kinds_meant(&self, own: &Clause) -> Option<Kinds> {
+        let here = self.here(own.sentence)?;
+        let tokens = &here.sentence.tokens;
+        let nouns = noun_phrases(here.sentence);
+        let is_clitic = |at: usize| {
+            let token = &tokens[at];
+            tokens.get(at + 1).is_some_and(|next| !next.is_after_break()) && (token.has(Class::Object) || token.has(Class::Between))
+        };
+        let start = (0..own.words.start).rev().take_while(|at| is_clitic(*at)).last().unwrap_or(own.words.start);
+        let stands = |at: &usize| {
+            let is_hung = tokens[*at].classes.is_verb() && tokens[*at].has(Class::Object);
+            (is_hung || self.stands_for_it(here, *at)) && !nouns.iter().any(|place| place.contains(at))
+        };
+        here.phrases.kinds(&tokens[(start..own.words.end).find(stands)?].lower)
+    }
+
+    /// Returns the weight of a noun phrase that should have one of these genders and numbers, as its article or its
+    /// ending shows it.
+    fn agreement(&self, place: &NounPhrase, kinds: Kinds) -> f64 {
+        let sentence = &self.text.sentences[place.sentence];
+        let (Some(phrases), Some(first)) = (sentence.language.phrases(), sentence.tokens.get(place.words.start)) else {
+            return 1.0;
+        };
+        let article = Some(first).filter(|first| first.has(Class::Determiner)).and_then(|one| phrases.kinds(&one.lower));
+        match (article, phrases.kinds_of_noun(&first.lower)) {
+            (Some(shown), _) if shown.agrees(kinds) => 1.0,
+            (None, Some(shown)) if shown.agrees(kinds) => AGREEING_BARE,
+            (None, None) => AGREEING_BARE,
+            _ => DISAGREEING,
+        }
     }
 
     fn stands_for_person(&self, clause: &Clause) -> bool {

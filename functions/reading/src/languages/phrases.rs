@@ -5,6 +5,7 @@
 //! - `[words]`: classes of single words. `[[verbs]]`: verbs by their infinitive, with the endings of their forms; an
 //!   entry `infinitive/stem` names the stem that the endings follow. `[irregular]`: forms of single verbs.
 //!   `[endings]`: endings by which a form is known whatever the verb.
+//! - `[agreement]`: articles, pronouns and, behind a hyphen, endings of nouns, by the gender and number that they show.
 //! - `[pronouns]`: whom or what a word stands for, as far as it can be told without the words around it.
 //! - `[phrases]`: what a phrase means, and the phrases. A phrase is words with spaces between: `a|b` is either, `word?`
 //!   may be missing, `@class` is any word of a class, `*ing` is any word with this ending that is in none, `...` is up to
@@ -19,6 +20,7 @@ use std::sync::LazyLock;
 use rustc_hash::FxHashMap;
 use serde::Deserialize;
 
+use super::agreement::{Agreement, Kind, Kinds};
 use super::classes::{Class, Classes};
 use super::dates::{Calendar, CalendarFile};
 use super::frames::Frames;
@@ -71,6 +73,8 @@ struct File {
     endings: BTreeMap<Class, String>,
     #[serde(default)]
     not_verbs: String,
+    #[serde(default)]
+    agreement: BTreeMap<Kind, String>,
     pronouns: BTreeMap<Pronoun, String>,
     phrases: BTreeMap<Meaning, Vec<String>>,
     dates: CalendarFile,
@@ -110,6 +114,7 @@ pub struct Phrases {
     infinitive_of: Vec<String>,
     endings: Vec<(String, Class)>,
     not_verbs: Vec<String>,
+    agreement: Agreement,
     pronouns: FxHashMap<String, Pronoun>,
     enclitics: Vec<String>,
     rules: Vec<Rule>,
@@ -312,6 +317,7 @@ impl Phrases {
             infinitive_of,
             endings: file.endings.iter().flat_map(ending).collect(),
             not_verbs: owned(&file.not_verbs),
+            agreement: Agreement::read(&file.agreement),
             pronouns: file.pronouns.iter().flat_map(pronoun).collect(),
             enclitics: owned(&file.enclitics),
             rules,
@@ -359,6 +365,24 @@ impl Phrases {
     #[must_use]
     pub fn pronoun(&self, lower: &str) -> Option<Pronoun> {
         self.pronouns.get(lower).copied()
+    }
+
+    /// Returns the genders and numbers of a lower-case article or pronoun, or of the pronoun attached to a verb
+    /// ("mandarlo"), as far as its form shows them.
+    #[must_use]
+    pub fn kinds(&self, lower: &str) -> Option<Kinds> {
+        let hung = || {
+            let attached = self.enclitics.iter().filter(|ending| self.listed(ending).has(Class::Object));
+            attached.filter(|ending| lower.ends_with(ending.as_str())).max_by_key(|ending| ending.len())
+        };
+        let is_verb = || self.classes(lower).is_verb();
+        self.agreement.of(lower).or_else(|| self.agreement.of(hung().filter(|_| is_verb())?))
+    }
+
+    /// Returns the genders and numbers of a lower-case noun, as far as its ending shows them.
+    #[must_use]
+    pub fn kinds_of_noun(&self, lower: &str) -> Option<Kinds> {
+        self.agreement.of_noun(lower)
     }
 
     /// Returns true if verbs are at the end of their clause.
