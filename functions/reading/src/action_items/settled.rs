@@ -214,12 +214,21 @@ impl Tracker<'_> {
         while at < sentence.tokens.len() {
             let token = &sentence.tokens[at];
             if let Some((name, end)) = self.names.at(&sentence.tokens, at, &sentence.text, phrases) {
-                named.extend(self.owner(&name));
+                // "Hablé con ella": the first word has a capital anyway.
+                let is_noun = at == 0
+                    && matches!(name, Named::Other(_))
+                    && !token.has(Class::Title)
+                    && sentence.tokens.get(end).is_some_and(|next| {
+                        next.has(Class::Preposition) && !next.is_after_break() && !phrases.capital_nouns
+                    });
+                named.extend(self.owner(&name).filter(|_| !is_noun));
                 at = end.max(at + 1);
                 continue;
             }
             if token.has(Class::Role) {
-                named.extend(self.owner(&Named::Other(sentence.text[token.place.clone()].to_owned())));
+                let said = || Named::Other(sentence.text[token.place.clone()].to_owned());
+                let name = self.names.of_role(&sentence.tokens, at, &sentence.text, phrases);
+                named.extend(self.owner(&name.unwrap_or_else(said)));
             }
             at += 1;
         }

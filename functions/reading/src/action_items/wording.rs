@@ -4,6 +4,8 @@
 
 use std::ops::Range;
 
+use rustc_hash::FxHashSet;
+
 use super::draft::{Draft, Here};
 use super::item::Owner;
 use super::phrasing::{Phrasing, is_adverb, uncapitalized};
@@ -33,6 +35,8 @@ const POINTING_WORDS_MAX: usize = 12;
 
 /// Most words of a sentence that are searched for a task.
 const SENTENCE_WORDS_MAX: usize = 80;
+/// Most sentences between a request and an answer with the same verb.
+const REPEATED_SENTENCES: usize = 5;
 /// Number of surrounding sentences that are searched for the gender of a noun.
 const GENDER_SENTENCES: usize = 200;
 
@@ -48,8 +52,10 @@ pub(super) struct Worded {
 pub(super) struct Clause {
     pub(super) sentence: usize,
     pub(super) words: Range<usize>,
-    /// True if they only accept an earlier task.
+    /// True if they accept an earlier task.
     pub(super) is_claim: bool,
+    /// True if they say nothing else.
+    pub(super) is_bare: bool,
 }
 
 impl Tracker<'_> {
@@ -66,24 +72,34 @@ impl Tracker<'_> {
         let index = settled.index;
         let told = |clause: &Clause, object: Option<&str>| self.told(clause, owner, due, object, words_max);
         let mut own = self.own_clauses(settled);
-        own.sort_by_key(|clause| clause.is_claim || self.nouns(clause, owner) == 0);
+        own.sort_by_key(|clause| clause.is_bare || self.nouns(clause, owner) == 0);
         let here = self.here(index)?;
         let own = own.into_iter().next().or_else(|| self.pointing(here, settled));
         let likely = self.meant(index, own.as_ref(), owner, about);
+        if std::env::var_os("WN_DEBUG").is_some() {
+            let show = |clause: &Clause| self.here(clause.sentence).map(|there| format!("[{}]{}", clause.sentence, self.text_of(there, clause.words.clone())));
+            eprintln!("DBG {index} {:?} {} | own {:?} claim {:?} | asked {:?} | likely {:?}", settled.act, here.sentence.text, own.as_ref().and_then(show), own.as_ref().map(|o| (o.is_claim, o.is_bare)), draft.and_then(|d| d.said.clone()).map(|(sentence, words)| show(&Clause { sentence, words, is_claim: false, is_bare: false })), likely.iter().take(4).map(|(place, l)| format!("{:.2} {:?}", l, self.noun(place))).collect::<Vec<_>>());
+        }
         if let Some(worded) = self.delivered(settled, owner, &likely) {
             return Some(worded);
         }
-        if let Some(own) = own.as_ref().filter(|own| !own.is_claim && self.nouns(own, owner) > 0) {
+        if let Some(own) = own.as_ref().filter(|own| !own.is_bare && self.nouns(own, owner) > 0) {
             // "Bring it to the board."
             let object = likely.first().filter(|_| self.stands_first(own));
             let noun = object.and_then(|(place, _)| self.noun(place));
             let answered = object.map(|(place, _)| place.sentence).filter(|before| *before != index);
             return Some(Worded { task: told(own, noun.as_deref())?, answered });
         }
-        let is_specific = own.as_ref().is_some_and(|own| !own.is_claim && !self.is_said_of_all(own));
+        let is_specific = own.as_ref().is_some_and(|own| !own.is_bare && !self.is_said_of_all(own));
+        let is_claim = own.as_ref().is_some_and(|own| own.is_claim);
         let asked = draft.and_then(|draft| draft.said.clone()).filter(|(sentence, _)| *sentence != index);
-        let asked = asked.map(|(sentence, words)| Clause { sentence, words, is_claim: false });
-        let asked = asked.filter(|asked| !is_specific && self.nouns(asked, owner) > 0);
+        let asked = asked.map(|(sentence, words)| Clause { sentence, words, is_claim: false, is_bare: false });
+        let is_again = |asked: &Clause| {
+            let (Some(own), Some(there)) = (own.as_ref(), self.here(asked.sentence)) else { return false };
+            is_claim && !self.verbs(here, own.words.clone()).is_disjoint(&self.verbs(there, asked.words.clone()))
+        };
+        let asked = asked.filter(|asked| (!is_specific || is_again(asked)) && self.nouns(asked, owner) > 0);
+        let asked = asked.or_else(|| self.repeated(here, own.as_ref()?, owner));
         let asked = asked.or_else(|| if is_specific { None } else { self.asked_before(&likely, here, owner) });
         if let Some(asked) = asked {
             let noun = || self.noun(&self.meant(asked.sentence, Some(&asked), owner, about).first()?.0);
@@ -103,7 +119,7 @@ impl Tracker<'_> {
         if let Some(noun) = noun.filter(|_| !is_own || self.takes(index)) {
             return Some(Worded { task: filled(&here.phrases.frames.handle, &[("thing", &noun)]), answered });
         }
-        let whole = Clause { sentence: index, words: 0..here.sentence.tokens.len(), is_claim: false };
+        let whole = Clause { sentence: index, words: 0..here.sentence.tokens.len(), is_claim: false, is_bare: false };
         Some(Worded { task: told(&whole, None)?, answered: None })
     }
 
@@ -145,10 +161,13 @@ impl Tracker<'_> {
         let points = (0..tokens.len()).any(|at| self.stands_for_it(here, at));
         let is_meant = settled.act == Act::Own && tokens.len() <= POINTING_WORDS_MAX;
         let words = Phrasing::extent(self, here, 0..tokens.len());
-        (is_meant && points && tokens[words.clone()].iter().any(does)).then_some(Clause {
+        // "My husband puts me on the street."
+        let is_others = tokens[words.clone()].iter().take_while(|token| !does(token)).any(|token| token.has(Class::Role));
+        (is_meant && points && !is_others && tokens[words.clone()].iter().any(does)).then_some(Clause {
             sentence: here.index,
             words,
             is_claim: false,
+            is_bare: false,
         })
     }
 
@@ -175,18 +194,21 @@ impl Tracker<'_> {
 
     fn clause(&self, here: Here<'_>, announcement: &Announcement) -> Clause {
         let words = words_of(here, announcement);
+        let is_claim = announcement.by == AnnouncedBy::Claim;
         // "Lo confermo io" has a verb of its own, "lo faccio io" has none.
-        let is_claim = announcement.by == AnnouncedBy::Claim && !self.has_own_verb(here, announcement);
-        let words = if is_claim { words } else { Phrasing::extent(self, here, words) };
-        Clause { sentence: here.index, words, is_claim }
+        let is_bare = is_claim && !self.has_own_verb(here, announcement);
+        let words = if is_bare { words } else { Phrasing::extent(self, here, words) };
+        Clause { sentence: here.index, words, is_claim, is_bare }
     }
 
     /// Returns true if the words of a claim contain a verb that says what is done.
     fn has_own_verb(&self, here: Here<'_>, announcement: &Announcement) -> bool {
         let own = [Class::Me, Class::MeLater, Class::Infinitive];
-        here.sentence.tokens[announcement.start..announcement.end].iter().any(|token| {
+        // The forms of an English verb are too ambiguous.
+        here.phrases.code != "en" && here.sentence.tokens[announcement.start..announcement.end].iter().any(|token| {
             own.iter().any(|class| token.has(*class))
-                && ![Class::Empty, Class::Modal, Class::Report].iter().any(|class| token.has(*class))
+                && ![Class::Empty, Class::Report].iter().any(|class| token.has(*class))
+                && !here.phrases.helps(token)
         })
     }
 
@@ -243,7 +265,7 @@ impl Tracker<'_> {
                 || here.phrases.pronoun(&token.lower).is_some_and(|who| who != Pronoun::Thing)
                 || (here.phrases.sets_verbs_last() && verb.is_some() && !is_inverted)
         };
-        (clause.words.start..until)
+        (Self::clitics(here, clause)..until)
             .any(|at| here.sentence.tokens[at].has(Class::Object) && !is_noun(at) && !is_subject(at))
     }
 
@@ -267,6 +289,24 @@ impl Tracker<'_> {
         })
     }
 
+    /// "You'll mark the interviews?" – "I'll mark them.": returns the earlier words of another speaker with the same verb.
+    fn repeated(&self, here: Here<'_>, own: &Clause, owner: Option<&Owner>) -> Option<Clause> {
+        let tokens = &here.sentence.tokens;
+        let says = |at: &usize| !tokens[*at].has(Class::Empty) && !here.phrases.helps(&tokens[*at]);
+        let verbs = |there: Here<'_>, words: Range<usize>| self.verbs(there, words);
+        let own: FxHashSet<u32> = own.words.clone().filter(says).flat_map(|at| verbs(here, at..at + 1)).collect();
+        (here.index.saturating_sub(REPEATED_SENTENCES)..here.index).rev().find_map(|index| {
+            let there = self.here(index).filter(|there| there.speaker != here.speaker)?;
+            let announced = Grammar::of(there.sentence, self.names)?.announcements();
+            let announced = announced.iter().filter(|one| !matches!(one.by, AnnouncedBy::Claim | AnnouncedBy::Speaker));
+            let mut clauses = announced.map(|one| self.clause(there, one)).chain(Self::asking(there));
+            clauses.find(|clause| {
+                let is_same = !self.verbs(there, clause.words.clone()).is_disjoint(&own);
+                is_same && self.nouns(clause, owner) > 0
+            })
+        })
+    }
+
     /// Returns the words behind a request, or an order at the beginning of the sentence.
     fn asking(here: Here<'_>) -> Option<Clause> {
         let tokens = &here.sentence.tokens;
@@ -284,7 +324,7 @@ impl Tracker<'_> {
         };
         let words =
             if here.phrases.sets_verbs_last() { Phrasing::around(here, start..start + 1) } else { start..tokens.len() };
-        Some(Clause { sentence: here.index, words, is_claim: false })
+        Some(Clause { sentence: here.index, words, is_claim: false, is_bare: false })
     }
 
     /// Returns the most specific part of a sentence: with a verb and an object.
@@ -294,7 +334,7 @@ impl Tracker<'_> {
             .filter(|at| *at == 0 || tokens[*at].is_after_break() || tokens[at - 1].has(Class::Joint));
         let parts = starts.map(|start| {
             let words = Phrasing::extent(self, here, start..tokens.len());
-            Clause { sentence: here.index, words, is_claim: false }
+            Clause { sentence: here.index, words, is_claim: false, is_bare: false }
         });
         let verbs = [Class::Infinitive, Class::Me, Class::MeLater, Class::ThirdLater, Class::Third, Class::Going];
         let does = |token: &Token| verbs.iter().any(|class| token.has(*class)) && !token.has(Class::Empty);
@@ -318,7 +358,10 @@ impl Tracker<'_> {
                 || own.is_none_or(|own| {
                     place.words.end <= own.words.start || place.words.start >= own.words.end || own.is_claim
                 });
-            is_before && !self.is_owner(place.sentence, &place.words, owner) && (!is_person || self.is_somebody(place))
+            is_before
+                && self.is_thing(place)
+                && !self.is_owner(place.sentence, &place.words, owner)
+                && (!is_person || self.is_somebody(place))
         });
         if let Some(kinds) = own.and_then(|own| self.kinds_meant(own)) {
             likely.iter_mut().for_each(|(place, likelihood)| *likelihood *= self.agreement(place, kinds));
@@ -327,21 +370,47 @@ impl Tracker<'_> {
         likely
     }
 
+    /// Returns the start of the pronouns before the verb of a clause ("te lo mando").
+    fn clitics(here: Here<'_>, clause: &Clause) -> usize {
+        let tokens = &here.sentence.tokens;
+        let is_clitic = |at: &usize| {
+            let is_near = tokens.get(at + 1).is_some_and(|next| !next.is_after_break());
+            is_near && (tokens[*at].has(Class::Object) || tokens[*at].has(Class::Between))
+        };
+        if here.phrases.sets_verbs_last() || here.phrases.code == "en" {
+            return clause.words.start;
+        }
+        (0..clause.words.start).rev().take_while(is_clitic).last().unwrap_or(clause.words.start)
+    }
+
     /// Returns the genders and numbers of the pronoun of a clause, which may precede its verb.
     fn kinds_meant(&self, own: &Clause) -> Option<Kinds> {
         let here = self.here(own.sentence)?;
         let tokens = &here.sentence.tokens;
         let nouns = noun_phrases(here.sentence);
-        let is_clitic = |at: usize| {
-            let token = &tokens[at];
-            tokens.get(at + 1).is_some_and(|next| !next.is_after_break()) && (token.has(Class::Object) || token.has(Class::Between))
-        };
-        let start = (0..own.words.start).rev().take_while(|at| is_clitic(*at)).last().unwrap_or(own.words.start);
+        let start = Self::clitics(here, own);
         let stands = |at: &usize| {
             let is_hung = tokens[*at].classes.is_verb() && tokens[*at].has(Class::Object);
             (is_hung || self.stands_for_it(here, *at)) && !nouns.iter().any(|place| place.contains(at))
         };
         here.phrases.kinds(&tokens[(start..own.words.end).find(stands)?].lower)
+    }
+
+    /// Returns false if the words of a noun phrase are rather a form of a verb ("lo conosco", "terminés").
+    fn is_thing(&self, place: &NounPhrase) -> bool {
+        let sentence = &self.text.sentences[place.sentence];
+        let Some(phrases) = sentence.language.phrases() else { return true };
+        let words = &sentence.tokens[place.words.clone()];
+        let is_form = |token: &Token| {
+            let form = phrases.sense(&token.lower).and_then(|sense| Some(sense.group.split_once('/')?.1));
+            form.is_some_and(|form| form != "inf" && form != "ger")
+        };
+        let is_pronoun = |token: &Token| token.has(Class::Object) && !phrases.articles.contains(&token.lower);
+        match words {
+            [] => false,
+            [article, verb, ..] if article.has(Class::Determiner) => !(is_pronoun(article) && is_form(verb)),
+            [first, ..] => !is_form(first) || first.has_capital,
+        }
     }
 
     /// Returns the weight of a noun phrase that should have one of these genders and numbers, as its article or its

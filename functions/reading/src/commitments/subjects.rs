@@ -122,8 +122,13 @@ impl Grammar<'_> {
             && self.phrases.at(tokens, at + 1, |meaning| meaning == Meaning::Person).is_some()
     }
 
+    /// Returns a role as it is said, or the name beside it.
     pub(super) fn as_said(&self, words: Range<usize>) -> Named {
         let tokens = self.tokens();
+        let named = self.names.of_role(tokens, words.end - 1, &self.sentence.text, self.phrases);
+        if let Some(named) = named.filter(|_| tokens[words.start].has(Class::Role)) {
+            return named;
+        }
         Named::Other(self.sentence.text[tokens[words.start].place.start..tokens[words.end - 1].place.end].to_owned())
     }
 
