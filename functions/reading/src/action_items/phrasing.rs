@@ -25,12 +25,15 @@ enum Piece {
 }
 
 /// A task in progress.
+#[derive(Clone)]
 pub(super) struct Phrasing<'l> {
     tracker: &'l Tracker<'l>,
     here: Here<'l>,
     nouns: Vec<Range<usize>>,
     words: Range<usize>,
     pieces: Vec<Piece>,
+    /// The words of a second task, behind an "and".
+    second: Option<Range<usize>>,
 }
 
 /// Most words of a clause that are read.
@@ -56,10 +59,13 @@ impl<'l> Phrasing<'l> {
     pub(super) fn of(tracker: &'l Tracker<'l>, here: Here<'l>, words: Range<usize>, due: Option<&str>) -> Phrasing<'l> {
         let is_near = |place: &Range<usize>| place.start < words.start + WORDS_MAX && place.end > words.start;
         let nouns = noun_phrases(here.sentence).into_iter().filter(is_near).collect();
-        let mut phrasing = Phrasing { tracker, here, nouns, words, pieces: Vec::new() };
-        phrasing.words.end = phrasing.words.end.min(phrasing.words.start + WORDS_MAX);
+        let mut phrasing = Phrasing { tracker, here, nouns, words, pieces: Vec::new(), second: None };
+        let all = phrasing.words.end.min(phrasing.words.start + WORDS_MAX);
+        phrasing.words.end = all;
         phrasing.words.start = phrasing.start(phrasing.words.clone());
         phrasing.words.end = phrasing.end(phrasing.words.clone());
+        let end = phrasing.words.end;
+        phrasing.second = phrasing.is_joined(end).then(|| end + 1..all.max(end + 1));
         phrasing.keep(due);
         phrasing
     }
@@ -79,13 +85,35 @@ impl<'l> Phrasing<'l> {
         start.unwrap_or(words.start)..end.unwrap_or(tokens.len().min(words.end + CLAUSE_WORDS)).max(words.end)
     }
 
-    /// Returns the words of the task itself.
+    /// Returns the words of the task itself, and of a task that is joined to it.
     pub(super) fn extent(tracker: &'l Tracker<'l>, here: Here<'l>, words: Range<usize>) -> Range<usize> {
-        Phrasing::of(tracker, here, words, None).words
+        let phrasing = Phrasing::of(tracker, here, words, None);
+        let end = phrasing.words.end;
+        let second = phrasing.second.map(|second| Phrasing::extent(tracker, here, second));
+        phrasing.words.start..second.map_or(end, |second| second.end.max(end))
     }
 
-    /// Returns the task within a number of words.
+    /// Returns the task within a number of words, with the task that is joined to it.
     pub(super) fn told(mut self, owner: Option<&Owner>, object: Option<&str>, words_max: usize) -> String {
+        let second = self.second.take().map(|words| Phrasing::of(self.tracker, self.here, words, None));
+        let joint = self.tokens().get(self.words.end).map(|token| token.lower.clone());
+        let first = self.one_told(owner, object, words_max);
+        let count = |text: &str| text.split_whitespace().count();
+        let room = words_max.saturating_sub(count(&first) + 1);
+        let second = second.filter(|second| !second.nouns_inside().is_empty());
+        let second = second.map(|second| second.one_told(owner, None, WORDS_MAX)).filter(|second| count(second) <= room);
+        match (second, joint) {
+            (Some(second), Some(joint)) if !first.is_empty() && !second.is_empty() => format!("{first} {joint} {second}"),
+            _ => first,
+        }
+    }
+
+    fn nouns_inside(&self) -> Vec<&Range<usize>> {
+        let inside = |place: &&Range<usize>| place.start >= self.words.start && place.end <= self.words.end;
+        self.nouns.iter().filter(inside).collect()
+    }
+
+    fn one_told(mut self, owner: Option<&Owner>, object: Option<&str>, words_max: usize) -> String {
         self.drop_owner(owner);
         self.name_people(owner);
         if self.here.phrases.sets_verbs_last() {
@@ -163,6 +191,28 @@ impl<'l> Phrasing<'l> {
         start
     }
 
+    /// "Ruf ihn an und frag": returns true for an "and" before the verb of a second task.
+    fn is_joined(&self, at: usize) -> bool {
+        let token = self.tokens().get(at);
+        let is_and = token.is_some_and(|token| token.has(Class::Joint) && !token.has(Class::Contrary));
+        self.here.phrases.code != "en" && is_and && self.acts(at + 1)
+    }
+
+    /// Returns true if a verb of the first person is at a token, behind its pronouns ("e gliela mando").
+    fn acts(&self, at: usize) -> bool {
+        let tokens = self.tokens();
+        let is_clitic = |token: &&Token| {
+            !self.here.phrases.sets_verbs_last()
+                && (token.has(Class::Object) || token.has(Class::Between))
+                && !token.classes.is_verb()
+        };
+        let at = at + tokens.iter().skip(at).take_while(is_clitic).count();
+        tokens.get(at).is_some_and(|next| {
+            let is_own = next.has(Class::Me) || next.has(Class::MeLater);
+            is_own && !next.has(Class::Infinitive) && !next.is_after_break() && !self.is_noun(at)
+        })
+    }
+
     /// Returns the end of the task: before a clause that explains it.
     fn end(&self, words: Range<usize>) -> usize {
         let tokens = self.tokens();
@@ -186,10 +236,7 @@ impl<'l> Phrasing<'l> {
                 let is_counted = self.here.phrases.calendar.is_number(&tokens[at - 1].lower);
                 // "Muss aber auch geprüft werden."
                 let is_particle = self.here.phrases.sets_verbs_last() && token.before == Break::None;
-                // "Ruf ihn an und frag": the verb of the second task.
-                let is_another = self.here.phrases.sets_verbs_last()
-                    && token.has(Class::Joint)
-                    && tokens.get(at + 1).is_some_and(|next| next.has(Class::Me) && !next.has(Class::Infinitive));
+                let is_another = self.is_joined(at);
                 (token.is_after_stop() && !is_hyphened)
                     || (token.before == Break::Comma && !is_counted && (has_clause || !has_noun || !goes_on))
                     || is_another
@@ -346,7 +393,19 @@ impl<'l> Phrasing<'l> {
 
     fn is_infinitive(&self, place: usize) -> bool {
         let (Some(at), Some(token)) = (self.said(place), self.token(place)) else { return false };
-        token.has(Class::Infinitive) && !self.is_noun(at)
+        (token.has(Class::Infinitive) && !self.is_noun(at)) || self.is_governed(at)
+    }
+
+    /// "Je vais réécrire": returns true for an infinitive behind an auxiliary, which may be in no file.
+    fn is_governed(&self, at: usize) -> bool {
+        let tokens = self.tokens();
+        let phrases = self.here.phrases;
+        let is_clitic = |token: &Token| token.has(Class::Between) && !token.has(Class::Preposition);
+        let before = tokens[..at].iter().rev().find(|token| !is_clitic(token));
+        !phrases.sets_verbs_last()
+            && phrases.can_be_infinitive(&tokens[at].lower)
+            && !tokens[at].is_after_break()
+            && before.is_some_and(|before| before.has(Class::Modal))
     }
 
     /// "Ich rufe morgen Herrn Vogt an": moves the infinitive to the end.
@@ -374,7 +433,10 @@ impl<'l> Phrasing<'l> {
             self.pieces = pieces;
             return;
         }
-        let finite = (0..self.pieces.len()).find(|place| self.is_finite(*place));
+        // "Die Einheit auf Nummer zwölf stelle ich morgen auf": the verb is beside its subject.
+        let is_own = |place: &usize| self.is_finite(*place) && self.said(*place).is_some_and(|at| self.is_beside_speaker(at));
+        let finite = (0..self.pieces.len()).find(is_own);
+        let finite = finite.or_else(|| (0..self.pieces.len()).find(|place| self.is_finite(*place)));
         let finite = finite.or_else(|| (0..self.pieces.len()).find(|place| self.is_guessed(*place)));
         let Some(place) = finite else {
             // "We need new brushes."
@@ -402,6 +464,12 @@ impl<'l> Phrasing<'l> {
                         .is_some_and(|at| next.before != Break::None || self.tokens()[at].is_after_break())
             })
         };
+        // "Over dat label": a preposition with its noun.
+        let governs = |place: usize| {
+            let next = self.said(place).and_then(|at| self.nouns.iter().find(|noun| noun.start == at + 1));
+            next.is_some_and(|noun| !self.tokens()[noun.start].is_after_break())
+        };
+        let asks = |place: usize| asks(place) && !governs(place);
         let is_prefix = |place: &usize| self.token(*place).is_some_and(|token| phrases.is_verb_prefix(&token.lower));
         let prefix = (0..self.pieces.len()).rfind(|place| is_prefix(place) && asks(*place));
         match prefix.and_then(|place| Some((place, self.token(place)?.lower.clone()))) {
@@ -440,16 +508,21 @@ impl<'l> Phrasing<'l> {
     fn is_guessed(&self, place: usize) -> bool {
         let (Some(at), Some(token)) = (self.said(place), self.token(place)) else { return false };
         let tokens = self.tokens();
+        let leads = place == 0 && tokens.get(at + 1).is_some_and(|next| next.has(Class::Determiner));
+        token.classes == Classes::default()
+            && (!token.has_capital || at == 0)
+            && (leads || self.is_beside_speaker(at))
+    }
+
+    /// Returns true if a token is beside "I" or "we".
+    fn is_beside_speaker(&self, at: usize) -> bool {
         let is_subject = |at: usize| {
-            tokens.get(at).is_some_and(|token| {
+            self.tokens().get(at).is_some_and(|token| {
                 let who = self.here.phrases.pronoun(&token.lower);
                 token.has(Class::Pronoun) && matches!(who, Some(Pronoun::Speaker | Pronoun::Everybody))
             })
         };
-        let leads = place == 0 && tokens.get(at + 1).is_some_and(|next| next.has(Class::Determiner));
-        token.classes == Classes::default()
-            && (!token.has_capital || at == 0)
-            && (leads || at.checked_sub(1).is_some_and(is_subject) || is_subject(at + 1))
+        at.checked_sub(1).is_some_and(is_subject) || is_subject(at + 1)
     }
 
     /// Moves the infinitive to the front, and nouns before it behind it.
@@ -547,6 +620,22 @@ impl<'l> Phrasing<'l> {
         };
         let there = self.pieces.iter().position(stands);
         let noun = Piece::Put(noun.to_owned());
+        // "Passer le voir", "terminar de redactar": the object follows the second verb.
+        let behind = |place: usize| {
+            let is_link = self.token(place).is_some_and(|token| token.has(Class::Preposition));
+            let verb = if is_link { place + 1 } else { place };
+            Some(verb).filter(|verb| *verb > 0 && self.is_infinitive(*verb))
+        };
+        let second = if self.here.phrases.sets_verbs_last() || self.here.phrases.code == "en" {
+            None
+        } else {
+            there.map_or_else(|| behind(1), |place| behind(place + 1))
+        };
+        if let Some(second) = second {
+            self.pieces.insert(second + 1, noun);
+            there.map(|place| self.pieces.remove(place));
+            return;
+        }
         match there {
             Some(place) if self.here.phrases.sets_verbs_last() || place > 0 => self.pieces[place] = noun,
             Some(place) => {

@@ -181,7 +181,11 @@ impl Tracker<'_> {
             .filter(|answered| *answered != settled.index)
             .map(|answered| self.text.sentences[answered].text.clone());
         let evidence = std::iter::once(sentence.text.clone()).chain(answered).collect();
-        ActionItem { owner, task: worded.task, due, due_day, evidence }.bounded()
+        let item = ActionItem { owner, task: worded.task, due, due_day, evidence }.bounded();
+        if std::env::var_os("WN_DEBUG").is_some() {
+            eprintln!("DBI {} || {}", item.as_ref().map_or_else(String::new, ActionItem::line), sentence.text);
+        }
+        item
     }
 
     fn owner_who_speaks(&self, sentence: &Sentence) -> Option<Owner> {

@@ -17,7 +17,7 @@ use crate::languages::agreement::Kinds;
 use crate::languages::classes::{Class, Classes};
 use crate::languages::frames::filled;
 use crate::languages::meanings::{Meaning, Pronoun};
-use crate::languages::token::{Break, Token};
+use crate::languages::token::{Break, Token, lowered};
 use crate::model::acts::Act;
 use crate::model::referents::NounPhrase;
 use crate::text::noun_phrases::noun_phrases;
@@ -29,6 +29,8 @@ const REQUEST_MIN: f64 = 0.4;
 /// Weight of a phrase that disagrees with the pronoun, and of one without an article.
 const DISAGREEING: f64 = 0.1;
 const AGREEING_BARE: f64 = 0.3;
+/// Weight of a phrase behind its pronoun.
+const BEHIND: f64 = 0.3;
 
 /// Most words of a sentence that needs an earlier one to name its task.
 const POINTING_WORDS_MAX: usize = 12;
@@ -86,8 +88,13 @@ impl Tracker<'_> {
         if let Some(own) = own.as_ref().filter(|own| !own.is_bare && self.nouns(own, owner) > 0) {
             // "Bring it to the board."
             let object = likely.first().filter(|_| self.stands_first(own));
-            let noun = object.and_then(|(place, _)| self.noun(place));
-            let answered = object.map(|(place, _)| place.sentence).filter(|before| *before != index);
+            // "I'll let the dealer know it" says already who.
+            let is_said = |noun: &String| {
+                let name = noun.rsplit(' ').next().unwrap_or(noun).to_lowercase();
+                here.sentence.tokens[own.words.clone()].iter().any(|token| token.lower == name)
+            };
+            let noun = object.and_then(|(place, _)| self.noun(place)).filter(|noun| !is_said(noun));
+            let answered = object.map(|(place, _)| place.sentence).filter(|before| *before != index && noun.is_some());
             return Some(Worded { task: told(own, noun.as_deref())?, answered });
         }
         let is_specific = own.as_ref().is_some_and(|own| !own.is_bare && !self.is_said_of_all(own));
@@ -158,12 +165,17 @@ impl Tracker<'_> {
             let is_own = token.has(Class::Me) || token.has(Class::MeLater) || token.classes == Classes::default();
             is_own && !token.has(Class::Empty)
         };
+        // "Ça marche" agrees.
+        let is_things = tokens.windows(2).any(|pair| {
+            let who = here.phrases.pronoun(&pair[0].lower);
+            pair[0].has(Class::Pronoun) && who == Some(Pronoun::Thing) && pair[1].has(Class::Third) && does(&pair[1])
+        });
         let points = (0..tokens.len()).any(|at| self.stands_for_it(here, at));
         let is_meant = settled.act == Act::Own && tokens.len() <= POINTING_WORDS_MAX;
         let words = Phrasing::extent(self, here, 0..tokens.len());
         // "My husband puts me on the street."
         let is_others = tokens[words.clone()].iter().take_while(|token| !does(token)).any(|token| token.has(Class::Role));
-        (is_meant && points && !is_others && tokens[words.clone()].iter().any(does)).then_some(Clause {
+        (is_meant && points && !is_others && !is_things && tokens[words.clone()].iter().any(does)).then_some(Clause {
             sentence: here.index,
             words,
             is_claim: false,
@@ -188,8 +200,11 @@ impl Tracker<'_> {
             Act::Others => !matches!(one.by, AnnouncedBy::Speaker | AnnouncedBy::Claim),
             Act::Unassigned | Act::Decision | Act::NoTask => !matches!(one.by, AnnouncedBy::Claim),
         };
-        let all = self.joined(here, grammar.announcements()).into_iter().filter(is_meant);
-        all.map(|one| self.clause(here, &one)).collect()
+        let mut all: Vec<Announcement> =
+            self.joined(here, grammar.announcements()).into_iter().filter(is_meant).collect();
+        // "There must be a charger, somebody has to find out": a person is looked for.
+        all.sort_by_key(|one| settled.act == Act::Unassigned && one.by != AnnouncedBy::Somebody);
+        all.iter().map(|one| self.clause(here, one)).collect()
     }
 
     fn clause(&self, here: Here<'_>, announcement: &Announcement) -> Clause {
@@ -240,9 +255,11 @@ impl Tracker<'_> {
     /// Returns true if some words only say that something is done ("do that").
     fn is_said_of_all(&self, clause: &Clause) -> bool {
         self.here(clause.sentence).is_none_or(|here| {
+            let times = here.phrases.calendar.all(&here.sentence.tokens, None);
             let says = |at: &usize| {
                 let token = &here.sentence.tokens[*at];
-                !token.has(Class::Interjection) && !is_adverb(here, token)
+                let is_time = times.iter().any(|time| time.start <= *at && *at < time.end);
+                !is_time && !token.has(Class::Interjection) && !is_adverb(here, token)
             };
             clause.words.clone().filter(says).all(|at| self.is_empty(here, at..at + 1))
         })
@@ -265,8 +282,22 @@ impl Tracker<'_> {
                 || here.phrases.pronoun(&token.lower).is_some_and(|who| who != Pronoun::Thing)
                 || (here.phrases.sets_verbs_last() && verb.is_some() && !is_inverted)
         };
-        (Self::clitics(here, clause)..until)
-            .any(|at| here.sentence.tokens[at].has(Class::Object) && !is_noun(at) && !is_subject(at))
+        // "Gli scrivo una mail": the verb has its object.
+        let is_direct = first.is_some_and(|place| place.start == clause.words.start + 1);
+        let start = if is_direct { clause.words.start } else { Self::clitics(here, clause) };
+        // "Mándale las fotos": the pronoun is a person.
+        let is_direct = |at: usize| {
+            let token = &here.sentence.tokens[at];
+            token.has(Class::Object) && (!here.phrases.has_agreement() || here.phrases.kinds(&token.lower).is_some())
+        };
+        let is_governed = |at: usize| {
+            let token = &here.sentence.tokens[at];
+            here.phrases.has_agreement()
+                && !here.phrases.capital_nouns
+                && token.before == Break::None
+                && at.checked_sub(1).is_some_and(|before| here.sentence.tokens[before].has(Class::Preposition))
+        };
+        (start..until).any(|at| is_direct(at) && !is_governed(at) && !is_noun(at) && !is_subject(at))
     }
 
     /// Returns earlier requests and needs, likeliest first.
@@ -364,7 +395,12 @@ impl Tracker<'_> {
                 && (!is_person || self.is_somebody(place))
         });
         if let Some(kinds) = own.and_then(|own| self.kinds_meant(own)) {
-            likely.iter_mut().for_each(|(place, likelihood)| *likelihood *= self.agreement(place, kinds));
+            let end = own.map_or(0, |own| own.words.end);
+            likely.iter_mut().for_each(|(place, likelihood)| {
+                // A pronoun rather follows its noun.
+                let is_behind = place.sentence == index && place.words.start >= end;
+                *likelihood *= self.agreement(place, kinds) * if is_behind { BEHIND } else { 1.0 };
+            });
             likely.sort_by(|one, other| other.1.total_cmp(&one.1));
         }
         likely
@@ -375,7 +411,8 @@ impl Tracker<'_> {
         let tokens = &here.sentence.tokens;
         let is_clitic = |at: &usize| {
             let is_near = tokens.get(at + 1).is_some_and(|next| !next.is_after_break());
-            is_near && (tokens[*at].has(Class::Object) || tokens[*at].has(Class::Between))
+            let is_subject = tokens[*at].has(Class::ThirdPronoun);
+            is_near && !is_subject && (tokens[*at].has(Class::Object) || tokens[*at].has(Class::Between))
         };
         if here.phrases.sets_verbs_last() || here.phrases.code == "en" {
             return clause.words.start;
@@ -396,21 +433,33 @@ impl Tracker<'_> {
         here.phrases.kinds(&tokens[(start..own.words.end).find(stands)?].lower)
     }
 
-    /// Returns false if the words of a noun phrase are rather a form of a verb ("lo conosco", "terminés").
+    /// Returns false if the words of a noun phrase are rather a form of a verb ("lo conosco", "terminés"), a quality, a
+    /// time or a number.
     fn is_thing(&self, place: &NounPhrase) -> bool {
         let sentence = &self.text.sentences[place.sentence];
-        let Some(phrases) = sentence.language.phrases() else { return true };
+        let Some(phrases) = sentence.language.phrases().filter(|phrases| phrases.code != "en") else { return true };
         let words = &sentence.tokens[place.words.clone()];
+        let group = |token: &Token| phrases.sense(&token.lower).map_or("", |sense| sense.group);
         let is_form = |token: &Token| {
-            let form = phrases.sense(&token.lower).and_then(|sense| Some(sense.group.split_once('/')?.1));
-            form.is_some_and(|form| form != "inf" && form != "ger")
+            let form = group(token).split_once('/').map(|(_, form)| form);
+            form.is_some_and(|form| form != "inf" && form != "ger") && !(phrases.capital_nouns && token.has_capital)
         };
         let is_pronoun = |token: &Token| token.has(Class::Object) && !phrases.articles.contains(&token.lower);
-        match words {
-            [] => false,
-            [article, verb, ..] if article.has(Class::Determiner) => !(is_pronoun(article) && is_form(verb)),
-            [first, ..] => !is_form(first) || first.has_capital,
-        }
+        let describes = |token: &Token| {
+            let is_plain = ["number", "when", "quality", "good", "bad", "maybe", "often", "again", "degree", "oh"];
+            let is_written_small = !(phrases.capital_nouns && token.has_capital);
+            (is_plain.contains(&group(token)) && is_written_small)
+                || token.has(Class::Determiner)
+                || phrases.calendar.is_word(&token.lower)
+                || phrases.calendar.is_number(&token.lower)
+        };
+        let is_named = words.iter().any(|token| !describes(token));
+        is_named
+            && match words {
+                [] => false,
+                [article, verb, ..] if article.has(Class::Determiner) => !(is_pronoun(article) && is_form(verb)),
+                [first, ..] => !is_form(first) || first.has_capital,
+            }
     }
 
     /// Returns the weight of a noun phrase that should have one of these genders and numbers, as its article or its
@@ -489,7 +538,17 @@ impl Tracker<'_> {
             return None;
         }
         let task = phrasing.told(owner, object, words_max);
-        (!task.is_empty()).then_some(task)
+        if task.is_empty() || is_written(here, &task) {
+            return Some(task).filter(|task| !task.is_empty());
+        }
+        // Without an infinitive, the words are no task: only their thing is named.
+        let inside = |words: &Range<usize>| clause.words.start <= words.start && words.end <= clause.words.end;
+        let places = noun_phrases(here.sentence).into_iter().filter(inside);
+        let mut places = places.map(|words| NounPhrase { sentence: clause.sentence, words });
+        let place = places.find(|place| self.is_thing(place) && !self.is_owner(place.sentence, &place.words, owner));
+        let thing = object.map(str::to_owned).or_else(|| self.noun(&place?))?;
+        let frames = &here.phrases.frames;
+        Some(filled(if owner.is_some() { &frames.handle } else { &frames.get }, &[("thing", &thing)]))
     }
 
     pub(super) fn is_name(&self, here: Here<'_>, at: usize) -> bool {
@@ -509,6 +568,26 @@ pub(super) fn words_of(here: Here<'_>, announcement: &Announcement) -> Range<usi
     } else {
         task.clone()
     }
+}
+
+/// Returns true if a task has the form of a to-do: an infinitive at its beginning, or at its end in languages with final
+/// verbs.
+fn is_written(here: Here<'_>, task: &str) -> bool {
+    let phrases = here.phrases;
+    let mut words = task.split_whitespace().map(lowered);
+    if phrases.code == "en" {
+        return true;
+    }
+    if phrases.sets_verbs_last() {
+        // A target may follow the verb.
+        let is_verb = |word: &str| word.chars().all(char::is_lowercase) && word.ends_with('n');
+        return task.split_whitespace().skip(1).any(is_verb);
+    }
+    let verb = words.next();
+    verb.is_some_and(|verb| {
+        let is_known = phrases.classes(&verb).has(Class::Infinitive);
+        is_known || phrases.can_be_infinitive(&verb) || phrases.without_hung(&verb).is_some()
+    })
 }
 
 fn is_article(here: Here<'_>, at: usize) -> bool {

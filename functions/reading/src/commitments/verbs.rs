@@ -43,7 +43,11 @@ impl Grammar<'_> {
         let known = |at: &usize| tokens[*at].classes.is_verb() && !tokens[*at].has(Class::Pronoun);
         let unknown =
             |at: &usize| head.wants_time && tokens[*at].classes == crate::languages::classes::Classes::default();
-        (head.start..head.end).find(known).or_else(|| (head.start..head.end).find(unknown))
+        // "Valérie de la paie prépare": attributes precede the verb of a name.
+        let is_named = matches!(head.by, AnnouncedBy::Named(_)) && !tokens[head.start].classes.is_verb();
+        let found =
+            if is_named { (head.start..head.end).rfind(known) } else { (head.start..head.end).find(known) };
+        found.or_else(|| (head.start..head.end).find(unknown))
     }
 
     pub(super) fn has_known_verb(&self, head: &Head, task: &Range<usize>) -> bool {

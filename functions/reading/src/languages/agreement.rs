@@ -70,6 +70,10 @@ impl Agreement {
         agreement
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.words.is_empty()
+    }
+
     /// Returns the kinds of an article or a pronoun.
     pub(super) fn of(&self, lower: &str) -> Option<Kinds> {
         self.words.get(lower).copied().map(Kinds)

@@ -379,6 +379,12 @@ impl Phrases {
         self.agreement.of(lower).or_else(|| self.agreement.of(hung().filter(|_| is_verb())?))
     }
 
+    /// Returns true if the file says which words agree.
+    #[must_use]
+    pub fn has_agreement(&self) -> bool {
+        !self.agreement.is_empty()
+    }
+
     /// Returns the genders and numbers of a lower-case noun, as far as its ending shows them.
     #[must_use]
     pub fn kinds_of_noun(&self, lower: &str) -> Option<Kinds> {
