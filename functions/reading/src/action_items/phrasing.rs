@@ -549,7 +549,11 @@ impl<'l> Phrasing<'l> {
                 before.has(Class::Preposition) || (before.has(Class::Determiner) && !before.has(Class::Object))
             })
         };
-        let verb = Some(0).filter(|first| self.is_finite(*first) || self.is_infinitive(*first));
+        let is_related = |first: &usize| {
+            let token = self.token(*first).filter(|token| !token.classes.is_verb());
+            token.is_some_and(|token| phrases.related(&token.lower).is_some()) && self.said(*first).is_some_and(|at| !self.is_noun(at))
+        };
+        let verb = Some(0).filter(|first| self.is_finite(*first) || self.is_infinitive(*first) || is_related(first));
         let verb = verb.or_else(|| all().find(|place| self.is_infinitive(*place)));
         let verb = verb.or_else(|| all().find(|place| self.is_finite(*place) && is_bare(place)));
         let verb = verb.or_else(|| all().find(|place| self.is_guessed(*place)).filter(|_| !is_english));
@@ -566,6 +570,7 @@ impl<'l> Phrasing<'l> {
         let Some(token) = self.token(place) else { return };
         let infinitive = phrases.infinitive(&token.lower).map(str::to_owned);
         let infinitive = infinitive.or_else(|| phrases.without_hung(&token.lower));
+        let infinitive = infinitive.or_else(|| phrases.related(&token.lower).filter(|_| !token.has(Class::Infinitive)));
         let infinitive =
             infinitive.or_else(|| phrases.guessed(&token.lower).filter(|_| token.classes == Classes::default()));
         let mut ahead: Vec<Piece> = self.pieces.drain(..place).collect();

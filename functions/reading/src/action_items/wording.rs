@@ -541,11 +541,18 @@ impl Tracker<'_> {
         if task.is_empty() || is_written(here, &task) {
             return Some(task).filter(|task| !task.is_empty());
         }
+        if std::env::var_os("WN_DEBUG").is_some() { eprintln!("DBW {task} || {}", here.sentence.text); }
         // Without an infinitive, the words are no task: only their thing is named.
         let inside = |words: &Range<usize>| clause.words.start <= words.start && words.end <= clause.words.end;
         let places = noun_phrases(here.sentence).into_iter().filter(inside);
-        let mut places = places.map(|words| NounPhrase { sentence: clause.sentence, words });
-        let place = places.find(|place| self.is_thing(place) && !self.is_owner(place.sentence, &place.words, owner));
+        let places = places.map(|words| NounPhrase { sentence: clause.sentence, words });
+        let places = places.filter(|place| self.is_thing(place) && !self.is_owner(place.sentence, &place.words, owner));
+        let tokens = &here.sentence.tokens;
+        let is_governed = |place: &NounPhrase| {
+            let before = place.words.start.checked_sub(1).map(|before| &tokens[before]);
+            tokens[place.words.start].has(Class::Preposition) || before.is_some_and(|one| one.has(Class::Preposition))
+        };
+        let place = places.min_by_key(is_governed);
         let thing = object.map(str::to_owned).or_else(|| self.noun(&place?))?;
         let frames = &here.phrases.frames;
         Some(filled(if owner.is_some() { &frames.handle } else { &frames.get }, &[("thing", &thing)]))
@@ -570,24 +577,27 @@ pub(super) fn words_of(here: Here<'_>, announcement: &Announcement) -> Range<usi
     }
 }
 
-/// Returns true if a task has the form of a to-do: an infinitive at its beginning, or at its end in languages with final
-/// verbs.
+/// Returns false if a task begins with no verb, or with one in the past. In languages with final verbs, and in English,
+/// the beginning does not show it.
 fn is_written(here: Here<'_>, task: &str) -> bool {
     let phrases = here.phrases;
-    let mut words = task.split_whitespace().map(lowered);
-    if phrases.code == "en" {
+    let first = task.split_whitespace().next().map(lowered).filter(|_| phrases.code != "en");
+    let Some(first) = first.filter(|_| !phrases.sets_verbs_last()) else { return true };
+    let classes = phrases.classes(&first);
+    if classes.has(Class::Infinitive) || phrases.can_be_infinitive(&first) {
         return true;
     }
-    if phrases.sets_verbs_last() {
-        // A target may follow the verb.
-        let is_verb = |word: &str| word.chars().all(char::is_lowercase) && word.ends_with('n');
-        return task.split_whitespace().skip(1).any(is_verb);
-    }
-    let verb = words.next();
-    verb.is_some_and(|verb| {
-        let is_known = phrases.classes(&verb).has(Class::Infinitive);
-        is_known || phrases.can_be_infinitive(&verb) || phrases.without_hung(&verb).is_some()
-    })
+    let others = [
+        Class::Complement,
+        Class::Preposition,
+        Class::Pronoun,
+        Class::Joint,
+        Class::Negation,
+        Class::Condition,
+    ];
+    let is_past = phrases.sense(&first).is_some_and(|sense| sense.group.ends_with("/past"))
+        || (!classes.has(Class::MeLater) && phrases.code == "es" && first.ends_with('é'));
+    !is_past && !others.iter().any(|class| classes.has(*class))
 }
 
 fn is_article(here: Here<'_>, at: usize) -> bool {

@@ -522,6 +522,55 @@ impl Phrases {
         }
     }
 
+    /// Returns the infinitive in the file of a form that is not: of a wish ("actualices"), of the future or of the first
+    /// person.
+    #[must_use]
+    pub fn related(&self, lower: &str) -> Option<String> {
+        let endings: &[(&str, &[&str])] = match self.code {
+            "fr" => &[
+                ("erais", &["er"]),
+                ("erai", &["er"]),
+                ("eras", &["er"]),
+                ("era", &["er"]),
+                ("es", &["er"]),
+                ("e", &["er"]),
+                ("isse", &["ir"]),
+            ],
+            "es" | "pt" => &[
+                ("quemos", &["car"]),
+                ("ques", &["car"]),
+                ("quen", &["car"]),
+                ("que", &["car"]),
+                ("gues", &["gar"]),
+                ("guen", &["gar"]),
+                ("gue", &["gar"]),
+                ("ces", &["zar"]),
+                ("cen", &["zar"]),
+                ("ce", &["zar"]),
+                ("emos", &["ar"]),
+                ("es", &["ar"]),
+                ("en", &["ar"]),
+                ("em", &["ar"]),
+                ("e", &["ar"]),
+                ("as", &["er", "ir"]),
+                ("an", &["er", "ir"]),
+                ("am", &["er", "ir"]),
+                ("a", &["er", "ir"]),
+                ("o", &["ar", "er", "ir"]),
+            ],
+            "it" => &[("hi", &["are"]), ("i", &["are", "iare"]), ("a", &["ere", "ire"]), ("o", &["are", "ere", "ire"])],
+            _ => &[],
+        };
+        let is_known = |verb: &String| self.listed(verb).has(Class::Infinitive);
+        // "Fasses" is beside "fasse".
+        let beside = || self.infinitive(lower.strip_suffix('s').filter(|_| self.code == "fr")?).map(str::to_owned);
+        let found = endings.iter().find_map(|(ending, infinitives)| {
+            let stem = lower.strip_suffix(ending).filter(|stem| stem.chars().count() > 1)?;
+            infinitives.iter().map(|infinitive| format!("{stem}{infinitive}")).find(is_known)
+        });
+        found.or_else(beside)
+    }
+
     /// Returns the infinitive of a form with attached pronouns ("mandarlo").
     #[must_use]
     pub fn without_hung(&self, lower: &str) -> Option<String> {
