@@ -162,8 +162,9 @@ impl Names {
         if phrases.capital_nouns {
             return None;
         }
-        let determiner = at.checked_sub(1).filter(|before| tokens[*before].has(Class::Determiner));
-        let start = determiner.filter(|_| !tokens[at].is_after_break()).unwrap_or(at);
+        // "A nossa revisora".
+        let opens = |at: &usize| tokens[*at].has(Class::Determiner) && !tokens[at + 1].is_after_break();
+        let start = (0..at).rev().take_while(opens).last().unwrap_or(at);
         let before = (start.saturating_sub(NAME_WORDS_MAX)..start).find_map(|at| named(at).filter(|(_, end)| *end == start));
         let is_apposition = tokens[start].before == Break::Comma && next.is_after_break();
         if let Some((named, _)) = before.filter(|_| is_apposition) {

@@ -113,6 +113,13 @@ impl Tracker<'_> {
                 at = end;
                 continue;
             }
+            // "Der Toni hat mir geschrieben".
+            let is_odd = tokens[at].classes == crate::languages::classes::Classes::default()
+                && here.phrases.sense(&tokens[at].lower).is_none();
+            if here.phrases.capital_nouns && tokens[at].has_capital && is_odd && self.tells(here, at + 1) {
+                let said = here.sentence.text[tokens[at].place.clone()].to_owned();
+                self.last_named = Some((Named::Other(said), here.turn));
+            }
             // "My husband is an engineer" is about the husband.
             let is_told_of = at > 0
                 && tokens[at - 1].has(Class::Empty)

@@ -96,12 +96,18 @@ impl<'l> Phrasing<'l> {
     /// Returns the task within a number of words, with the task that is joined to it.
     pub(super) fn told(mut self, owner: Option<&Owner>, object: Option<&str>, words_max: usize) -> String {
         let second = self.second.take().map(|words| Phrasing::of(self.tracker, self.here, words, None));
+        let points = |phrasing: &Phrasing<'_>| {
+            let mut said = phrasing.words.clone();
+            said.any(|at| self.tracker.stands_for_it(self.here, at) && !phrasing.is_noun(at))
+        };
+        let is_seconds = second.as_ref().is_some_and(&points) && !points(&self);
+        let (object, of_second) = if is_seconds { (None, object) } else { (object, None) };
         let joint = self.tokens().get(self.words.end).map(|token| token.lower.clone());
         let first = self.one_told(owner, object, words_max);
         let count = |text: &str| text.split_whitespace().count();
         let room = words_max.saturating_sub(count(&first) + 1);
-        let second = second.filter(|second| !second.nouns_inside().is_empty());
-        let second = second.map(|second| second.one_told(owner, None, WORDS_MAX)).filter(|second| count(second) <= room);
+        let second = second.filter(|second| of_second.is_some() || !second.nouns_inside().is_empty());
+        let second = second.map(|second| second.one_told(owner, of_second, WORDS_MAX)).filter(|second| count(second) <= room);
         match (second, joint) {
             (Some(second), Some(joint)) if !first.is_empty() && !second.is_empty() => format!("{first} {joint} {second}"),
             _ => first,
@@ -245,6 +251,10 @@ impl<'l> Phrasing<'l> {
                     || (token.has(Class::Condition) && !tokens[at - 1].has(Class::Whether))
                     || (token.has(Class::Temporal) && (self.is_subject(at + 1) || has_clause))
                     || (token.has(Class::Joint) && self.is_subject(at + 1))
+                    // "Avant qu'on imprime tout".
+                    || (token.has(Class::Preposition)
+                        && self.here.phrases.code != "en"
+                        && tokens.get(at + 1).is_some_and(|next| next.has(Class::Complement) && next.before == Break::None))
             })
             .unwrap_or(words.end)
     }

@@ -77,6 +77,7 @@ impl Tracker<'_> {
         own.sort_by_key(|clause| clause.is_bare || self.nouns(clause, owner) == 0);
         let here = self.here(index)?;
         let own = own.into_iter().next().or_else(|| self.pointing(here, settled));
+        let own = own.filter(|own| !Self::is_agreement(here, own)).or_else(|| self.of_subject(here, settled, owner?));
         let likely = self.meant(index, own.as_ref(), owner, about);
         if std::env::var_os("WN_DEBUG").is_some() {
             let show = |clause: &Clause| self.here(clause.sentence).map(|there| format!("[{}]{}", clause.sentence, self.text_of(there, clause.words.clone())));
@@ -116,8 +117,13 @@ impl Tracker<'_> {
         let object = likely.first();
         let noun = object.and_then(|(place, _)| self.noun(place));
         let answered = object.map(|(place, _)| place.sentence).filter(|before| *before != index);
-        if let Some(own) = own.filter(|_| is_specific) {
-            return Some(Worded { task: told(&own, noun.as_deref())?, answered });
+        if let Some(own) = own.as_ref().filter(|_| is_specific) {
+            return Some(Worded { task: told(own, noun.as_deref())?, answered });
+        }
+        // "Sure, unless it's on Friday": what was asked is not settled.
+        let is_open = here.phrases.code != "en" && here.sentence.tokens.iter().any(|token| token.has(Class::Condition));
+        if is_open && own.is_none() {
+            return None;
         }
         let is_own = object.is_some_and(|(place, _)| place.sentence == index);
         if let Some(most) = self.said_most(here, owner).filter(|_| is_own && !self.takes(index)) {
@@ -128,6 +134,28 @@ impl Tracker<'_> {
         }
         let whole = Clause { sentence: index, words: 0..here.sentence.tokens.len(), is_claim: false, is_bare: false };
         Some(Worded { task: told(&whole, None)?, answered: None })
+    }
+
+    /// "Ça marche": the subject is the matter itself.
+    fn is_agreement(here: Here<'_>, own: &Clause) -> bool {
+        here.sentence.tokens[own.words.clone()].windows(2).any(|pair| {
+            let is_matter = here.phrases.pronoun(&pair[0].lower) == Some(Pronoun::Thing) && pair[0].has(Class::Pronoun);
+            is_matter && !pair[0].has(Class::Determiner) && pair[1].has(Class::Third) && pair[1].has(Class::Me)
+        })
+    }
+
+    /// "Mon neveu Kévin les colle": returns the words from the verb behind the owner's name.
+    fn of_subject(&self, here: Here<'_>, settled: Settled, owner: &Owner) -> Option<Clause> {
+        let tokens = &here.sentence.tokens;
+        let name = owner.name.split_whitespace().next_back().filter(|_| settled.act == Act::Others)?;
+        let at = tokens.iter().position(|token| &here.sentence.text[token.place.clone()] == name)?;
+        let is_between = |token: &&Token| token.has(Class::Between) && !token.classes.is_verb();
+        let verb = at + 1 + tokens[at + 1..].iter().take_while(is_between).count();
+        let is_verb = tokens.get(verb).is_some_and(|token| {
+            (token.has(Class::Third) || token.has(Class::ThirdLater)) && !token.is_after_break() && !token.has(Class::Empty)
+        });
+        let words = Phrasing::extent(self, here, verb..tokens.len());
+        is_verb.then_some(Clause { sentence: here.index, words, is_claim: false, is_bare: false })
     }
 
     /// "You'll have the list on Monday", "den Termin hast du bis Mittwoch".
@@ -165,17 +193,15 @@ impl Tracker<'_> {
             let is_own = token.has(Class::Me) || token.has(Class::MeLater) || token.classes == Classes::default();
             is_own && !token.has(Class::Empty)
         };
-        // "Ça marche" agrees.
-        let is_things = tokens.windows(2).any(|pair| {
-            let who = here.phrases.pronoun(&pair[0].lower);
-            pair[0].has(Class::Pronoun) && who == Some(Pronoun::Thing) && pair[1].has(Class::Third) && does(&pair[1])
-        });
         let points = (0..tokens.len()).any(|at| self.stands_for_it(here, at));
         let is_meant = settled.act == Act::Own && tokens.len() <= POINTING_WORDS_MAX;
         let words = Phrasing::extent(self, here, 0..tokens.len());
         // "My husband puts me on the street."
-        let is_others = tokens[words.clone()].iter().take_while(|token| !does(token)).any(|token| token.has(Class::Role));
-        (is_meant && points && !is_others && !is_things && tokens[words.clone()].iter().any(does)).then_some(Clause {
+        let is_others = tokens[words.clone()].iter().take_while(|token| !does(token)).any(|token| {
+            let is_person = here.phrases.sense(&token.lower).is_some_and(|sense| sense.group == "person");
+            token.has(Class::Role) || is_person
+        });
+        (is_meant && points && !is_others && tokens[words.clone()].iter().any(does)).then_some(Clause {
             sentence: here.index,
             words,
             is_claim: false,
@@ -259,7 +285,8 @@ impl Tracker<'_> {
             let says = |at: &usize| {
                 let token = &here.sentence.tokens[*at];
                 let is_time = times.iter().any(|time| time.start <= *at && *at < time.end);
-                !is_time && !token.has(Class::Interjection) && !is_adverb(here, token)
+                let is_place = here.phrases.sense(&token.lower).is_some_and(|sense| sense.group == "where");
+                !is_time && !is_place && !token.has(Class::Interjection) && !is_adverb(here, token)
             };
             clause.words.clone().filter(says).all(|at| self.is_empty(here, at..at + 1))
         })
@@ -595,7 +622,7 @@ fn is_written(here: Here<'_>, task: &str) -> bool {
         Class::Negation,
         Class::Condition,
     ];
-    let is_past = phrases.sense(&first).is_some_and(|sense| sense.group.ends_with("/past"))
+    let is_past = phrases.sense(&first).is_some_and(|one| one.group.ends_with("/past") || one.group.starts_with("be/"))
         || (!classes.has(Class::MeLater) && phrases.code == "es" && first.ends_with('é'));
     !is_past && !others.iter().any(|class| classes.has(*class))
 }

@@ -85,6 +85,15 @@ impl Grammar<'_> {
         is_verb.then_some(at)
     }
 
+    /// Returns true for a verb in the third person, also one of which only the meaning is known.
+    pub(super) fn is_finite(&self, token: &Token) -> bool {
+        let is_known = |token: &Token| self.phrases.sense(&token.lower).is_some_and(|sense| sense.group.ends_with("/3"));
+        let is_unlisted = token.classes == crate::languages::classes::Classes::default() && !token.has_capital;
+        token.has(Class::Third)
+            || token.has(Class::ThirdLater)
+            || (self.phrases.code != "en" && is_unlisted && is_known(token))
+    }
+
     /// Returns the possible positions of a name's verb: behind it, or behind its attributes ("Paul from support").
     pub(super) fn verb_behind(&self, at: usize) -> Option<usize> {
         let tokens = self.tokens();
@@ -93,7 +102,7 @@ impl Grammar<'_> {
             from + tokens.iter().skip(from).take_while(|token| is_between(token)).count()
         };
         let is_verb = |at: usize| {
-            tokens.get(at).is_some_and(|token| token.has(Class::Third) || token.has(Class::ThirdLater))
+            tokens.get(at).is_some_and(|token| self.is_finite(token))
                 || self.phrases.at(tokens, at, Meaning::is_person).is_some()
         };
         let at = skip(at);

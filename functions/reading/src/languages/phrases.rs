@@ -514,6 +514,9 @@ impl Phrases {
         let with = |ending: &str, infinitive: &str| Some(format!("{}{infinitive}", lower.strip_suffix(ending)?));
         match self.code {
             "de" if lower.ends_with("en") => Some(lower.to_owned()),
+            "de" if self.sense(lower).is_some_and(|sense| sense.group.ends_with("/3")) => {
+                with("et", "en").or_else(|| with("t", "en"))
+            }
             "de" => with("e", "en").or_else(|| with("", "en")),
             "fr" => with("e", "er"),
             "es" | "pt" => with("o", "ar"),

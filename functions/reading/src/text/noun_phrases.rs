@@ -196,12 +196,17 @@ impl Reader<'_> {
     /// Returns true if a word follows an article. Behind a verb such words are no pronouns ("envoyer le compte rendu").
     fn is_determined(&self, at: usize) -> bool {
         let tokens = &self.sentence.tokens;
+        // Verbs of which only the meaning is known.
+        let is_verb = |at: usize| {
+            let sense = self.phrases.sense(&tokens[at].lower).filter(|_| self.phrases.code != "en");
+            sense.is_some_and(|sense| sense.group.contains('/'))
+        };
         let is_behind_verb = || {
             at > 1
                 && tokens[at - 1].has(Class::Determiner)
                 && [at - 1, at].iter().all(|at| tokens[*at].before == Break::None)
-                && (tokens[at - 2].classes.is_verb()
-                    || (tokens[at - 2].has(Class::Preposition) && !tokens[at].has(Class::Infinitive)))
+                && !tokens[at].has(Class::Infinitive)
+                && (tokens[at - 2].classes.is_verb() || tokens[at - 2].has(Class::Preposition) || is_verb(at - 2))
         };
         is_determined(tokens, at, self.phrases) || is_behind_verb()
     }
