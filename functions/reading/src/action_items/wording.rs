@@ -481,10 +481,16 @@ impl Tracker<'_> {
                 || phrases.calendar.is_number(&token.lower)
         };
         let is_named = words.iter().any(|token| !describes(token));
+        let before = place.words.start.checked_sub(1).map(|before| &sentence.tokens[before]);
+        let is_behind_verb = before.is_some_and(|before| {
+            before.has(Class::Preposition) || group(before).ends_with("/3") || group(before).ends_with("/inf")
+        });
         is_named
             && match words {
                 [] => false,
-                [article, verb, ..] if article.has(Class::Determiner) => !(is_pronoun(article) && is_form(verb)),
+                [article, verb, ..] if article.has(Class::Determiner) => {
+                    is_behind_verb || !(is_pronoun(article) && is_form(verb))
+                }
                 [first, ..] => !is_form(first) || first.has_capital,
             }
     }
