@@ -115,7 +115,7 @@ impl Tracker<'_> {
             }
             // "Der Toni hat mir geschrieben".
             let is_odd = tokens[at].classes == crate::languages::classes::Classes::default()
-                && here.phrases.sense(&tokens[at].lower).is_none();
+                && here.phrases.sense(&tokens[at].lower).is_none_or(|sense| sense.group == "name");
             if here.phrases.capital_nouns && tokens[at].has_capital && is_odd && self.tells(here, at + 1) {
                 let said = here.sentence.text[tokens[at].place.clone()].to_owned();
                 self.last_named = Some((Named::Other(said), here.turn));

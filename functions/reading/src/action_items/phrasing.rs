@@ -65,6 +65,8 @@ impl<'l> Phrasing<'l> {
         phrasing.words.start = phrasing.start(phrasing.words.clone());
         phrasing.words.end = phrasing.end(phrasing.words.clone());
         let end = phrasing.words.end;
+        // In languages with final verbs, the clause ends before the "and".
+        let all = if here.phrases.sets_verbs_last() { here.sentence.tokens.len() } else { all };
         phrasing.second = phrasing.is_joined(end).then(|| end + 1..all.max(end + 1));
         phrasing.keep(due);
         phrasing

@@ -266,14 +266,19 @@ impl Tracker<'_> {
         let sentence = &self.text.sentences[clause.sentence];
         let inside = |place: &Range<usize>| place.start >= clause.words.start && place.end <= clause.words.end;
         let all = noun_phrases(sentence).into_iter().filter(inside);
-        all.filter(|place| !self.is_owner(clause.sentence, place, owner)).count()
+        let all = all.filter(|place| !self.is_owner(clause.sentence, place, owner));
+        all.filter(|words| self.is_thing(&NounPhrase { sentence: clause.sentence, words: words.clone() })).count()
     }
 
     /// Returns true if a noun phrase names the owner or an addressed participant.
     fn is_owner(&self, sentence: usize, place: &Range<usize>, owner: Option<&Owner>) -> bool {
         let sentence = &self.text.sentences[sentence];
         let said = |at: usize| &sentence.text[sentence.tokens[at].place.clone()];
-        let is_owner = |at| owner.is_some_and(|owner| owner.name.split_whitespace().any(|part| part == said(at)));
+        // "Van" and "de" are also words of a surname.
+        let is_owner = |at: usize| {
+            sentence.tokens[at].has_capital
+                && owner.is_some_and(|owner| owner.name.split_whitespace().any(|part| part == said(at)))
+        };
         let is_named = self.names.participant_at(&sentence.tokens, place.start, &sentence.text);
         place.clone().any(is_owner) || is_named.is_some_and(|(_, end)| end >= place.end)
     }
@@ -285,7 +290,8 @@ impl Tracker<'_> {
             let says = |at: &usize| {
                 let token = &here.sentence.tokens[*at];
                 let is_time = times.iter().any(|time| time.start <= *at && *at < time.end);
-                let is_place = here.phrases.sense(&token.lower).is_some_and(|sense| sense.group == "where");
+                let group = here.phrases.sense(&token.lower).map_or("", |sense| sense.group);
+                let is_place = here.phrases.code != "en" && ["where", "when", "number", "of", "by"].contains(&group);
                 !is_time && !is_place && !token.has(Class::Interjection) && !is_adverb(here, token)
             };
             clause.words.clone().filter(says).all(|at| self.is_empty(here, at..at + 1))

@@ -179,6 +179,7 @@ impl Reader<'_> {
         let is_plain = ![Class::Between, Class::Empty].iter().any(|class| token.has(*class)) && !is_thing;
         let is_adverb = self.phrases.code == "en" && token.lower.ends_with("ly");
         let is_verb = is_adverb
+            || self.is_finite(at)
             || token.classes.is_verb() && !(follows && token.has(Class::Infinitive) && self.phrases.code == "en");
         says && is_plain && !is_verb && !leads && !self.phrases.calendar.is_word(&token.lower)
     }
@@ -217,6 +218,15 @@ impl Reader<'_> {
         let is_other = OTHERS.iter().any(|class| token.has(*class));
         // "A training video".
         let is_verb = token.classes.is_verb() && !token.has(Class::Going) && !token.has(Class::Done);
-        !is_other && !token.has(Class::Between) && !is_verb && !self.is_time(at)
+        !is_other && !token.has(Class::Between) && !is_verb && !self.is_time(at) && !self.is_finite(at)
+    }
+
+    /// Returns true for a form of a verb with a subject, by its meaning ("ist", "ziet").
+    fn is_finite(&self, at: usize) -> bool {
+        let token = &self.sentence.tokens[at];
+        let sense = self.phrases.sense(&token.lower).filter(|_| self.phrases.code != "en");
+        let form = sense.and_then(|sense| Some(sense.group.split_once('/')?.1));
+        let is_noun = self.phrases.capital_nouns && token.has_capital;
+        !is_noun && form.is_some_and(|form| !["inf", "part", "ger", "imp"].contains(&form))
     }
 }
