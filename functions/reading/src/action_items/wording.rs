@@ -267,7 +267,11 @@ impl Tracker<'_> {
         let inside = |place: &Range<usize>| place.start >= clause.words.start && place.end <= clause.words.end;
         let all = noun_phrases(sentence).into_iter().filter(inside);
         let all = all.filter(|place| !self.is_owner(clause.sentence, place, owner));
-        all.filter(|words| self.is_thing(&NounPhrase { sentence: clause.sentence, words: words.clone() })).count()
+        let is_named = |words: &Range<usize>| {
+            let place = NounPhrase { sentence: clause.sentence, words: words.clone() };
+            sentence.tokens[words.start].has(Class::Determiner) || self.is_thing(&place)
+        };
+        all.filter(is_named).count()
     }
 
     /// Returns true if a noun phrase names the owner or an addressed participant.
