@@ -77,7 +77,8 @@ impl Tracker<'_> {
         own.sort_by_key(|clause| clause.is_bare || self.nouns(clause, owner) == 0);
         let here = self.here(index)?;
         let own = own.into_iter().next().or_else(|| self.pointing(here, settled));
-        let own = own.filter(|own| !Self::is_agreement(here, own)).or_else(|| self.of_subject(here, settled, owner?));
+        let own = own.filter(|own| !Self::is_agreement(here, own) && !Self::is_of_person(here, settled, own));
+        let own = own.or_else(|| self.of_subject(here, settled, owner?));
         let likely = self.meant(index, own.as_ref(), owner, about);
         if std::env::var_os("WN_DEBUG").is_some() {
             let show = |clause: &Clause| self.here(clause.sentence).map(|there| format!("[{}]{}", clause.sentence, self.text_of(there, clause.words.clone())));
@@ -140,8 +141,23 @@ impl Tracker<'_> {
     fn is_agreement(here: Here<'_>, own: &Clause) -> bool {
         here.sentence.tokens[own.words.clone()].windows(2).any(|pair| {
             let is_matter = here.phrases.pronoun(&pair[0].lower) == Some(Pronoun::Thing) && pair[0].has(Class::Pronoun);
-            is_matter && !pair[0].has(Class::Determiner) && pair[1].has(Class::Third) && pair[1].has(Class::Me)
+            let is_its = pair[1].has(Class::Third) || pair[1].classes == Classes::default();
+            is_matter && !pair[0].has(Class::Determiner) && is_its && here.phrases.has_agreement()
         })
+    }
+
+    /// "My husband puts me on the street": the subject is another person.
+    fn is_of_person(here: Here<'_>, settled: Settled, own: &Clause) -> bool {
+        let is_person = |token: &Token| {
+            let sense = here.phrases.sense(&token.lower).is_some_and(|sense| sense.group == "person");
+            (sense || token.has(Class::Role)) && !token.has(Class::Pronoun)
+        };
+        settled.act == Act::Own
+            && here.phrases.has_agreement()
+            && !here.phrases.sets_verbs_last()
+            && here.sentence.tokens[own.words.clone()].windows(2).any(|pair| {
+                is_person(&pair[0]) && pair[1].before == Break::None && pair[1].has(Class::Third) && !pair[1].has(Class::Me)
+            })
     }
 
     /// "Mon neveu Kévin les colle": returns the words from the verb behind the owner's name.
@@ -269,7 +285,14 @@ impl Tracker<'_> {
         let all = all.filter(|place| !self.is_owner(clause.sentence, place, owner));
         let is_named = |words: &Range<usize>| {
             let place = NounPhrase { sentence: clause.sentence, words: words.clone() };
-            sentence.tokens[words.start].has(Class::Determiner) || self.is_thing(&place)
+            // "Una nueva" names a thing, "die hier" and "nieuwe" do not.
+            let is_place = |token: &Token| {
+                let sense = sentence.language.phrases().and_then(|phrases| phrases.sense(&token.lower));
+                sense.is_some_and(|sense| sense.group == "where")
+            };
+            let is_opened = sentence.tokens[words.start].has(Class::Determiner)
+                && !sentence.tokens[words.start + 1..words.end].iter().all(is_place);
+            is_opened || self.is_thing(&place)
         };
         all.filter(is_named).count()
     }
@@ -467,7 +490,8 @@ impl Tracker<'_> {
             let is_hung = tokens[*at].classes.is_verb() && tokens[*at].has(Class::Object);
             (is_hung || self.stands_for_it(here, *at)) && !nouns.iter().any(|place| place.contains(at))
         };
-        here.phrases.kinds(&tokens[(start..own.words.end).find(stands)?].lower)
+        // "Das" stands for anything.
+        here.phrases.kinds(&tokens[(start..own.words.end).find(stands)?].lower).filter(|kinds| !kinds.are_neuter())
     }
 
     /// Returns false if the words of a noun phrase are rather a form of a verb ("lo conosco", "terminés"), a quality, a
@@ -498,6 +522,8 @@ impl Tracker<'_> {
         is_named
             && match words {
                 [] => false,
+                // "Está a subir".
+                [link, verb, ..] if link.has(Class::Preposition) && verb.has(Class::Infinitive) => false,
                 [article, verb, ..] if article.has(Class::Determiner) => {
                     is_behind_verb || !(is_pronoun(article) && is_form(verb))
                 }

@@ -36,6 +36,12 @@ impl Kind {
 pub struct Kinds(u8);
 
 impl Kinds {
+    /// Returns true if only the neuter is possible.
+    #[must_use]
+    pub fn are_neuter(self) -> bool {
+        self.0 == Kind::Neuter.bits()
+    }
+
     /// Returns true if two words can agree.
     #[must_use]
     pub fn agrees(self, other: Kinds) -> bool {
