@@ -69,6 +69,15 @@ impl Tracker<'_> {
                 items.extend(item.map(|item| (settled.index, item)));
             }
         }
+        if std::env::var_os("WN_DEBUG").is_some() {
+            for (draft, told) in self.drafts.iter().zip(&is_told) {
+                if !told && draft.is_told() && !self.is_noted(draft) {
+                    let l = likelihoods[draft.settled].map(|l| (l.of(Act::NoTask), l.of(Act::Own), l.of(Act::Others), l.of(Act::Unassigned)));
+                    let l0 = likelihoods[draft.sentence].map(|l| l.of(Act::NoTask));
+                    eprintln!("DBX {:?} asked {} acc {} due {:?} addr {:?} | {:.2?} {:.2?} | {} || {}", draft.item.owner.as_ref().map(|o| (&o.name, o.id.is_some())), draft.is_asked, draft.is_accepted, draft.item.due, draft.addressed, l, l0, draft.item.task, self.text.sentences[draft.settled].text);
+                }
+            }
+        }
         if likelihoods.len() <= FEW_SENTENCES {
             let missed = self.drafts.iter().zip(is_told).filter(|(_, is_told)| !is_told).map(|(draft, _)| draft);
             for draft in missed.filter(|draft| draft.is_told() && !self.is_noted(draft)) {

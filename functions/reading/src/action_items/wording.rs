@@ -77,7 +77,10 @@ impl Tracker<'_> {
         own.sort_by_key(|clause| clause.is_bare || self.nouns(clause, owner) == 0);
         let here = self.here(index)?;
         let own = own.into_iter().next().or_else(|| self.pointing(here, settled));
-        let own = own.filter(|own| !Self::is_agreement(here, own) && !Self::is_of_person(here, settled, own));
+        if own.as_ref().is_some_and(|own| Self::is_of_person(here, settled, own)) {
+            return None;
+        }
+        let own = own.filter(|own| !Self::is_agreement(here, own));
         let own = own.or_else(|| self.of_subject(here, settled, owner?));
         let likely = self.meant(index, own.as_ref(), owner, about);
         if std::env::var_os("WN_DEBUG").is_some() {
@@ -133,8 +136,10 @@ impl Tracker<'_> {
         if let Some(noun) = noun.filter(|_| !is_own || self.takes(index)) {
             return Some(Worded { task: filled(&here.phrases.frames.handle, &[("thing", &noun)]), answered });
         }
-        let whole = Clause { sentence: index, words: 0..here.sentence.tokens.len(), is_claim: false, is_bare: false };
-        Some(Worded { task: told(&whole, None)?, answered: None })
+        // The last resort must have the form of a task.
+        let whole = Phrasing::of(self, here, 0..here.sentence.tokens.len(), due);
+        let task = Some(whole).filter(|whole| !whole.is_empty()).map(|whole| whole.told(owner, None, words_max));
+        Some(Worded { task: task.filter(|task| !task.is_empty() && is_written(here, task))?, answered: None })
     }
 
     /// "Ça marche": the subject is the matter itself.
