@@ -12,6 +12,8 @@ use super::item::{ActionItem, LINE_WORDS_MAX, Owner, TASK_WORDS_MAX};
 use super::owners::owner_of;
 use super::phrasing::uncapitalized;
 use super::tracker::Tracker;
+use crate::commitments::clauses::Grammar;
+use crate::commitments::heads::AnnouncedBy;
 use crate::languages::classes::Class;
 use crate::model::acts::Act;
 use crate::model::likelihood::Likelihood;
@@ -69,14 +71,22 @@ impl Tracker<'_> {
                 items.extend(item.map(|item| (settled.index, item)));
             }
         }
-        if std::env::var_os("WN_DEBUG").is_some() {
-            for (draft, told) in self.drafts.iter().zip(&is_told) {
-                if !told && draft.is_told() && !self.is_noted(draft) {
-                    let l = likelihoods[draft.settled].map(|l| (l.of(Act::NoTask), l.of(Act::Own), l.of(Act::Others), l.of(Act::Unassigned)));
-                    let l0 = likelihoods[draft.sentence].map(|l| l.of(Act::NoTask));
-                    eprintln!("DBX {:?} asked {} acc {} due {:?} addr {:?} | {:.2?} {:.2?} | {} || {}", draft.item.owner.as_ref().map(|o| (&o.name, o.id.is_some())), draft.is_asked, draft.is_accepted, draft.item.due, draft.addressed, l, l0, draft.item.task, self.text.sentences[draft.settled].text);
-                }
-            }
+        let is_near = |draft: &Draft| {
+            let near = draft.settled.saturating_sub(DRAFT_SENTENCES)..=draft.settled + DRAFT_SENTENCES;
+            items.iter().any(|(index, item): &(usize, ActionItem)| near.contains(index) && item.owner == draft.item.owner)
+        };
+        let accepted = self.drafts.iter().zip(&mut is_told).filter(|(_, is_told)| !**is_told);
+        let accepted = accepted.filter(|(draft, _)| self.is_promised(draft, likelihoods) && !is_near(draft));
+        let accepted: Vec<&Draft> = accepted
+            .map(|(draft, is_told)| {
+                *is_told = true;
+                draft
+            })
+            .collect();
+        for draft in accepted {
+            let settled = Settled { index: draft.settled, act: self.whose_is(draft, draft.settled), margin: 0.0 };
+            let item = self.item(settled, Some(draft), about(items.len()), &mut known);
+            items.extend(item.map(|item| (settled.index, item)));
         }
         if likelihoods.len() <= FEW_SENTENCES {
             let missed = self.drafts.iter().zip(is_told).filter(|(_, is_told)| !is_told).map(|(draft, _)| draft);
@@ -116,6 +126,21 @@ impl Tracker<'_> {
             }
         }
         kept.into_iter().flatten().collect()
+    }
+
+    /// "Marc, send me the list, please." – "Okay.": returns true for a request to a named participant who agrees. It counts
+    /// whatever the classifier says.
+    fn is_promised(&self, draft: &Draft, likelihoods: &[Option<Likelihood>]) -> bool {
+        let Some((asked, words)) = draft.said.clone().filter(|_| draft.is_told() && draft.is_accepted) else { return false };
+        let is_nothing = likelihoods[asked].is_some_and(|likelihood| likelihood.of(Act::NoTask) >= NOTHING);
+        let sentence = &self.text.sentences[asked];
+        let grammar = Grammar::of(sentence, self.names);
+        let is_called = grammar.is_some_and(|grammar| {
+            grammar.announcements().iter().any(|one| matches!(one.by, AnnouncedBy::Addressed(Some(_))) && one.is_asked)
+        });
+        let is_here = draft.item.owner.as_ref().is_some_and(|owner| owner.id.is_some());
+        let has_noun = grammar.is_some_and(|grammar| grammar.has_noun(words));
+        is_called && is_here && has_noun && !is_nothing && draft.settled != asked && draft.addressed.is_some()
     }
 
     /// Returns true if the notes contain the content of a draft.
