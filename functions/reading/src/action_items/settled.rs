@@ -12,9 +12,10 @@ use super::item::{ActionItem, LINE_WORDS_MAX, Owner, TASK_WORDS_MAX};
 use super::owners::owner_of;
 use super::phrasing::uncapitalized;
 use super::tracker::Tracker;
-use crate::commitments::clauses::Grammar;
+use crate::commitments::clauses::{Grammar, is_question};
 use crate::commitments::heads::AnnouncedBy;
 use crate::languages::classes::Class;
+use crate::languages::meanings::Meaning;
 use crate::model::acts::Act;
 use crate::model::likelihood::Likelihood;
 use crate::model::referents::{NounPhrase, Referents};
@@ -136,11 +137,14 @@ impl Tracker<'_> {
         let sentence = &self.text.sentences[asked];
         let grammar = Grammar::of(sentence, self.names);
         let is_called = grammar.is_some_and(|grammar| {
-            grammar.announcements().iter().any(|one| matches!(one.by, AnnouncedBy::Addressed(Some(_))) && one.is_asked)
+            grammar.announcements().iter().any(|one| {
+                let AnnouncedBy::Addressed(Some(named)) = &one.by else { return false };
+                one.is_asked && self.owner(named) == draft.item.owner
+            })
         });
         let is_here = draft.item.owner.as_ref().is_some_and(|owner| owner.id.is_some());
         let has_noun = grammar.is_some_and(|grammar| grammar.has_noun(words));
-        is_called && is_here && has_noun && !is_nothing && draft.settled != asked && draft.addressed.is_some()
+        is_called && is_here && has_noun && !is_nothing && draft.settled != asked
     }
 
     /// Returns true if the notes contain the content of a draft.
@@ -190,6 +194,9 @@ impl Tracker<'_> {
         known: &mut Known,
     ) -> Option<ActionItem> {
         let sentence = &self.text.sentences[settled.index];
+        if settled.act == Act::Own && self.is_refused(settled.index) {
+            return None;
+        }
         let owner = match settled.act {
             Act::Own => self.owner_who_speaks(sentence),
             Act::Others => {
@@ -198,6 +205,11 @@ impl Tracker<'_> {
             }
             Act::Unassigned | Act::Decision | Act::NoTask => None,
         };
+        // A question gives no task to a person who is not here.
+        let is_here = owner.as_ref().is_some_and(|owner| owner.id.is_some());
+        if settled.act == Act::Others && !is_here && is_question(&sentence.text) {
+            return None;
+        }
         let due = draft.and_then(|draft| Some((draft.item.due.clone()?, draft.item.due_day)));
         let due = due.or_else(|| self.time_of(sentence));
         let due = due.map(|(due, day)| (small(due, sentence), day));
@@ -220,6 +232,19 @@ impl Tracker<'_> {
             eprintln!("DBI {} || {}", item.as_ref().map_or_else(String::new, ActionItem::line), sentence.text);
         }
         item
+    }
+
+    /// "I'll send it to them, okay?" – "No need.": returns true for an offer that the next speaker refuses.
+    fn is_refused(&self, index: usize) -> bool {
+        let sentences = &self.text.sentences;
+        let asks = |index: usize| sentences.get(index).is_some_and(|sentence| is_question(&sentence.text));
+        let speaker = self.speaker_of(&sentences[index]);
+        let mut next = sentences.iter().skip(index + 1).skip_while(|one| self.speaker_of(one) == speaker);
+        let refuses = |one: &Sentence| {
+            one.language.phrases().is_some_and(|phrases| phrases.has(&one.tokens, Meaning::No))
+                && !one.language.phrases().is_some_and(|phrases| phrases.has(&one.tokens, Meaning::Thanks))
+        };
+        asks(index) && next.next().is_some_and(refuses)
     }
 
     fn owner_who_speaks(&self, sentence: &Sentence) -> Option<Owner> {

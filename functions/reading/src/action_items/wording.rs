@@ -29,6 +29,8 @@ const REQUEST_MIN: f64 = 0.4;
 /// Weight of a phrase that disagrees with the pronoun, and of one without an article.
 const DISAGREEING: f64 = 0.1;
 const AGREEING_BARE: f64 = 0.3;
+/// Weight of a phrase in the sentence directly before its pronoun.
+const JUST_BEFORE: f64 = 1.3;
 /// Weight of a phrase behind its pronoun.
 const BEHIND: f64 = 0.3;
 
@@ -133,7 +135,10 @@ impl Tracker<'_> {
         if let Some(most) = self.said_most(here, owner).filter(|_| is_own && !self.takes(index)) {
             return Some(Worded { task: told(&most, None)?, answered: None });
         }
-        if let Some(noun) = noun.filter(|_| !is_own || self.takes(index)) {
+        // "Next week I'm in Antwerp" says something else.
+        let points = here.sentence.tokens.iter().any(|token| token.has(Class::Object));
+        let says_more = here.phrases.code != "en" && here.sentence.tokens.len() > POINTING_WORDS_MAX && !points;
+        if let Some(noun) = noun.filter(|_| (!is_own && !says_more) || self.takes(index)) {
             return Some(Worded { task: filled(&here.phrases.frames.handle, &[("thing", &noun)]), answered });
         }
         // The last resort must have the form of a task.
@@ -245,7 +250,9 @@ impl Tracker<'_> {
         let is_meant = |one: &Announcement| match settled.act {
             Act::Own => matches!(one.by, AnnouncedBy::Speaker | AnnouncedBy::Claim | AnnouncedBy::Everybody),
             Act::Others => !matches!(one.by, AnnouncedBy::Speaker | AnnouncedBy::Claim),
-            Act::Unassigned | Act::Decision | Act::NoTask => !matches!(one.by, AnnouncedBy::Claim),
+            Act::Unassigned | Act::Decision | Act::NoTask => {
+                !matches!(one.by, AnnouncedBy::Claim) && (here.phrases.code == "en" || one.by != AnnouncedBy::Speaker)
+            }
         };
         let mut all: Vec<Announcement> =
             self.joined(here, grammar.announcements()).into_iter().filter(is_meant).collect();
@@ -464,7 +471,10 @@ impl Tracker<'_> {
             likely.iter_mut().for_each(|(place, likelihood)| {
                 // A pronoun rather follows its noun.
                 let is_behind = place.sentence == index && place.words.start >= end;
-                *likelihood *= self.agreement(place, kinds) * if is_behind { BEHIND } else { 1.0 };
+                let sentences = &self.text.sentences;
+                let is_next = place.sentence + 1 == index && sentences[place.sentence].source == sentences[index].source;
+                let nearness = if is_behind { BEHIND } else if is_next { JUST_BEFORE } else { 1.0 };
+                *likelihood *= self.agreement(place, kinds) * nearness;
             });
             likely.sort_by(|one, other| other.1.total_cmp(&one.1));
         }
@@ -512,7 +522,7 @@ impl Tracker<'_> {
         };
         let is_pronoun = |token: &Token| token.has(Class::Object) && !phrases.articles.contains(&token.lower);
         let describes = |token: &Token| {
-            let is_plain = ["number", "when", "quality", "good", "bad", "maybe", "often", "again", "degree", "oh"];
+            let is_plain = ["number", "when", "quality", "good", "bad", "maybe", "often", "again", "degree", "oh", "thanks"];
             let is_written_small = !(phrases.capital_nouns && token.has_capital);
             (is_plain.contains(&group(token)) && is_written_small)
                 || token.has(Class::Determiner)

@@ -503,7 +503,10 @@ impl Phrases {
             self.verb_prefixes.iter().find_map(|prefix| {
                 let rest = lower.strip_prefix(prefix.as_str())?;
                 let form = rest.strip_prefix("ge")?;
-                Some(format!("{prefix}{}", self.unprefixed(self.infinitive(form)?, form)))
+                let stem = form.strip_suffix('t').filter(|_| self.code == "de");
+                let regular = || stem.map(|stem| format!("{stem}en"));
+                let known = self.infinitive(form).map(|infinitive| self.unprefixed(infinitive, form).to_owned());
+                Some(format!("{prefix}{}", known.or_else(regular)?))
             })
         })
     }
@@ -514,7 +517,7 @@ impl Phrases {
         let with = |ending: &str, infinitive: &str| Some(format!("{}{infinitive}", lower.strip_suffix(ending)?));
         match self.code {
             "de" if lower.ends_with("en") => Some(lower.to_owned()),
-            "de" if self.sense(lower).is_some_and(|sense| sense.group.ends_with("/3")) => {
+            "de" if self.sense(lower).is_none_or(|sense| sense.group.ends_with("/3")) && lower.ends_with('t') => {
                 with("et", "en").or_else(|| with("t", "en"))
             }
             "de" => with("e", "en").or_else(|| with("", "en")),
