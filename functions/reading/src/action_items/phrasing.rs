@@ -380,6 +380,13 @@ impl<'l> Phrasing<'l> {
                 }
                 None => {
                     self.pieces.remove(place);
+                    // "Chez moi".
+                    let governs = |token: &Token| token.has(Class::Preposition) && !token.has(Class::Determiner);
+                    let before = place.checked_sub(1).filter(|before| self.said(*before) == at.checked_sub(1));
+                    if let Some(before) = before.filter(|before| is_romance && self.token(*before).is_some_and(governs)) {
+                        self.pieces.remove(before);
+                        place = before;
+                    }
                 }
             }
         }

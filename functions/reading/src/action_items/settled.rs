@@ -16,6 +16,7 @@ use crate::commitments::clauses::{Grammar, is_question};
 use crate::commitments::heads::AnnouncedBy;
 use crate::languages::classes::Class;
 use crate::languages::meanings::Meaning;
+use crate::languages::token::{Break, Token};
 use crate::model::acts::Act;
 use crate::model::likelihood::Likelihood;
 use crate::model::referents::{NounPhrase, Referents};
@@ -194,7 +195,7 @@ impl Tracker<'_> {
         known: &mut Known,
     ) -> Option<ActionItem> {
         let sentence = &self.text.sentences[settled.index];
-        if settled.act == Act::Own && self.is_refused(settled.index) {
+        if settled.act == Act::Own && (self.is_refused(settled.index) || is_hypothetical(sentence)) {
             return None;
         }
         let owner = match settled.act {
@@ -305,6 +306,18 @@ impl Tracker<'_> {
         let place = sentence.tokens[time.start].place.start..sentence.tokens[time.end - 1].place.end;
         Some((sentence.text[place].to_owned(), time.day))
     }
+}
+
+/// "Komt die terug, dan kijk ik ernaar": a verb at the beginning makes a condition, in languages with final verbs.
+fn is_hypothetical(sentence: &Sentence) -> bool {
+    let Some(phrases) = sentence.language.phrases().filter(|phrases| phrases.sets_verbs_last()) else { return false };
+    let tokens = &sentence.tokens;
+    let is_verb = |token: &Token| {
+        let form = phrases.sense(&token.lower).and_then(|sense| Some(sense.group.split_once('/')?.1));
+        token.has(Class::Third) || form.is_some_and(|form| ["3", "cond"].contains(&form))
+    };
+    let is_consequence = |token: &Token| token.has(Class::Consequence) && token.before == Break::Comma;
+    tokens.first().is_some_and(is_verb) && tokens.iter().skip(2).any(is_consequence)
 }
 
 /// Removes repeated tasks: of the same task with and without an owner, the one with an owner stays.

@@ -141,10 +141,14 @@ impl Tracker<'_> {
         if let Some(noun) = noun.filter(|_| (!is_own && !says_more) || self.takes(index)) {
             return Some(Worded { task: filled(&here.phrases.frames.handle, &[("thing", &noun)]), answered });
         }
-        // The last resort must have the form of a task.
+        // The last resort must have the form of a task: in languages with final verbs, at its end.
+        let is_complete = |task: &str| {
+            let is_verb = |word: &str| word.ends_with('n') && word.chars().all(char::is_lowercase);
+            !here.phrases.sets_verbs_last() || task.split_whitespace().skip(1).last().is_some_and(is_verb)
+        };
         let whole = Phrasing::of(self, here, 0..here.sentence.tokens.len(), due);
         let task = Some(whole).filter(|whole| !whole.is_empty()).map(|whole| whole.told(owner, None, words_max));
-        Some(Worded { task: task.filter(|task| !task.is_empty() && is_written(here, task))?, answered: None })
+        Some(Worded { task: task.filter(|task| !task.is_empty() && is_written(here, task) && is_complete(task))?, answered: None })
     }
 
     /// "Ça marche": the subject is the matter itself.
