@@ -36,8 +36,12 @@ pub(super) struct Phrasing<'l> {
     second: Option<Range<usize>>,
 }
 
+/// Most words of the attribute of a name.
+const APPOSITION_WORDS: usize = 4;
 /// Most words of a clause that are read.
 const WORDS_MAX: usize = 64;
+/// Number of pieces among which a subject of a task is: behind them, "who" begins a relative clause.
+const SUBJECT_PIECES: usize = 3;
 /// Most words of a clause before and behind its task.
 const CLAUSE_WORDS: usize = 8;
 
@@ -100,16 +104,25 @@ impl<'l> Phrasing<'l> {
         let second = self.second.take().map(|words| Phrasing::of(self.tracker, self.here, words, None));
         let points = |phrasing: &Phrasing<'_>| {
             let mut said = phrasing.words.clone();
-            said.any(|at| self.tracker.stands_for_it(self.here, at) && !phrasing.is_noun(at))
+            let is_thing = |at: usize| {
+                let phrases = self.here.phrases;
+                !phrases.has_agreement() || phrases.kinds(&self.tokens()[at].lower).is_some()
+            };
+            said.any(|at| self.tracker.stands_for_it(self.here, at) && is_thing(at) && !phrasing.is_noun(at))
         };
         let is_seconds = second.as_ref().is_some_and(&points) && !points(&self);
         let (object, of_second) = if is_seconds { (None, object) } else { (object, None) };
+        let phrases = self.here.phrases;
         let joint = self.tokens().get(self.words.end).map(|token| token.lower.clone());
         let first = self.one_told(owner, object, words_max);
         let count = |text: &str| text.split_whitespace().count();
         let room = words_max.saturating_sub(count(&first) + 1);
         let second = second.filter(|second| of_second.is_some() || !second.nouns_inside().is_empty());
         let second = second.map(|second| second.one_told(owner, of_second, WORDS_MAX)).filter(|second| count(second) <= room);
+        let is_infinitive = |word: &str| phrases.classes(word).has(Class::Infinitive) || phrases.can_be_infinitive(word);
+        let second = second.filter(|second| {
+            phrases.sets_verbs_last() || second.split(' ').next().is_some_and(is_infinitive)
+        });
         match (second, joint) {
             (Some(second), Some(joint)) if !first.is_empty() && !second.is_empty() => format!("{first} {joint} {second}"),
             _ => first,
@@ -137,6 +150,14 @@ impl<'l> Phrasing<'l> {
             .pieces
             .iter()
             .all(|piece| matches!(piece, Piece::Said(at) if self.nouns.iter().any(|place| place.contains(at))));
+        let ends = self.said(self.pieces.len().saturating_sub(1)).filter(|_| self.here.phrases.sets_verbs_last());
+        let is_verb = |at: usize| {
+            let token = &self.tokens()[at];
+            token.has(Class::Infinitive) && !(self.here.phrases.capital_nouns && token.has_capital)
+        };
+        let is_thing = is_thing
+            && !ends.is_some_and(is_verb)
+            && !self.pieces.iter().any(|piece| matches!(piece, Piece::Said(at) if self.is_governed(*at)));
         let text = self.text();
         let frames = &self.here.phrases.frames;
         let frame = if owner.is_some() { &frames.handle } else { &frames.get };
@@ -167,7 +188,7 @@ impl<'l> Phrasing<'l> {
 
     fn is_noun(&self, at: usize) -> bool {
         let token = &self.tokens()[at];
-        let is_written_small = self.here.phrases.capital_nouns && !token.has_capital;
+        let is_written_small = self.here.phrases.sets_verbs_last() && !token.has_capital;
         (is_determined(self.tokens(), at, self.here.phrases) && !(is_written_small && self.here.phrases.helps(token)))
             || (self.here.phrases.capital_nouns && token.has_capital && at > 0)
             || self.nouns.iter().any(|place| place.contains(&at))
@@ -216,7 +237,9 @@ impl<'l> Phrasing<'l> {
         };
         let at = at + tokens.iter().skip(at).take_while(is_clitic).count();
         tokens.get(at).is_some_and(|next| {
-            let is_own = next.has(Class::Me) || next.has(Class::MeLater);
+            let sense = self.here.phrases.sense(&next.lower);
+            let is_unlisted = next.classes == Classes::default() && sense.is_some_and(|sense| sense.group.ends_with("/1"));
+            let is_own = next.has(Class::Me) || next.has(Class::MeLater) || is_unlisted;
             is_own && !next.has(Class::Infinitive) && !next.is_after_break() && !self.is_noun(at)
         })
     }
@@ -320,6 +343,10 @@ impl<'l> Phrasing<'l> {
     /// Removes the owner's name and addressed names, which are no part of the task.
     fn drop_owner(&mut self, owner: Option<&Owner>) {
         let (tokens, text) = (self.tokens(), &self.here.sentence.text);
+        let is_finite = |token: &Token| {
+            let sense = self.here.phrases.sense(&token.lower);
+            token.has(Class::Third) || sense.is_some_and(|sense| sense.group.ends_with("/3"))
+        };
         let mut gone = Vec::new();
         for at in self.words.clone() {
             let is_owner = owner.is_some_and(|owner| {
@@ -332,6 +359,13 @@ impl<'l> Phrasing<'l> {
             });
             if is_owner || is_called {
                 gone.push(at);
+                // "Floor van sales".
+                let is_link = |token: &Token| token.has(Class::Preposition) && !token.is_after_break();
+                if is_owner && tokens.get(at + 1).is_some_and(is_link) && self.here.phrases.sets_verbs_last() {
+                    let more = tokens[at + 1..].iter().take(APPOSITION_WORDS).take_while(|token| !is_finite(token)).count();
+                    let is_before_verb = tokens.get(at + 1 + more).is_some_and(is_finite);
+                    gone.extend((at + 1..at + 1 + more).filter(|_| is_before_verb));
+                }
                 // "Der Peter".
                 let before = at.checked_sub(1).filter(|before| tokens[*before].has(Class::Determiner));
                 gone.extend(before.filter(|before| !tokens[*before].has(Class::Preposition)));
@@ -366,7 +400,7 @@ impl<'l> Phrasing<'l> {
                 Some(Pronoun::Speaker) if !is_own => speaker.map(|turn| first(&turn.speaker_name)),
                 Some(Pronoun::Addressed | Pronoun::Speaker) => None,
                 Some(Pronoun::Everybody) if token.has(Class::Pronoun) && (is_subject || verbs_last) => None,
-                Some(Pronoun::Somebody) if token.has(Class::Pronoun) && (code != "en" || place == 0) => None,
+                Some(Pronoun::Somebody) if token.has(Class::Pronoun) && (verbs_last || place < SUBJECT_PIECES) => None,
                 _ => {
                     place += 1;
                     continue;
@@ -430,6 +464,14 @@ impl<'l> Phrasing<'l> {
     /// "Ich rufe morgen Herrn Vogt an": moves the infinitive to the end.
     fn end_with_verb(&mut self) {
         let phrases = self.here.phrases;
+        // "(Ruben zei) dat hij de foto's stuurt".
+        let leads = |piece: &Piece| {
+            matches!(piece, Piece::Said(at) if self.tokens()[*at].has(Class::Complement)
+                || (self.tokens()[*at].has(Class::ThirdPronoun) && !self.tokens()[*at].has(Class::Object)))
+        };
+        let is_told = self.said(0).is_some_and(|at| self.tokens()[at].has(Class::Complement) && !self.is_noun(at));
+        let told = self.pieces.iter().take_while(|piece| is_told && leads(piece)).count();
+        self.pieces.drain(..told);
         self.drop_subject();
         let is_passive = |token: &Token| ["werden", "wird", "worden", "wordt"].contains(&token.lower.as_str());
         let passive = (0..self.pieces.len()).rfind(|place| self.token(*place).is_some_and(is_passive));
@@ -573,7 +615,23 @@ impl<'l> Phrasing<'l> {
             token.is_some_and(|token| phrases.related(&token.lower).is_some()) && self.said(*first).is_some_and(|at| !self.is_noun(at))
         };
         let verb = Some(0).filter(|first| self.is_finite(*first) || self.is_infinitive(*first) || is_related(first));
-        let verb = verb.or_else(|| all().find(|place| self.is_infinitive(*place)));
+        // "Antes de irme cierro la cita".
+        let is_behind = |place: &usize| {
+            let before = self.said(*place).and_then(|at| at.checked_sub(1));
+            before.is_some_and(|before| self.tokens()[before].has(Class::Preposition))
+        };
+        let is_own = |place: &usize| {
+            let is_first = self.token(*place).is_some_and(|token| {
+                (token.has(Class::Me) || token.has(Class::MeLater)) && !token.has(Class::Empty) && !phrases.helps(token)
+            });
+            is_first && self.is_finite(*place) && is_bare(place)
+        };
+        let own = || all().find(is_own);
+        let infinitive = all().find(|place| self.is_infinitive(*place) && !(is_behind(place) && own().is_some()));
+        let verb = verb.or_else(|| match (infinitive, own().filter(|_| !is_english)) {
+            (Some(infinitive), Some(own)) if own < infinitive => Some(own),
+            (infinitive, _) => infinitive,
+        });
         let verb = verb.or_else(|| all().find(|place| self.is_finite(*place) && is_bare(place)));
         let verb = verb.or_else(|| all().find(|place| self.is_guessed(*place)).filter(|_| !is_english));
         if is_english {
@@ -586,12 +644,14 @@ impl<'l> Phrasing<'l> {
             return;
         }
         let Some(place) = verb else { return };
+        let tokens = self.tokens();
         let Some(token) = self.token(place) else { return };
         let infinitive = phrases.infinitive(&token.lower).map(str::to_owned);
         let infinitive = infinitive.or_else(|| phrases.without_hung(&token.lower));
-        let infinitive = infinitive.or_else(|| phrases.related(&token.lower).filter(|_| !token.has(Class::Infinitive)));
+        let is_infinitive = token.has(Class::Infinitive) || self.said(place).is_some_and(|at| self.is_governed(at));
+        let infinitive = infinitive.or_else(|| phrases.related(&token.lower).filter(|_| !is_infinitive));
         let infinitive =
-            infinitive.or_else(|| phrases.guessed(&token.lower).filter(|_| token.classes == Classes::default()));
+            infinitive.or_else(|| phrases.guessed(&token.lower).filter(|_| token.classes == Classes::default() && !is_infinitive));
         let mut ahead: Vec<Piece> = self.pieces.drain(..place).collect();
         let is_clitic = |piece: &Piece| {
             let Piece::Said(at) = piece else { return false };
@@ -603,6 +663,14 @@ impl<'l> Phrasing<'l> {
         };
         let is_helper =
             |piece: &Piece| matches!(piece, Piece::Said(at) if phrases.helps(&self.here.sentence.tokens[*at]));
+        // "Simona mi ha detto che invia", "antes de irme cierro": what leads to the task.
+        let leads = |piece: &Piece| {
+            matches!(piece, Piece::Said(at) if tokens[*at].has(Class::Complement)
+                || (tokens[*at].has(Class::Infinitive) && !self.nouns.iter().any(|place| place.contains(at))))
+        };
+        if let Some(last) = ahead.iter().rposition(leads) {
+            ahead.drain(..=last);
+        }
         ahead.retain(|piece| !is_clitic(piece) && !is_helper(piece));
         if let Some(infinitive) = infinitive {
             self.pieces[0] = Piece::Put(infinitive);

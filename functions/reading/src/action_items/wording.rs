@@ -37,6 +37,9 @@ const BEHIND: f64 = 0.3;
 /// Most words of a sentence that needs an earlier one to name its task.
 const POINTING_WORDS_MAX: usize = 12;
 
+/// Most words of an addition between commas behind a name.
+const ADDED_WORDS: usize = 5;
+
 /// Most words of a sentence that are searched for a task.
 const SENTENCE_WORDS_MAX: usize = 80;
 /// Most sentences between a request and an answer with the same verb.
@@ -143,7 +146,7 @@ impl Tracker<'_> {
         }
         // The last resort must have the form of a task: in languages with final verbs, at its end.
         let is_complete = |task: &str| {
-            let is_verb = |word: &str| word.ends_with('n') && word.chars().all(char::is_lowercase);
+            let is_verb = |word: &str| here.phrases.classes(word).has(Class::Infinitive);
             !here.phrases.sets_verbs_last() || task.split_whitespace().skip(1).last().is_some_and(is_verb)
         };
         let whole = Phrasing::of(self, here, 0..here.sentence.tokens.len(), due);
@@ -180,9 +183,16 @@ impl Tracker<'_> {
         let name = owner.name.split_whitespace().next_back().filter(|_| settled.act == Act::Others)?;
         let at = tokens.iter().position(|token| &here.sentence.text[token.place.clone()] == name)?;
         let is_between = |token: &&Token| token.has(Class::Between) && !token.classes.is_verb();
+        // "Denis, do TI, separa".
+        let is_added = tokens.get(at + 1).is_some_and(|next| next.before == Break::Comma);
+        let behind = tokens.iter().enumerate().skip(at + 2).take(ADDED_WORDS);
+        let behind = behind.filter(|(_, token)| is_added && token.before == Break::Comma).map(|(behind, _)| behind).next();
+        let at = behind.map_or(at, |behind| behind - 1);
         let verb = at + 1 + tokens[at + 1..].iter().take_while(is_between).count();
         let is_verb = tokens.get(verb).is_some_and(|token| {
-            (token.has(Class::Third) || token.has(Class::ThirdLater)) && !token.is_after_break() && !token.has(Class::Empty)
+            (token.has(Class::Third) || token.has(Class::ThirdLater))
+                && (!token.is_after_break() || behind.is_some())
+                && !token.has(Class::Empty)
         });
         let words = Phrasing::extent(self, here, verb..tokens.len());
         is_verb.then_some(Clause { sentence: here.index, words, is_claim: false, is_bare: false })
@@ -386,6 +396,8 @@ impl Tracker<'_> {
             let is_meant = |one: &&Announcement| match one.by {
                 AnnouncedBy::Claim => false,
                 AnnouncedBy::Speaker => one.is_offer || here.speaker == answer.speaker,
+                // A request to another person.
+                AnnouncedBy::Addressed(Some(ref named)) => self.owner(named).as_ref() == owner,
                 _ => true,
             };
             let announced = announced.iter().filter(is_meant).map(|one| self.clause(here, one));
@@ -477,7 +489,8 @@ impl Tracker<'_> {
                 let is_behind = place.sentence == index && place.words.start >= end;
                 let sentences = &self.text.sentences;
                 let is_next = place.sentence + 1 == index && sentences[place.sentence].source == sentences[index].source;
-                let nearness = if is_behind { BEHIND } else if is_next { JUST_BEFORE } else { 1.0 };
+                let is_near = is_next || (place.sentence == index && !is_behind);
+                let nearness = if is_behind { BEHIND } else if is_near { JUST_BEFORE } else { 1.0 };
                 *likelihood *= self.agreement(place, kinds) * nearness;
             });
             likely.sort_by(|one, other| other.1.total_cmp(&one.1));
@@ -533,7 +546,10 @@ impl Tracker<'_> {
                 || phrases.calendar.is_word(&token.lower)
                 || phrases.calendar.is_number(&token.lower)
         };
-        let is_named = words.iter().any(|token| !describes(token));
+        // "Quelle vecchie con la piscina".
+        let attribute = words.iter().skip(1).position(|token| token.has(Class::Preposition));
+        let head = &words[..attribute.map_or(words.len(), |at| at + 1)];
+        let is_named = head.iter().any(|token| !describes(token));
         let before = place.words.start.checked_sub(1).map(|before| &sentence.tokens[before]);
         let is_behind_verb = before.is_some_and(|before| {
             before.has(Class::Preposition) || group(before).ends_with("/3") || group(before).ends_with("/inf")
@@ -546,7 +562,7 @@ impl Tracker<'_> {
                 [article, verb, ..] if article.has(Class::Determiner) => {
                     is_behind_verb || !(is_pronoun(article) && is_form(verb))
                 }
-                [first, ..] => !is_form(first) || first.has_capital,
+                [first, ..] => !(is_form(first) || group(first).ends_with("/inf")) || first.has_capital,
             }
     }
 

@@ -6,7 +6,7 @@ use super::sentences::{Sentence, Word, WordClass};
 use super::tokens::is_determined;
 use crate::languages::classes::{Class, Classes};
 use crate::languages::dates::Due;
-use crate::languages::meanings::Pronoun;
+use crate::languages::meanings::{Meaning, Pronoun};
 use crate::languages::phrases::Phrases;
 use crate::languages::token::{Break, Token};
 
@@ -164,7 +164,9 @@ impl Reader<'_> {
             return token.has_capital && at > 0 && (!is_thing || is_opened);
         }
         if self.is_determined(at) {
-            return word.surface.chars().count() > 2 && !token.has(Class::Empty);
+            // "O RH".
+            let is_acronym = word.surface.chars().all(char::is_uppercase);
+            return (word.surface.chars().count() > 2 || is_acronym) && !token.has(Class::Empty);
         }
         // "Share the link": a word before an article is rather a verb.
         let leads = tokens.get(at + 1).is_some_and(|next| {
@@ -207,9 +209,15 @@ impl Reader<'_> {
                 && tokens[at - 1].has(Class::Determiner)
                 && [at - 1, at].iter().all(|at| tokens[*at].before == Break::None)
                 && !tokens[at].has(Class::Infinitive)
-                && (tokens[at - 2].classes.is_verb() || tokens[at - 2].has(Class::Preposition) || is_verb(at - 2))
+                && (self.pleases(at - 1) || tokens[at - 2].classes.is_verb() || tokens[at - 2].has(Class::Preposition) || is_verb(at - 2))
         };
         is_determined(tokens, at, self.phrases) || is_behind_verb()
+    }
+
+    /// Returns true if a "please" ends before a token ("envoie-moi s'il te plaît la liste").
+    fn pleases(&self, end: usize) -> bool {
+        let mut all = self.sentence.tokens[..end].iter().flat_map(|token| &token.phrases);
+        all.any(|found| found.meaning == Meaning::Please && found.end == end)
     }
 
     /// Returns true if a word can be between a determiner and its noun.
