@@ -117,8 +117,7 @@ impl<'l> Phrasing<'l> {
         let first = self.one_told(owner, object, words_max);
         let count = |text: &str| text.split_whitespace().count();
         let room = words_max.saturating_sub(count(&first) + 1);
-        let second = second.filter(|second| of_second.is_some() || !second.nouns_inside().is_empty());
-        let second = second.map(|second| second.one_told(owner, of_second, WORDS_MAX)).filter(|second| count(second) <= room);
+        let second = second.map(|second| second.one_told(owner, of_second, WORDS_MAX)).filter(|second| count(second) <= room && count(second) > 1);
         let is_infinitive = |word: &str| phrases.classes(word).has(Class::Infinitive) || phrases.can_be_infinitive(word);
         let second = second.filter(|second| {
             phrases.sets_verbs_last() || second.split(' ').next().is_some_and(is_infinitive)
@@ -127,11 +126,6 @@ impl<'l> Phrasing<'l> {
             (Some(second), Some(joint)) if !first.is_empty() && !second.is_empty() => format!("{first} {joint} {second}"),
             _ => first,
         }
-    }
-
-    fn nouns_inside(&self) -> Vec<&Range<usize>> {
-        let inside = |place: &&Range<usize>| place.start >= self.words.start && place.end <= self.words.end;
-        self.nouns.iter().filter(inside).collect()
     }
 
     fn one_told(mut self, owner: Option<&Owner>, object: Option<&str>, words_max: usize) -> String {

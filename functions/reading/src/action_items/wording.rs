@@ -149,8 +149,10 @@ impl Tracker<'_> {
             let is_verb = |word: &str| here.phrases.classes(word).has(Class::Infinitive);
             !here.phrases.sets_verbs_last() || task.split_whitespace().skip(1).last().is_some_and(is_verb)
         };
-        let whole = Phrasing::of(self, here, 0..here.sentence.tokens.len(), due);
-        let task = Some(whole).filter(|whole| !whole.is_empty()).map(|whole| whole.told(owner, None, words_max));
+        let clause = Clause { sentence: index, words: 0..here.sentence.tokens.len(), is_claim: false, is_bare: false };
+        let whole = Phrasing::of(self, here, clause.words.clone(), due);
+        let says = here.phrases.code == "en" || self.nouns(&clause, owner) > 0;
+        let task = Some(whole).filter(|whole| says && !whole.is_empty()).map(|whole| whole.told(owner, None, words_max));
         Some(Worded { task: task.filter(|task| !task.is_empty() && is_written(here, task) && is_complete(task))?, answered: None })
     }
 
