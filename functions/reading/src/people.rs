@@ -165,14 +165,17 @@ impl Names {
         // "A nossa revisora".
         let opens = |at: &usize| tokens[*at].has(Class::Determiner) && !tokens[at + 1].is_after_break();
         let start = (0..at).rev().take_while(opens).last().unwrap_or(at);
-        let before = (start.saturating_sub(NAME_WORDS_MAX)..start).find_map(|at| named(at).filter(|(_, end)| *end == start));
+        let before =
+            (start.saturating_sub(NAME_WORDS_MAX)..start).find_map(|at| named(at).filter(|(_, end)| *end == start));
         let is_apposition = tokens[start].before == Break::Comma;
         if let Some((named, _)) = before.filter(|_| is_apposition) {
             return Some(named);
         }
         let article = tokens.get(at + 1).filter(|next| next.has(Class::Determiner));
         let behind = named(at + 1 + usize::from(article.is_some()));
-        behind.filter(|(_, end)| next.is_some_and(|next| next.before == Break::Comma) && ends(*end)).map(|(named, _)| named)
+        behind
+            .filter(|(_, end)| next.is_some_and(|next| next.before == Break::Comma) && ends(*end))
+            .map(|(named, _)| named)
     }
 
     fn is_further_name(&self, token: &Token) -> bool {

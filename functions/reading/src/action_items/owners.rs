@@ -83,7 +83,8 @@ impl Tracker<'_> {
         let clause = here.sentence.tokens.iter().skip(from).enumerate();
         let mut clause = clause.take_while(|(at, token)| *at == 0 || !token.is_after_break()).map(|(_, token)| token);
         let is_verb = clause.next().is_some_and(|next| {
-            !next.is_after_break() && (next.has(Class::Report)
+            !next.is_after_break()
+                && (next.has(Class::Report)
                     || next.has(Class::Past)
                     || here.phrases.sense(&next.lower).is_some_and(|sense| sense.group.starts_with("be/")))
         });

@@ -117,13 +117,17 @@ impl<'l> Phrasing<'l> {
         let first = self.one_told(owner, object, words_max);
         let count = |text: &str| text.split_whitespace().count();
         let room = words_max.saturating_sub(count(&first) + 1);
-        let second = second.map(|second| second.one_told(owner, of_second, WORDS_MAX)).filter(|second| count(second) <= room && count(second) > 1);
-        let is_infinitive = |word: &str| phrases.classes(word).has(Class::Infinitive) || phrases.can_be_infinitive(word);
-        let second = second.filter(|second| {
-            phrases.sets_verbs_last() || second.split(' ').next().is_some_and(is_infinitive)
-        });
+        let second = second
+            .map(|second| second.one_told(owner, of_second, WORDS_MAX))
+            .filter(|second| count(second) <= room && count(second) > 1);
+        let is_infinitive =
+            |word: &str| phrases.classes(word).has(Class::Infinitive) || phrases.can_be_infinitive(word);
+        let second =
+            second.filter(|second| phrases.sets_verbs_last() || second.split(' ').next().is_some_and(is_infinitive));
         match (second, joint) {
-            (Some(second), Some(joint)) if !first.is_empty() && !second.is_empty() => format!("{first} {joint} {second}"),
+            (Some(second), Some(joint)) if !first.is_empty() && !second.is_empty() => {
+                format!("{first} {joint} {second}")
+            }
             _ => first,
         }
     }
@@ -232,7 +236,8 @@ impl<'l> Phrasing<'l> {
         let at = at + tokens.iter().skip(at).take_while(is_clitic).count();
         tokens.get(at).is_some_and(|next| {
             let sense = self.here.phrases.sense(&next.lower);
-            let is_unlisted = next.classes == Classes::default() && sense.is_some_and(|sense| sense.group.ends_with("/1"));
+            let is_unlisted =
+                next.classes == Classes::default() && sense.is_some_and(|sense| sense.group.ends_with("/1"));
             let is_own = next.has(Class::Me) || next.has(Class::MeLater) || is_unlisted;
             is_own && !next.has(Class::Infinitive) && !next.is_after_break() && !self.is_noun(at)
         })
@@ -356,7 +361,8 @@ impl<'l> Phrasing<'l> {
                 // "Floor van sales".
                 let is_link = |token: &Token| token.has(Class::Preposition) && !token.is_after_break();
                 if is_owner && tokens.get(at + 1).is_some_and(is_link) && self.here.phrases.sets_verbs_last() {
-                    let more = tokens[at + 1..].iter().take(APPOSITION_WORDS).take_while(|token| !is_finite(token)).count();
+                    let more =
+                        tokens[at + 1..].iter().take(APPOSITION_WORDS).take_while(|token| !is_finite(token)).count();
                     let is_before_verb = tokens.get(at + 1 + more).is_some_and(is_finite);
                     gone.extend((at + 1..at + 1 + more).filter(|_| is_before_verb));
                 }
@@ -411,7 +417,8 @@ impl<'l> Phrasing<'l> {
                     // "Chez moi".
                     let governs = |token: &Token| token.has(Class::Preposition) && !token.has(Class::Determiner);
                     let before = place.checked_sub(1).filter(|before| self.said(*before) == at.checked_sub(1));
-                    if let Some(before) = before.filter(|before| is_romance && self.token(*before).is_some_and(governs)) {
+                    if let Some(before) = before.filter(|before| is_romance && self.token(*before).is_some_and(governs))
+                    {
                         self.pieces.remove(before);
                         place = before;
                     }
@@ -489,7 +496,8 @@ impl<'l> Phrasing<'l> {
             return;
         }
         // "Die Einheit auf Nummer zwölf stelle ich morgen auf": the verb is beside its subject.
-        let is_own = |place: &usize| self.is_finite(*place) && self.said(*place).is_some_and(|at| self.is_beside_speaker(at));
+        let is_own =
+            |place: &usize| self.is_finite(*place) && self.said(*place).is_some_and(|at| self.is_beside_speaker(at));
         let finite = (0..self.pieces.len()).find(is_own);
         let finite = finite.or_else(|| (0..self.pieces.len()).find(|place| self.is_finite(*place)));
         let finite = finite.or_else(|| (0..self.pieces.len()).find(|place| self.is_guessed(*place)));
@@ -564,9 +572,7 @@ impl<'l> Phrasing<'l> {
         let (Some(at), Some(token)) = (self.said(place), self.token(place)) else { return false };
         let tokens = self.tokens();
         let leads = place == 0 && tokens.get(at + 1).is_some_and(|next| next.has(Class::Determiner));
-        token.classes == Classes::default()
-            && (!token.has_capital || at == 0)
-            && (leads || self.is_beside_speaker(at))
+        token.classes == Classes::default() && (!token.has_capital || at == 0) && (leads || self.is_beside_speaker(at))
     }
 
     /// Returns true if a token is beside "I" or "we".
@@ -606,7 +612,8 @@ impl<'l> Phrasing<'l> {
         };
         let is_related = |first: &usize| {
             let token = self.token(*first).filter(|token| !token.classes.is_verb());
-            token.is_some_and(|token| phrases.related(&token.lower).is_some()) && self.said(*first).is_some_and(|at| !self.is_noun(at))
+            token.is_some_and(|token| phrases.related(&token.lower).is_some())
+                && self.said(*first).is_some_and(|at| !self.is_noun(at))
         };
         let verb = Some(0).filter(|first| self.is_finite(*first) || self.is_infinitive(*first) || is_related(first));
         // "Antes de irme cierro la cita".
@@ -644,8 +651,9 @@ impl<'l> Phrasing<'l> {
         let infinitive = infinitive.or_else(|| phrases.without_hung(&token.lower));
         let is_infinitive = token.has(Class::Infinitive) || self.said(place).is_some_and(|at| self.is_governed(at));
         let infinitive = infinitive.or_else(|| phrases.related(&token.lower).filter(|_| !is_infinitive));
-        let infinitive =
-            infinitive.or_else(|| phrases.guessed(&token.lower).filter(|_| token.classes == Classes::default() && !is_infinitive));
+        let infinitive = infinitive.or_else(|| {
+            phrases.guessed(&token.lower).filter(|_| token.classes == Classes::default() && !is_infinitive)
+        });
         let mut ahead: Vec<Piece> = self.pieces.drain(..place).collect();
         let is_clitic = |piece: &Piece| {
             let Piece::Said(at) = piece else { return false };

@@ -75,7 +75,9 @@ impl Tracker<'_> {
         }
         let is_near = |draft: &Draft| {
             let near = draft.settled.saturating_sub(DRAFT_SENTENCES)..=draft.settled + DRAFT_SENTENCES;
-            items.iter().any(|(index, item): &(usize, ActionItem)| near.contains(index) && item.owner == draft.item.owner)
+            items
+                .iter()
+                .any(|(index, item): &(usize, ActionItem)| near.contains(index) && item.owner == draft.item.owner)
         };
         let accepted = self.drafts.iter().zip(&mut is_told).filter(|(_, is_told)| !**is_told);
         let accepted = accepted.filter(|(draft, _)| self.is_promised(draft, likelihoods) && !is_near(draft));
@@ -133,7 +135,9 @@ impl Tracker<'_> {
     /// "Marc, send me the list, please." – "Okay.": returns true for a request to a named participant who agrees. It counts
     /// whatever the classifier says.
     fn is_promised(&self, draft: &Draft, likelihoods: &[Option<Likelihood>]) -> bool {
-        let Some((asked, words)) = draft.said.clone().filter(|_| draft.is_told() && draft.is_accepted) else { return false };
+        let Some((asked, words)) = draft.said.clone().filter(|_| draft.is_told() && draft.is_accepted) else {
+            return false;
+        };
         let is_nothing = likelihoods[asked].is_some_and(|likelihood| likelihood.of(Act::NoTask) >= NOTHING);
         let sentence = &self.text.sentences[asked];
         let grammar = Grammar::of(sentence, self.names);
@@ -228,11 +232,7 @@ impl Tracker<'_> {
             .filter(|answered| *answered != settled.index)
             .map(|answered| self.text.sentences[answered].text.clone());
         let evidence = std::iter::once(sentence.text.clone()).chain(answered).collect();
-        let item = ActionItem { owner, task: worded.task, due, due_day, evidence }.bounded();
-        if std::env::var_os("WN_DEBUG").is_some() {
-            eprintln!("DBI {} || {}", item.as_ref().map_or_else(String::new, ActionItem::line), sentence.text);
-        }
-        item
+        ActionItem { owner, task: worded.task, due, due_day, evidence }.bounded()
     }
 
     /// "I'll send it to them, okay?" – "No need.": returns true for an offer that the next speaker refuses.

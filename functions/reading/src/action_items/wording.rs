@@ -88,10 +88,6 @@ impl Tracker<'_> {
         let own = own.filter(|own| !Self::is_agreement(here, own));
         let own = own.or_else(|| self.of_subject(here, settled, owner?));
         let likely = self.meant(index, own.as_ref(), owner, about);
-        if std::env::var_os("WN_DEBUG").is_some() {
-            let show = |clause: &Clause| self.here(clause.sentence).map(|there| format!("[{}]{}", clause.sentence, self.text_of(there, clause.words.clone())));
-            eprintln!("DBG {index} {:?} {} | own {:?} claim {:?} | asked {:?} | likely {:?}", settled.act, here.sentence.text, own.as_ref().and_then(show), own.as_ref().map(|o| (o.is_claim, o.is_bare)), draft.and_then(|d| d.said.clone()).map(|(sentence, words)| show(&Clause { sentence, words, is_claim: false, is_bare: false })), likely.iter().take(4).map(|(place, l)| format!("{:.2} {:?}", l, self.noun(place))).collect::<Vec<_>>());
-        }
         if let Some(worded) = self.delivered(settled, owner, &likely) {
             return Some(worded);
         }
@@ -152,8 +148,12 @@ impl Tracker<'_> {
         let clause = Clause { sentence: index, words: 0..here.sentence.tokens.len(), is_claim: false, is_bare: false };
         let whole = Phrasing::of(self, here, clause.words.clone(), due);
         let says = here.phrases.code == "en" || self.nouns(&clause, owner) > 0;
-        let task = Some(whole).filter(|whole| says && !whole.is_empty()).map(|whole| whole.told(owner, None, words_max));
-        Some(Worded { task: task.filter(|task| !task.is_empty() && is_written(here, task) && is_complete(task))?, answered: None })
+        let task =
+            Some(whole).filter(|whole| says && !whole.is_empty()).map(|whole| whole.told(owner, None, words_max));
+        Some(Worded {
+            task: task.filter(|task| !task.is_empty() && is_written(here, task) && is_complete(task))?,
+            answered: None,
+        })
     }
 
     /// "Ça marche": the subject is the matter itself.
@@ -175,7 +175,10 @@ impl Tracker<'_> {
             && here.phrases.has_agreement()
             && !here.phrases.sets_verbs_last()
             && here.sentence.tokens[own.words.clone()].windows(2).any(|pair| {
-                is_person(&pair[0]) && pair[1].before == Break::None && pair[1].has(Class::Third) && !pair[1].has(Class::Me)
+                is_person(&pair[0])
+                    && pair[1].before == Break::None
+                    && pair[1].has(Class::Third)
+                    && !pair[1].has(Class::Me)
             })
     }
 
@@ -188,7 +191,8 @@ impl Tracker<'_> {
         // "Denis, do TI, separa".
         let is_added = tokens.get(at + 1).is_some_and(|next| next.before == Break::Comma);
         let behind = tokens.iter().enumerate().skip(at + 2).take(ADDED_WORDS);
-        let behind = behind.filter(|(_, token)| is_added && token.before == Break::Comma).map(|(behind, _)| behind).next();
+        let behind =
+            behind.filter(|(_, token)| is_added && token.before == Break::Comma).map(|(behind, _)| behind).next();
         let at = behind.map_or(at, |behind| behind - 1);
         let verb = at + 1 + tokens[at + 1..].iter().take_while(is_between).count();
         let is_verb = tokens.get(verb).is_some_and(|token| {
@@ -290,11 +294,12 @@ impl Tracker<'_> {
     fn has_own_verb(&self, here: Here<'_>, announcement: &Announcement) -> bool {
         let own = [Class::Me, Class::MeLater, Class::Infinitive];
         // The forms of an English verb are too ambiguous.
-        here.phrases.code != "en" && here.sentence.tokens[announcement.start..announcement.end].iter().any(|token| {
-            own.iter().any(|class| token.has(*class))
-                && ![Class::Empty, Class::Report].iter().any(|class| token.has(*class))
-                && !here.phrases.helps(token)
-        })
+        here.phrases.code != "en"
+            && here.sentence.tokens[announcement.start..announcement.end].iter().any(|token| {
+                own.iter().any(|class| token.has(*class))
+                    && ![Class::Empty, Class::Report].iter().any(|class| token.has(*class))
+                    && !here.phrases.helps(token)
+            })
     }
 
     pub(super) fn here(&self, index: usize) -> Option<Here<'_>> {
@@ -490,9 +495,16 @@ impl Tracker<'_> {
                 // A pronoun rather follows its noun.
                 let is_behind = place.sentence == index && place.words.start >= end;
                 let sentences = &self.text.sentences;
-                let is_next = place.sentence + 1 == index && sentences[place.sentence].source == sentences[index].source;
+                let is_next =
+                    place.sentence + 1 == index && sentences[place.sentence].source == sentences[index].source;
                 let is_near = is_next || (place.sentence == index && !is_behind);
-                let nearness = if is_behind { BEHIND } else if is_near { JUST_BEFORE } else { 1.0 };
+                let nearness = if is_behind {
+                    BEHIND
+                } else if is_near {
+                    JUST_BEFORE
+                } else {
+                    1.0
+                };
                 *likelihood *= self.agreement(place, kinds) * nearness;
             });
             likely.sort_by(|one, other| other.1.total_cmp(&one.1));
@@ -541,7 +553,8 @@ impl Tracker<'_> {
         };
         let is_pronoun = |token: &Token| token.has(Class::Object) && !phrases.articles.contains(&token.lower);
         let describes = |token: &Token| {
-            let is_plain = ["number", "when", "quality", "good", "bad", "maybe", "often", "again", "degree", "oh", "thanks"];
+            let is_plain =
+                ["number", "when", "quality", "good", "bad", "maybe", "often", "again", "degree", "oh", "thanks"];
             let is_written_small = !(phrases.capital_nouns && token.has_capital);
             (is_plain.contains(&group(token)) && is_written_small)
                 || token.has(Class::Determiner)
@@ -575,7 +588,8 @@ impl Tracker<'_> {
         let (Some(phrases), Some(first)) = (sentence.language.phrases(), sentence.tokens.get(place.words.start)) else {
             return 1.0;
         };
-        let article = Some(first).filter(|first| first.has(Class::Determiner)).and_then(|one| phrases.kinds(&one.lower));
+        let article =
+            Some(first).filter(|first| first.has(Class::Determiner)).and_then(|one| phrases.kinds(&one.lower));
         match (article, phrases.kinds_of_noun(&first.lower)) {
             (Some(shown), _) if shown.agrees(kinds) => 1.0,
             (None, Some(shown)) if shown.agrees(kinds) => AGREEING_BARE,
@@ -647,7 +661,6 @@ impl Tracker<'_> {
         if task.is_empty() || is_written(here, &task) {
             return Some(task).filter(|task| !task.is_empty());
         }
-        if std::env::var_os("WN_DEBUG").is_some() { eprintln!("DBW {task} || {}", here.sentence.text); }
         // Without an infinitive, the words are no task: only their thing is named.
         let inside = |words: &Range<usize>| clause.words.start <= words.start && words.end <= clause.words.end;
         let places = noun_phrases(here.sentence).into_iter().filter(inside);
@@ -693,14 +706,8 @@ fn is_written(here: Here<'_>, task: &str) -> bool {
     if classes.has(Class::Infinitive) || phrases.can_be_infinitive(&first) {
         return true;
     }
-    let others = [
-        Class::Complement,
-        Class::Preposition,
-        Class::Pronoun,
-        Class::Joint,
-        Class::Negation,
-        Class::Condition,
-    ];
+    let others =
+        [Class::Complement, Class::Preposition, Class::Pronoun, Class::Joint, Class::Negation, Class::Condition];
     let is_past = phrases.sense(&first).is_some_and(|one| one.group.ends_with("/past") || one.group.starts_with("be/"))
         || (!classes.has(Class::MeLater) && phrases.code == "es" && first.ends_with('é'));
     !is_past && !others.iter().any(|class| classes.has(*class))

@@ -45,8 +45,7 @@ impl Grammar<'_> {
             |at: &usize| head.wants_time && tokens[*at].classes == crate::languages::classes::Classes::default();
         // "Valérie de la paie prépare": attributes precede the verb of a name.
         let is_named = matches!(head.by, AnnouncedBy::Named(_)) && !tokens[head.start].classes.is_verb();
-        let found =
-            if is_named { (head.start..head.end).rfind(known) } else { (head.start..head.end).find(known) };
+        let found = if is_named { (head.start..head.end).rfind(known) } else { (head.start..head.end).find(known) };
         found.or_else(|| (head.start..head.end).find(unknown))
     }
 

@@ -209,7 +209,10 @@ impl Reader<'_> {
                 && tokens[at - 1].has(Class::Determiner)
                 && [at - 1, at].iter().all(|at| tokens[*at].before == Break::None)
                 && !tokens[at].has(Class::Infinitive)
-                && (self.pleases(at - 1) || tokens[at - 2].classes.is_verb() || tokens[at - 2].has(Class::Preposition) || is_verb(at - 2))
+                && (self.pleases(at - 1)
+                    || tokens[at - 2].classes.is_verb()
+                    || tokens[at - 2].has(Class::Preposition)
+                    || is_verb(at - 2))
         };
         is_determined(tokens, at, self.phrases) || is_behind_verb()
     }
