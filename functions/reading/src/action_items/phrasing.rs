@@ -236,8 +236,7 @@ impl<'l> Phrasing<'l> {
         let at = at + tokens.iter().skip(at).take_while(is_clitic).count();
         tokens.get(at).is_some_and(|next| {
             let sense = self.here.phrases.sense(&next.lower);
-            let is_unlisted =
-                next.classes == Classes::default() && sense.is_some_and(|sense| sense.group.ends_with("/1"));
+            let is_unlisted = sense.is_some_and(|sense| sense.group.ends_with("/1"));
             let is_own = next.has(Class::Me) || next.has(Class::MeLater) || is_unlisted;
             is_own && !next.has(Class::Infinitive) && !next.is_after_break() && !self.is_noun(at)
         })
@@ -249,6 +248,9 @@ impl<'l> Phrasing<'l> {
         let is_verb = |at: usize| {
             let token = &tokens[at];
             let is_finite = token.has(Class::Third) || token.has(Class::Me) || token.has(Class::Past);
+            let sense = self.here.phrases.sense(&token.lower).filter(|_| token.classes == Classes::default());
+            let is_unlisted = sense.is_some_and(|sense| sense.group.ends_with("/1") || sense.group.ends_with("/3"));
+            let is_finite = is_finite || (is_unlisted && self.here.phrases.code != "en");
             token.has(Class::Modal) || (is_finite && !token.has(Class::Infinitive) && !self.is_noun(at))
         };
         (words.start + 1..words.end)
@@ -344,7 +346,8 @@ impl<'l> Phrasing<'l> {
         let (tokens, text) = (self.tokens(), &self.here.sentence.text);
         let is_finite = |token: &Token| {
             let sense = self.here.phrases.sense(&token.lower);
-            token.has(Class::Third) || sense.is_some_and(|sense| sense.group.ends_with("/3"))
+            let is_unknown = self.here.phrases.capital_nouns && !token.has_capital && token.lower.ends_with('t');
+            token.has(Class::Third) || sense.map_or(is_unknown, |sense| sense.group.ends_with("/3"))
         };
         let mut gone = Vec::new();
         for at in self.words.clone() {
@@ -358,6 +361,11 @@ impl<'l> Phrasing<'l> {
             });
             if is_owner || is_called {
                 gone.push(at);
+                // "Onze conciërge Henk".
+                let role = at.checked_sub(1).filter(|before| tokens[*before].has(Class::Role) && !tokens[at].is_after_break());
+                gone.extend(role);
+                let article = role.and_then(|role| role.checked_sub(1));
+                gone.extend(article.filter(|before| tokens[*before].has(Class::Determiner)));
                 // "Floor van sales".
                 let is_link = |token: &Token| token.has(Class::Preposition) && !token.is_after_break();
                 if is_owner && tokens.get(at + 1).is_some_and(is_link) && self.here.phrases.sets_verbs_last() {
@@ -508,8 +516,9 @@ impl<'l> Phrasing<'l> {
             return;
         };
         let Some(token) = self.token(place) else { return };
+        let of_you = || token.lower.strip_suffix("st").filter(|_| phrases.code == "de").map(|stem| format!("{stem}en"));
         let known = phrases.infinitive(&token.lower).map(|verb| phrases.unprefixed(verb, &token.lower).to_owned());
-        let verb = known.or_else(|| phrases.guessed(&token.lower));
+        let verb = known.or_else(of_you).or_else(|| phrases.guessed(&token.lower));
         let Some(verb) = verb else { return };
         self.pieces.remove(place);
         // "Ruft … an".
@@ -572,7 +581,14 @@ impl<'l> Phrasing<'l> {
         let (Some(at), Some(token)) = (self.said(place), self.token(place)) else { return false };
         let tokens = self.tokens();
         let leads = place == 0 && tokens.get(at + 1).is_some_and(|next| next.has(Class::Determiner));
-        token.classes == Classes::default() && (!token.has_capital || at == 0) && (leads || self.is_beside_speaker(at))
+        let is_unknown = token.classes == Classes::default();
+        // "Schaltet", behind its owner's name; "sagst du".
+        let is_owners = place == 0 && at > 0 && is_unknown && token.lower.ends_with('t');
+        let is_asked = token.lower.ends_with("st") && tokens.get(at + 1).is_some_and(|next| next.lower == "du");
+        if self.here.phrases.capital_nouns && ((is_owners && !token.has_capital) || is_asked) {
+            return true;
+        }
+        is_unknown && (!token.has_capital || at == 0) && (leads || self.is_beside_speaker(at))
     }
 
     /// Returns true if a token is beside "I" or "we".
@@ -644,6 +660,10 @@ impl<'l> Phrasing<'l> {
             }
             return;
         }
+        // "(Lo que habría que) hacer es avisar".
+        let is_copula = |token: &Token| phrases.sense(&token.lower).is_some_and(|sense| sense.group == "be/3");
+        let is_be = |place: usize| self.token(place).is_some_and(is_copula);
+        let verb = verb.map(|verb| if is_be(verb + 1) && self.is_infinitive(verb + 2) { verb + 2 } else { verb });
         let Some(place) = verb else { return };
         let tokens = self.tokens();
         let Some(token) = self.token(place) else { return };
@@ -664,7 +684,7 @@ impl<'l> Phrasing<'l> {
                 || (token.has(Class::Object) && !self.nouns.iter().any(|place| place.contains(at)))
         };
         let is_helper =
-            |piece: &Piece| matches!(piece, Piece::Said(at) if phrases.helps(&self.here.sentence.tokens[*at]));
+            |piece: &Piece| matches!(piece, Piece::Said(at) if phrases.helps(&tokens[*at]) || is_copula(&tokens[*at]));
         // "Simona mi ha detto che invia", "antes de irme cierro": what leads to the task.
         let leads = |piece: &Piece| {
             matches!(piece, Piece::Said(at) if tokens[*at].has(Class::Complement)

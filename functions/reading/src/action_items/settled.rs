@@ -337,7 +337,12 @@ fn once(items: Vec<ActionItem>) -> Vec<ActionItem> {
 fn small(due: String, sentence: &Sentence) -> String {
     let first = sentence.tokens.first().filter(|first| due.starts_with(&sentence.text[first.place.clone()]));
     let leads = [Class::Preposition, Class::Between, Class::Determiner, Class::Temporal];
-    let is_small = first.is_some_and(|first| leads.iter().any(|class| first.has(*class)));
+    // In English and German, names of days have a capital.
+    let phrases = sentence.language.phrases().filter(|phrases| !phrases.capital_nouns && phrases.code != "en");
+    let is_small = first.is_some_and(|first| {
+        leads.iter().any(|class| first.has(*class))
+            || phrases.is_some_and(|phrases| phrases.calendar.is_word(&first.lower))
+    });
     if is_small { uncapitalized(&due) } else { due }
 }
 

@@ -556,7 +556,9 @@ impl Tracker<'_> {
             let is_plain =
                 ["number", "when", "quality", "good", "bad", "maybe", "often", "again", "degree", "oh", "thanks"];
             let is_written_small = !(phrases.capital_nouns && token.has_capital);
-            (is_plain.contains(&group(token)) && is_written_small)
+            // "Le responsable".
+            let is_noun = words.len() == 2 && words[0].has(Class::Determiner) && group(token) == "quality";
+            (is_plain.contains(&group(token)) && is_written_small && !is_noun)
                 || token.has(Class::Determiner)
                 || phrases.calendar.is_word(&token.lower)
                 || phrases.calendar.is_number(&token.lower)
@@ -696,11 +698,16 @@ pub(super) fn words_of(here: Here<'_>, announcement: &Announcement) -> Range<usi
     }
 }
 
-/// Returns false if a task begins with no verb, or with one in the past. In languages with final verbs, and in English,
-/// the beginning does not show it.
+/// Returns false if a task begins with no verb, or with one in the past; in German, if it has no infinitive. In Dutch and
+/// English, the form does not show it.
 fn is_written(here: Here<'_>, task: &str) -> bool {
     let phrases = here.phrases;
     let first = task.split_whitespace().next().map(lowered).filter(|_| phrases.code != "en");
+    if phrases.capital_nouns {
+        // A target may follow the verb.
+        let is_verb = |word: &str| word.ends_with('n') && word.chars().all(char::is_lowercase);
+        return task.split_whitespace().skip(1).any(is_verb);
+    }
     let Some(first) = first.filter(|_| !phrases.sets_verbs_last()) else { return true };
     let classes = phrases.classes(&first);
     if classes.has(Class::Infinitive) || phrases.can_be_infinitive(&first) {

@@ -125,6 +125,8 @@ impl Grammar<'_> {
                     && !before.has(Class::Determiner))
         };
         let end = (at + 1..tokens.len()).find(|at| is_own(*at)).unwrap_or(tokens.len());
-        (at + 2..=at + APPOSITION_MAX).map(skip).find(|behind| *behind < end && is_verb(*behind))
+        // "Valérie de la paie": a noun that looks like a verb.
+        let is_noun = |at: usize| tokens[at - 1].has(Class::Determiner) && tokens[at - 2].has(Class::Preposition);
+        (at + 2..=at + APPOSITION_MAX).map(skip).find(|behind| *behind < end && !is_noun(*behind) && is_verb(*behind))
     }
 }

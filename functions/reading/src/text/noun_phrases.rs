@@ -238,6 +238,8 @@ impl Reader<'_> {
         let sense = self.phrases.sense(&token.lower).filter(|_| self.phrases.code != "en");
         let form = sense.and_then(|sense| Some(sense.group.split_once('/')?.1));
         let is_noun = self.phrases.capital_nouns && token.has_capital;
-        !is_noun && form.is_some_and(|form| !["inf", "part", "ger", "imp"].contains(&form))
+        // "De toegang intrekken": a final verb behind its object.
+        let is_final = self.phrases.sets_verbs_last() && !self.has_capitals && form == Some("inf");
+        !is_noun && (is_final || form.is_some_and(|form| !["inf", "part", "ger", "imp"].contains(&form)))
     }
 }
