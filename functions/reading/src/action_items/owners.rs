@@ -86,7 +86,7 @@ impl Tracker<'_> {
             !next.is_after_break()
                 && (next.has(Class::Report)
                     || next.has(Class::Past)
-                    || here.phrases.sense(&next.lower).is_some_and(|sense| sense.group.starts_with("be/")))
+                    || here.phrases.group(&next.lower).starts_with("be/"))
         });
         is_verb && here.sentence.tokens[from..].iter().take(TOLD_WORDS).any(|token| token.has(Class::Report))
     }
@@ -118,7 +118,7 @@ impl Tracker<'_> {
             }
             // "Der Toni hat mir geschrieben".
             let is_odd = tokens[at].classes == crate::languages::classes::Classes::default()
-                && here.phrases.sense(&tokens[at].lower).is_none_or(|sense| sense.group == "name");
+                && matches!(here.phrases.group(&tokens[at].lower), "" | "name");
             if here.phrases.capital_nouns && tokens[at].has_capital && is_odd && self.tells(here, at + 1) {
                 let said = here.sentence.text[tokens[at].place.clone()].to_owned();
                 self.last_named = Some((Named::Other(said), here.turn));

@@ -235,8 +235,7 @@ impl<'l> Phrasing<'l> {
         };
         let at = at + tokens.iter().skip(at).take_while(is_clitic).count();
         tokens.get(at).is_some_and(|next| {
-            let sense = self.here.phrases.sense(&next.lower);
-            let is_unlisted = sense.is_some_and(|sense| sense.group.ends_with("/1"));
+            let is_unlisted = self.here.phrases.form(&next.lower) == Some("1");
             let is_own = next.has(Class::Me) || next.has(Class::MeLater) || is_unlisted;
             is_own && !next.has(Class::Infinitive) && !next.is_after_break() && !self.is_noun(at)
         })
@@ -248,9 +247,9 @@ impl<'l> Phrasing<'l> {
         let is_verb = |at: usize| {
             let token = &tokens[at];
             let is_finite = token.has(Class::Third) || token.has(Class::Me) || token.has(Class::Past);
-            let sense = self.here.phrases.sense(&token.lower).filter(|_| token.classes == Classes::default());
-            let is_unlisted = sense.is_some_and(|sense| sense.group.ends_with("/1") || sense.group.ends_with("/3"));
-            let is_finite = is_finite || (is_unlisted && self.here.phrases.code != "en");
+            let is_unlisted = token.classes == Classes::default() && self.here.phrases.code != "en";
+            let form = self.here.phrases.form(&token.lower).filter(|_| is_unlisted);
+            let is_finite = is_finite || matches!(form, Some("1" | "3"));
             token.has(Class::Modal) || (is_finite && !token.has(Class::Infinitive) && !self.is_noun(at))
         };
         (words.start + 1..words.end)
@@ -345,9 +344,10 @@ impl<'l> Phrasing<'l> {
     fn drop_owner(&mut self, owner: Option<&Owner>) {
         let (tokens, text) = (self.tokens(), &self.here.sentence.text);
         let is_finite = |token: &Token| {
-            let sense = self.here.phrases.sense(&token.lower);
-            let is_unknown = self.here.phrases.capital_nouns && !token.has_capital && token.lower.ends_with('t');
-            token.has(Class::Third) || sense.map_or(is_unknown, |sense| sense.group.ends_with("/3"))
+            let phrases = self.here.phrases;
+            let is_unknown = phrases.capital_nouns && !token.has_capital && phrases.group(&token.lower).is_empty();
+            let is_guessed = is_unknown && token.lower.ends_with('t');
+            token.has(Class::Third) || phrases.form(&token.lower) == Some("3") || is_guessed
         };
         let mut gone = Vec::new();
         for at in self.words.clone() {
@@ -362,7 +362,8 @@ impl<'l> Phrasing<'l> {
             if is_owner || is_called {
                 gone.push(at);
                 // "Onze conciërge Henk".
-                let role = at.checked_sub(1).filter(|before| tokens[*before].has(Class::Role) && !tokens[at].is_after_break());
+                let role =
+                    at.checked_sub(1).filter(|before| tokens[*before].has(Class::Role) && !tokens[at].is_after_break());
                 gone.extend(role);
                 let article = role.and_then(|role| role.checked_sub(1));
                 gone.extend(article.filter(|before| tokens[*before].has(Class::Determiner)));
@@ -661,7 +662,7 @@ impl<'l> Phrasing<'l> {
             return;
         }
         // "(Lo que habría que) hacer es avisar".
-        let is_copula = |token: &Token| phrases.sense(&token.lower).is_some_and(|sense| sense.group == "be/3");
+        let is_copula = |token: &Token| phrases.group(&token.lower) == "be/3";
         let is_be = |place: usize| self.token(place).is_some_and(is_copula);
         let verb = verb.map(|verb| if is_be(verb + 1) && self.is_infinitive(verb + 2) { verb + 2 } else { verb });
         let Some(place) = verb else { return };

@@ -312,10 +312,7 @@ impl Tracker<'_> {
 fn is_hypothetical(sentence: &Sentence) -> bool {
     let Some(phrases) = sentence.language.phrases().filter(|phrases| phrases.sets_verbs_last()) else { return false };
     let tokens = &sentence.tokens;
-    let is_verb = |token: &Token| {
-        let form = phrases.sense(&token.lower).and_then(|sense| Some(sense.group.split_once('/')?.1));
-        token.has(Class::Third) || form.is_some_and(|form| ["3", "cond"].contains(&form))
-    };
+    let is_verb = |token: &Token| token.has(Class::Third) || matches!(phrases.form(&token.lower), Some("3" | "cond"));
     let is_consequence = |token: &Token| token.has(Class::Consequence) && token.before == Break::Comma;
     tokens.first().is_some_and(is_verb) && tokens.iter().skip(2).any(is_consequence)
 }

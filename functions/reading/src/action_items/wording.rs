@@ -8,12 +8,12 @@ use rustc_hash::FxHashSet;
 
 use super::draft::{Draft, Here};
 use super::item::Owner;
-use super::phrasing::{Phrasing, is_adverb, uncapitalized};
+use super::objects::Clause;
+use super::phrasing::{Phrasing, is_adverb};
 use super::settled::{About, Settled};
 use super::tracker::Tracker;
 use crate::commitments::clauses::Grammar;
 use crate::commitments::heads::{AnnouncedBy, Announcement};
-use crate::languages::agreement::Kinds;
 use crate::languages::classes::{Class, Classes};
 use crate::languages::frames::filled;
 use crate::languages::meanings::{Meaning, Pronoun};
@@ -26,14 +26,6 @@ use crate::text::sentences::Source;
 /// Lowest likelihood of a phrase in a request, as a fraction of the likeliest phrase's.
 const REQUEST_MIN: f64 = 0.4;
 
-/// Weight of a phrase that disagrees with the pronoun, and of one without an article.
-const DISAGREEING: f64 = 0.1;
-const AGREEING_BARE: f64 = 0.3;
-/// Weight of a phrase in the sentence directly before its pronoun.
-const JUST_BEFORE: f64 = 1.3;
-/// Weight of a phrase behind its pronoun.
-const BEHIND: f64 = 0.3;
-
 /// Most words of a sentence that needs an earlier one to name its task.
 const POINTING_WORDS_MAX: usize = 12;
 
@@ -44,25 +36,12 @@ const ADDED_WORDS: usize = 5;
 const SENTENCE_WORDS_MAX: usize = 80;
 /// Most sentences between a request and an answer with the same verb.
 const REPEATED_SENTENCES: usize = 5;
-/// Number of surrounding sentences that are searched for the gender of a noun.
-const GENDER_SENTENCES: usize = 200;
 
 /// A task in words.
 pub(super) struct Worded {
     pub(super) task: String,
     /// The sentence that it answers, if words come from there.
     pub(super) answered: Option<usize>,
-}
-
-/// Words of a sentence that can name a task.
-#[derive(Clone)]
-pub(super) struct Clause {
-    pub(super) sentence: usize,
-    pub(super) words: Range<usize>,
-    /// True if they accept an earlier task.
-    pub(super) is_claim: bool,
-    /// True if they say nothing else.
-    pub(super) is_bare: bool,
 }
 
 impl Tracker<'_> {
@@ -140,20 +119,23 @@ impl Tracker<'_> {
         if let Some(noun) = noun.filter(|_| (!is_own && !says_more) || self.takes(index)) {
             return Some(Worded { task: filled(&here.phrases.frames.handle, &[("thing", &noun)]), answered });
         }
-        // The last resort must have the form of a task: in languages with final verbs, at its end.
-        let is_complete = |task: &str| {
-            let is_verb = |word: &str| here.phrases.classes(word).has(Class::Infinitive);
-            !here.phrases.sets_verbs_last() || task.split_whitespace().skip(1).last().is_some_and(is_verb)
-        };
-        let clause = Clause { sentence: index, words: 0..here.sentence.tokens.len(), is_claim: false, is_bare: false };
-        let whole = Phrasing::of(self, here, clause.words.clone(), due);
-        let says = here.phrases.code == "en" || self.nouns(&clause, owner) > 0;
-        let task =
-            Some(whole).filter(|whole| says && !whole.is_empty()).map(|whole| whole.told(owner, None, words_max));
-        Some(Worded {
-            task: task.filter(|task| !task.is_empty() && is_written(here, task) && is_complete(task))?,
-            answered: None,
-        })
+        self.whole(here, owner, due, words_max)
+    }
+
+    /// Returns the whole sentence, which must have the form of a task: in languages with final verbs, at its end.
+    fn whole(&self, here: Here<'_>, owner: Option<&Owner>, due: Option<&str>, words_max: usize) -> Option<Worded> {
+        let words = 0..here.sentence.tokens.len();
+        let clause = Clause { sentence: here.index, words: words.clone(), is_claim: false, is_bare: false };
+        let whole = Phrasing::of(self, here, words, due);
+        if whole.is_empty() || (here.phrases.code != "en" && self.nouns(&clause, owner) == 0) {
+            return None;
+        }
+        let task = whole.told(owner, None, words_max);
+        let is_verb = |word: &str| here.phrases.classes(word).has(Class::Infinitive);
+        let is_complete =
+            !here.phrases.sets_verbs_last() || task.split_whitespace().skip(1).last().is_some_and(is_verb);
+        let is_told = !task.is_empty() && is_written(here, &task) && is_complete;
+        is_told.then_some(Worded { task, answered: None })
     }
 
     /// "Ça marche": the subject is the matter itself.
@@ -168,8 +150,7 @@ impl Tracker<'_> {
     /// "My husband puts me on the street": the subject is another person.
     fn is_of_person(here: Here<'_>, settled: Settled, own: &Clause) -> bool {
         let is_person = |token: &Token| {
-            let sense = here.phrases.sense(&token.lower).is_some_and(|sense| sense.group == "person");
-            (sense || token.has(Class::Role)) && !token.has(Class::Pronoun)
+            (here.phrases.group(&token.lower) == "person" || token.has(Class::Role)) && !token.has(Class::Pronoun)
         };
         settled.act == Act::Own
             && here.phrases.has_agreement()
@@ -243,10 +224,10 @@ impl Tracker<'_> {
         let is_meant = settled.act == Act::Own && tokens.len() <= POINTING_WORDS_MAX;
         let words = Phrasing::extent(self, here, 0..tokens.len());
         // "My husband puts me on the street."
-        let is_others = tokens[words.clone()].iter().take_while(|token| !does(token)).any(|token| {
-            let is_person = here.phrases.sense(&token.lower).is_some_and(|sense| sense.group == "person");
-            token.has(Class::Role) || is_person
-        });
+        let is_others = tokens[words.clone()]
+            .iter()
+            .take_while(|token| !does(token))
+            .any(|token| token.has(Class::Role) || here.phrases.group(&token.lower) == "person");
         (is_meant && points && !is_others && tokens[words.clone()].iter().any(does)).then_some(Clause {
             sentence: here.index,
             words,
@@ -276,7 +257,7 @@ impl Tracker<'_> {
         };
         let mut all: Vec<Announcement> =
             self.joined(here, grammar.announcements()).into_iter().filter(is_meant).collect();
-        // "There must be a charger, somebody has to find out": a person is looked for.
+        // "There must be a charger, someone has to find out": a person is looked for.
         all.sort_by_key(|one| settled.act == Act::Unassigned && one.by != AnnouncedBy::Somebody);
         all.iter().map(|one| self.clause(here, one)).collect()
     }
@@ -310,39 +291,6 @@ impl Tracker<'_> {
         Some(Here { index, sentence, phrases, turn, speaker, opens_turn: false })
     }
 
-    /// Counts the noun phrases in some words besides the owner.
-    fn nouns(&self, clause: &Clause, owner: Option<&Owner>) -> usize {
-        let sentence = &self.text.sentences[clause.sentence];
-        let inside = |place: &Range<usize>| place.start >= clause.words.start && place.end <= clause.words.end;
-        let all = noun_phrases(sentence).into_iter().filter(inside);
-        let all = all.filter(|place| !self.is_owner(clause.sentence, place, owner));
-        let is_named = |words: &Range<usize>| {
-            let place = NounPhrase { sentence: clause.sentence, words: words.clone() };
-            // "Una nueva" names a thing, "die hier" and "nieuwe" do not.
-            let is_place = |token: &Token| {
-                let sense = sentence.language.phrases().and_then(|phrases| phrases.sense(&token.lower));
-                sense.is_some_and(|sense| sense.group == "where")
-            };
-            let is_opened = sentence.tokens[words.start].has(Class::Determiner)
-                && !sentence.tokens[words.start + 1..words.end].iter().all(is_place);
-            is_opened || self.is_thing(&place)
-        };
-        all.filter(is_named).count()
-    }
-
-    /// Returns true if a noun phrase names the owner or an addressed participant.
-    fn is_owner(&self, sentence: usize, place: &Range<usize>, owner: Option<&Owner>) -> bool {
-        let sentence = &self.text.sentences[sentence];
-        let said = |at: usize| &sentence.text[sentence.tokens[at].place.clone()];
-        // "Van" and "de" are also words of a surname.
-        let is_owner = |at: usize| {
-            sentence.tokens[at].has_capital
-                && owner.is_some_and(|owner| owner.name.split_whitespace().any(|part| part == said(at)))
-        };
-        let is_named = self.names.participant_at(&sentence.tokens, place.start, &sentence.text);
-        place.clone().any(is_owner) || is_named.is_some_and(|(_, end)| end >= place.end)
-    }
-
     /// Returns true if some words only say that something is done ("do that").
     fn is_said_of_all(&self, clause: &Clause) -> bool {
         self.here(clause.sentence).is_none_or(|here| {
@@ -350,47 +298,12 @@ impl Tracker<'_> {
             let says = |at: &usize| {
                 let token = &here.sentence.tokens[*at];
                 let is_time = times.iter().any(|time| time.start <= *at && *at < time.end);
-                let group = here.phrases.sense(&token.lower).map_or("", |sense| sense.group);
+                let group = here.phrases.group(&token.lower);
                 let is_place = here.phrases.code != "en" && ["where", "when", "number", "of", "by"].contains(&group);
                 !is_time && !is_place && !token.has(Class::Interjection) && !is_adverb(here, token)
             };
             clause.words.clone().filter(says).all(|at| self.is_empty(here, at..at + 1))
         })
-    }
-
-    /// Returns true if a pronoun comes before the first noun.
-    fn stands_first(&self, clause: &Clause) -> bool {
-        let Some(here) = self.here(clause.sentence) else { return false };
-        let nouns = noun_phrases(here.sentence);
-        let first = nouns.iter().find(|place| place.start >= clause.words.start);
-        let until = first.map_or(clause.words.end, |place| place.start).min(clause.words.end);
-        let is_noun = |at: usize| nouns.iter().any(|place| place.contains(&at));
-        let is_subject = |at: usize| {
-            let token = &here.sentence.tokens[at];
-            // "Die schickt dir die Zahlen."
-            let verb =
-                here.sentence.tokens.get(at + 1).filter(|next| next.has(Class::Third) && next.before == Break::None);
-            let is_inverted = here.sentence.tokens.get(at + 2).is_some_and(|next| next.has(Class::Pronoun));
-            token.has(Class::Preposition)
-                || here.phrases.pronoun(&token.lower).is_some_and(|who| who != Pronoun::Thing)
-                || (here.phrases.sets_verbs_last() && verb.is_some() && !is_inverted)
-        };
-        // "Gli scrivo una mail": the verb has its object.
-        let is_direct = first.is_some_and(|place| place.start == clause.words.start + 1);
-        let start = if is_direct { clause.words.start } else { Self::clitics(here, clause) };
-        // "Mándale las fotos": the pronoun is a person.
-        let is_direct = |at: usize| {
-            let token = &here.sentence.tokens[at];
-            token.has(Class::Object) && (!here.phrases.has_agreement() || here.phrases.kinds(&token.lower).is_some())
-        };
-        let is_governed = |at: usize| {
-            let token = &here.sentence.tokens[at];
-            here.phrases.has_agreement()
-                && !here.phrases.capital_nouns
-                && token.before == Break::None
-                && at.checked_sub(1).is_some_and(|before| here.sentence.tokens[before].has(Class::Preposition))
-        };
-        (start..until).any(|at| is_direct(at) && !is_governed(at) && !is_noun(at) && !is_subject(at))
     }
 
     /// Returns earlier requests and needs, likeliest first.
@@ -468,184 +381,6 @@ impl Tracker<'_> {
         parts.filter(has_verb).find(|clause| self.nouns(clause, owner) > 0)
     }
 
-    /// Returns the possible objects of a task, likeliest first. In its own sentence they precede it.
-    fn meant(
-        &self,
-        index: usize,
-        own: Option<&Clause>,
-        owner: Option<&Owner>,
-        about: &About<'_>,
-    ) -> Vec<(NounPhrase, f64)> {
-        let mut likely = about.likely(index);
-        // "Ask her": the object is a person.
-        let is_person = own.is_some_and(|own| self.stands_for_person(own));
-        likely.retain(|(place, _)| {
-            let is_before = place.sentence != index
-                || own.is_none_or(|own| {
-                    place.words.end <= own.words.start || place.words.start >= own.words.end || own.is_claim
-                });
-            is_before
-                && self.is_thing(place)
-                && !self.is_owner(place.sentence, &place.words, owner)
-                && (!is_person || self.is_somebody(place))
-        });
-        if let Some(kinds) = own.and_then(|own| self.kinds_meant(own)) {
-            let end = own.map_or(0, |own| own.words.end);
-            likely.iter_mut().for_each(|(place, likelihood)| {
-                // A pronoun rather follows its noun.
-                let is_behind = place.sentence == index && place.words.start >= end;
-                let sentences = &self.text.sentences;
-                let is_next =
-                    place.sentence + 1 == index && sentences[place.sentence].source == sentences[index].source;
-                let is_near = is_next || (place.sentence == index && !is_behind);
-                let nearness = if is_behind {
-                    BEHIND
-                } else if is_near {
-                    JUST_BEFORE
-                } else {
-                    1.0
-                };
-                *likelihood *= self.agreement(place, kinds) * nearness;
-            });
-            likely.sort_by(|one, other| other.1.total_cmp(&one.1));
-        }
-        likely
-    }
-
-    /// Returns the start of the pronouns before the verb of a clause ("te lo mando").
-    fn clitics(here: Here<'_>, clause: &Clause) -> usize {
-        let tokens = &here.sentence.tokens;
-        let is_clitic = |at: &usize| {
-            let is_near = tokens.get(at + 1).is_some_and(|next| !next.is_after_break());
-            let is_subject = tokens[*at].has(Class::ThirdPronoun);
-            is_near && !is_subject && (tokens[*at].has(Class::Object) || tokens[*at].has(Class::Between))
-        };
-        if here.phrases.sets_verbs_last() || here.phrases.code == "en" {
-            return clause.words.start;
-        }
-        (0..clause.words.start).rev().take_while(is_clitic).last().unwrap_or(clause.words.start)
-    }
-
-    /// Returns the genders and numbers of the pronoun of a clause, which may precede its verb.
-    fn kinds_meant(&self, own: &Clause) -> Option<Kinds> {
-        let here = self.here(own.sentence)?;
-        let tokens = &here.sentence.tokens;
-        let nouns = noun_phrases(here.sentence);
-        let start = Self::clitics(here, own);
-        let stands = |at: &usize| {
-            let is_hung = tokens[*at].classes.is_verb() && tokens[*at].has(Class::Object);
-            (is_hung || self.stands_for_it(here, *at)) && !nouns.iter().any(|place| place.contains(at))
-        };
-        // "Das" stands for anything.
-        here.phrases.kinds(&tokens[(start..own.words.end).find(stands)?].lower).filter(|kinds| !kinds.are_neuter())
-    }
-
-    /// Returns false if the words of a noun phrase are rather a form of a verb ("lo conosco", "terminés"), a quality, a
-    /// time or a number.
-    fn is_thing(&self, place: &NounPhrase) -> bool {
-        let sentence = &self.text.sentences[place.sentence];
-        let Some(phrases) = sentence.language.phrases().filter(|phrases| phrases.code != "en") else { return true };
-        let words = &sentence.tokens[place.words.clone()];
-        let group = |token: &Token| phrases.sense(&token.lower).map_or("", |sense| sense.group);
-        let is_form = |token: &Token| {
-            let form = group(token).split_once('/').map(|(_, form)| form);
-            form.is_some_and(|form| form != "inf" && form != "ger") && !(phrases.capital_nouns && token.has_capital)
-        };
-        let is_pronoun = |token: &Token| token.has(Class::Object) && !phrases.articles.contains(&token.lower);
-        let describes = |token: &Token| {
-            let is_plain =
-                ["number", "when", "quality", "good", "bad", "maybe", "often", "again", "degree", "oh", "thanks"];
-            let is_written_small = !(phrases.capital_nouns && token.has_capital);
-            // "Le responsable".
-            let is_noun = words.len() == 2 && words[0].has(Class::Determiner) && group(token) == "quality";
-            (is_plain.contains(&group(token)) && is_written_small && !is_noun)
-                || token.has(Class::Determiner)
-                || phrases.calendar.is_word(&token.lower)
-                || phrases.calendar.is_number(&token.lower)
-        };
-        // "Quelle vecchie con la piscina".
-        let attribute = words.iter().skip(1).position(|token| token.has(Class::Preposition));
-        let head = &words[..attribute.map_or(words.len(), |at| at + 1)];
-        let is_named = head.iter().any(|token| !describes(token));
-        let before = place.words.start.checked_sub(1).map(|before| &sentence.tokens[before]);
-        let is_behind_verb = before.is_some_and(|before| {
-            before.has(Class::Preposition) || group(before).ends_with("/3") || group(before).ends_with("/inf")
-        });
-        is_named
-            && match words {
-                [] => false,
-                // "Está a subir".
-                [link, verb, ..] if link.has(Class::Preposition) && verb.has(Class::Infinitive) => false,
-                [article, verb, ..] if article.has(Class::Determiner) => {
-                    is_behind_verb || !(is_pronoun(article) && is_form(verb))
-                }
-                [first, ..] => !(is_form(first) || group(first).ends_with("/inf")) || first.has_capital,
-            }
-    }
-
-    /// Returns the weight of a noun phrase that should have one of these genders and numbers, as its article or its
-    /// ending shows it.
-    fn agreement(&self, place: &NounPhrase, kinds: Kinds) -> f64 {
-        let sentence = &self.text.sentences[place.sentence];
-        let (Some(phrases), Some(first)) = (sentence.language.phrases(), sentence.tokens.get(place.words.start)) else {
-            return 1.0;
-        };
-        let article =
-            Some(first).filter(|first| first.has(Class::Determiner)).and_then(|one| phrases.kinds(&one.lower));
-        match (article, phrases.kinds_of_noun(&first.lower)) {
-            (Some(shown), _) if shown.agrees(kinds) => 1.0,
-            (None, Some(shown)) if shown.agrees(kinds) => AGREEING_BARE,
-            (None, None) => AGREEING_BARE,
-            _ => DISAGREEING,
-        }
-    }
-
-    fn stands_for_person(&self, clause: &Clause) -> bool {
-        let tokens = &self.text.sentences[clause.sentence].tokens[clause.words.clone()];
-        self.text.sentences[clause.sentence].language.phrases().is_some_and(|phrases| {
-            let is_person = |token: &Token| {
-                token.has(Class::Object) && phrases.pronoun(&token.lower).is_none() && !token.has(Class::Preposition)
-            };
-            phrases.code == "en" && tokens.iter().any(is_person)
-        })
-    }
-
-    /// True if a noun phrase names a person.
-    fn is_somebody(&self, place: &NounPhrase) -> bool {
-        let tokens = &self.text.sentences[place.sentence].tokens;
-        place.words.clone().any(|at| tokens[at].has(Class::Role) || (tokens[at].has_capital && at > 0))
-    }
-
-    /// Returns a noun phrase as the object of an action.
-    fn noun(&self, place: &NounPhrase) -> Option<String> {
-        let here = self.here(place.sentence)?;
-        let sentence = here.sentence;
-        let tokens = &sentence.tokens;
-        let is_bound = |at: usize| tokens[at].has(Class::Determiner) && tokens[at].has(Class::Preposition);
-        // "Of the", in one word.
-        let start = place.words.clone().find(|at| !is_bound(*at) || is_article(here, *at)).unwrap_or(place.words.start);
-        let (first, last) = (tokens.get(start)?, tokens.get(place.words.end.checked_sub(1)?)?);
-        let said = &sentence.text[first.place.start..last.place.end];
-        let is_behind = start > 0 && tokens[start - 1].has(Class::Preposition) && tokens[start].before == Break::None;
-        let article = here.phrases.accusative(&first.lower, is_behind || self.is_feminine(place.sentence, &last.lower));
-        if let Some(article) = article {
-            let rest = tokens.get(start + 1).map_or("", |next| &sentence.text[next.place.start..last.place.end]);
-            return Some(format!("{article} {rest}").trim().to_owned());
-        }
-        let is_small =
-            start == 0 && (first.has(Class::Determiner) || !here.phrases.capital_nouns) && !self.is_name(here, 0);
-        Some(if is_small { uncapitalized(said) } else { said.to_owned() })
-    }
-
-    /// Returns true if a noun has an article that is not masculine, in a language with capitalized nouns.
-    fn is_feminine(&self, index: usize, noun: &str) -> bool {
-        let articles = ["die", "eine", "keine", "diese", "zur"];
-        let is_said = |pair: &[Token]| pair[1].lower == noun && articles.contains(&pair[0].lower.as_str());
-        let sentences = &self.text.sentences;
-        let near = index.saturating_sub(GENDER_SENTENCES)..sentences.len().min(index + GENDER_SENTENCES);
-        sentences[near].iter().any(|sentence| sentence.tokens.windows(2).any(is_said))
-    }
-
     fn told(
         &self,
         clause: &Clause,
@@ -715,13 +450,10 @@ fn is_written(here: Here<'_>, task: &str) -> bool {
     }
     let others =
         [Class::Complement, Class::Preposition, Class::Pronoun, Class::Joint, Class::Negation, Class::Condition];
-    let is_past = phrases.sense(&first).is_some_and(|one| one.group.ends_with("/past") || one.group.starts_with("be/"))
+    let is_past = phrases.form(&first) == Some("past")
+        || phrases.group(&first).starts_with("be/")
         || (!classes.has(Class::MeLater) && phrases.code == "es" && first.ends_with('é'));
     !is_past && !others.iter().any(|class| classes.has(*class))
-}
-
-fn is_article(here: Here<'_>, at: usize) -> bool {
-    here.phrases.articles.contains(&here.sentence.tokens[at].lower)
 }
 
 #[cfg(test)]

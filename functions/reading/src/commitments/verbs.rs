@@ -86,10 +86,10 @@ impl Grammar<'_> {
 
     /// Returns true for a verb in the third person, also one of which only the meaning is known.
     pub(super) fn is_finite(&self, token: &Token) -> bool {
-        let is_known = |token: &Token| match self.phrases.sense(&token.lower) {
-            Some(sense) => sense.group.ends_with("/3"),
+        let is_known = |token: &Token| match self.phrases.group(&token.lower) {
             // In a language with capitalized nouns, few other small words have this ending.
-            None => self.phrases.capital_nouns && token.lower.ends_with('t') && token.lower.len() > 3,
+            "" => self.phrases.capital_nouns && token.lower.ends_with('t') && token.lower.len() > 3,
+            group => group.ends_with("/3"),
         };
         let is_unlisted = token.classes == crate::languages::classes::Classes::default() && !token.has_capital;
         token.has(Class::Third)

@@ -361,6 +361,19 @@ impl Phrases {
         self.senses.of(lower)
     }
 
+    /// Returns the group of the meaning of a lower-case word, with the form of a verb ("document", "give/past"); empty if
+    /// it is unknown.
+    #[must_use]
+    pub fn group(&self, lower: &str) -> &'static str {
+        self.sense(lower).map_or("", |sense| sense.group)
+    }
+
+    /// Returns the form of a lower-case word that is a verb by its meaning ("inf", "3").
+    #[must_use]
+    pub fn form(&self, lower: &str) -> Option<&'static str> {
+        Some(self.group(lower).split_once('/')?.1)
+    }
+
     /// Returns the referent of a lower-case word, if it is a pronoun with one.
     #[must_use]
     pub fn pronoun(&self, lower: &str) -> Option<Pronoun> {
@@ -517,7 +530,7 @@ impl Phrases {
         let with = |ending: &str, infinitive: &str| Some(format!("{}{infinitive}", lower.strip_suffix(ending)?));
         match self.code {
             "de" if lower.ends_with("en") => Some(lower.to_owned()),
-            "de" if self.sense(lower).is_none_or(|sense| sense.group.ends_with("/3")) && lower.ends_with('t') => {
+            "de" if lower.ends_with('t') && (self.group(lower).is_empty() || self.form(lower) == Some("3")) => {
                 with("et", "en").or_else(|| with("t", "en"))
             }
             "de" => with("e", "en").or_else(|| with("", "en")),

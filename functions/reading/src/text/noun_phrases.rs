@@ -200,10 +200,7 @@ impl Reader<'_> {
     fn is_determined(&self, at: usize) -> bool {
         let tokens = &self.sentence.tokens;
         // Verbs of which only the meaning is known.
-        let is_verb = |at: usize| {
-            let sense = self.phrases.sense(&tokens[at].lower).filter(|_| self.phrases.code != "en");
-            sense.is_some_and(|sense| sense.group.contains('/'))
-        };
+        let is_verb = |at: usize| self.phrases.code != "en" && self.phrases.form(&tokens[at].lower).is_some();
         let is_behind_verb = || {
             at > 1
                 && tokens[at - 1].has(Class::Determiner)
@@ -235,8 +232,7 @@ impl Reader<'_> {
     /// Returns true for a form of a verb with a subject, by its meaning ("ist", "ziet").
     fn is_finite(&self, at: usize) -> bool {
         let token = &self.sentence.tokens[at];
-        let sense = self.phrases.sense(&token.lower).filter(|_| self.phrases.code != "en");
-        let form = sense.and_then(|sense| Some(sense.group.split_once('/')?.1));
+        let form = self.phrases.form(&token.lower).filter(|_| self.phrases.code != "en");
         let is_noun = self.phrases.capital_nouns && token.has_capital;
         // "De toegang intrekken": a final verb behind its object.
         let is_final = self.phrases.sets_verbs_last() && !self.has_capitals && form == Some("inf");
