@@ -550,4 +550,82 @@ mod tests {
             assert_eq!(lines(language, said), expected, "{language}");
         }
     }
+
+    #[test]
+    fn pronoun_stands_for_a_noun_of_its_gender_and_number() {
+        let said = "Eva: Les affiches, elles sont prêtes ?
+            Luc: Oui, elles sont belles, et le serveur marche.
+            Luc: Il reste la maquette et les panneaux du hall. Je la dessine demain.";
+        assert_eq!(lines("fr", said), ["Luc: dessiner la maquette (demain)"]);
+        let said = "Eva: E la mappa dei corrieri?
+            Luca: La mappa funziona, ma mi manca il filtro per zona. Lo finisco entro giovedì.";
+        assert_eq!(lines("it", said), ["Luca: finire il filtro per zona (entro giovedì)"]);
+    }
+
+    #[test]
+    fn second_task_is_written_as_the_first() {
+        let said = "Eva: Le mando un mail al proveedor el lunes y le pregunto el precio de la mesa.";
+        assert_eq!(lines("es", said), ["Eva: mandar un mail al proveedor y preguntar el precio de la mesa (el lunes)"]);
+        let said = "Eva: Dann komm ich morgen mit dem Messgerät vorbei und prüfe die Wand.";
+        assert_eq!(lines("de", said), ["Eva: mit dem Messgerät vorbeikommen und die Wand prüfen (morgen)"]);
+    }
+
+    #[test]
+    fn dative_pronoun_is_no_object() {
+        let said = "Eva: Hay que revisar el empaque de la puerta.
+            Eva: Luis, por favor mándale los resultados a la señora Arriaga mañana.
+            Luis: Sí, claro.";
+        let expected = "Luis: mandar los resultados a la señora Arriaga (mañana)";
+        assert!(lines("es", said).iter().any(|line| line == expected), "{:?}", lines("es", said));
+    }
+
+    #[test]
+    fn claim_keeps_its_verb() {
+        let said = "Eva: Le divise sono ancora dal sarto.
+            Luca: Le ritiro io sabato.";
+        assert_eq!(lines("it", said), ["Luca: ritirare le divise (sabato)"]);
+    }
+
+    #[test]
+    fn agreement_of_the_matter_is_no_task_itself() {
+        let said = "Eva: Luc, réserve cinq cents gobelets avant le vingt, s'il te plaît.
+            Luc: Ça marche.";
+        assert_eq!(lines("fr", said), ["Luc: réserver cinq cents gobelets (avant le vingt)"]);
+    }
+
+    #[test]
+    fn name_beside_a_role_is_the_owner() {
+        let talks = [
+            (
+                "fr",
+                "Eva: Pour les affiches, mon neveu Kévin colle les affiches dimanche.",
+                "Kévin: coller les affiches (dimanche)",
+            ),
+            (
+                "fr",
+                "Eva: Hugo, mon associé, m'a dit qu'il rencontre les serveurs lundi.",
+                "Hugo: rencontrer les serveurs (lundi)",
+            ),
+            (
+                "es",
+                "Eva: La secretaria, Graciela, va a presentar la planilla el lunes.",
+                "Graciela: presentar la planilla (el lunes)",
+            ),
+            (
+                "fr",
+                "Eva: Valérie de la paie prépare le comparatif pour le quinze juin.",
+                "Valérie: préparer le comparatif (pour le quinze juin)",
+            ),
+        ];
+        for (language, said, expected) in talks {
+            assert_eq!(lines(language, said), [expected]);
+        }
+    }
+
+    #[test]
+    fn refused_offer_is_no_task() {
+        let said = "Eva: Eu envio o teste aos finalistas na sexta, pode ser?
+            Rui: Não, o sistema envia sozinho.";
+        assert_eq!(lines("pt", said), [""; 0]);
+    }
 }
