@@ -6,7 +6,7 @@
 //! drafts (`draft`) and their state (`tracker`); the words of tasks (`words`), owners (`owners`), context (`context`)
 //! and times (`times`); repetitions (`repetition`), replies (`replies`), claims (`claims`) and announcements
 //! (`announced`); conversion to lines (`phrasing`), the things of tasks (`objects`) and the choice of words
-//! (`wording`); settled items (`settled`); and the order of all steps (`tracking`).
+//! (`wording`); settled items (`settled`) with corrected times (`redated`); and the order of all steps (`tracking`).
 
 pub mod item;
 mod draft;
@@ -23,4 +23,5 @@ mod phrasing;
 mod objects;
 mod wording;
 mod settled;
+mod redated;
 pub mod tracking;

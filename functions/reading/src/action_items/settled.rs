@@ -79,15 +79,13 @@ impl Tracker<'_> {
                 .iter()
                 .any(|(index, item): &(usize, ActionItem)| near.contains(index) && item.owner == draft.item.owner)
         };
-        let accepted = self.drafts.iter().zip(&mut is_told).filter(|(_, is_told)| !**is_told);
-        let accepted = accepted.filter(|(draft, _)| self.is_promised(draft, likelihoods) && !is_near(draft));
-        let accepted: Vec<&Draft> = accepted
-            .map(|(draft, is_told)| {
-                *is_told = true;
-                draft
-            })
-            .collect();
-        for draft in accepted {
+        let promised = (0..self.drafts.len()).filter(|at| !is_told[*at]);
+        let promised = promised
+            .filter(|at| self.is_promised(&self.drafts[*at], likelihoods) && !is_near(&self.drafts[*at]))
+            .collect::<Vec<_>>();
+        for at in promised {
+            is_told[at] = true;
+            let draft = &self.drafts[at];
             let settled = Settled { index: draft.settled, act: self.whose_is(draft, draft.settled), margin: 0.0 };
             let item = self.item(settled, Some(draft), about(items.len()), &mut known);
             items.extend(item.map(|item| (settled.index, item)));
@@ -103,7 +101,7 @@ impl Tracker<'_> {
         let noted = self.drafts.iter().filter(|draft| draft.is_told() && self.is_noted(draft));
         items.extend(noted.filter_map(|draft| Some((draft.settled, draft.item.clone().bounded()?))));
         items.sort_by_key(|(index, _)| *index);
-        once(items.into_iter().map(|(_, item)| item).collect())
+        once(self.redated(items))
     }
 
     /// Returns the sentences with sufficient likelihood in order; of neighbours with the same content, the likeliest.
@@ -331,7 +329,7 @@ fn once(items: Vec<ActionItem>) -> Vec<ActionItem> {
 }
 
 /// Returns a time without the capital of its sentence's beginning.
-fn small(due: String, sentence: &Sentence) -> String {
+pub(super) fn small(due: String, sentence: &Sentence) -> String {
     let first = sentence.tokens.first().filter(|first| due.starts_with(&sentence.text[first.place.clone()]));
     let leads = [Class::Preposition, Class::Between, Class::Determiner, Class::Temporal];
     // In English and German, names of days have a capital.

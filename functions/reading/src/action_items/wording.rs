@@ -628,4 +628,16 @@ mod tests {
             Rui: Não, o sistema envia sozinho.";
         assert_eq!(lines("pt", said), [""; 0]);
     }
+
+    #[test]
+    fn corrected_time_replaces_the_first() {
+        let said = "Eva: Luc, peux-tu mettre à jour les horaires sur le site ?
+            Luc: Oui, je peux faire ça demain. Ah non, demain je suis en formation, samedi.
+            Eva: Samedi, ça marche.";
+        assert_eq!(lines("fr", said), ["Luc: mettre à jour les horaires sur le site (samedi)"]);
+        let said = "Eva: Kannst du das Zertifikat erneuern, Uwe?
+            Uwe: Ja, mach ich bis morgen. Äh, nee, morgen bin ich auf Schulung, sagen wir Samstag.
+            Eva: Samstag ist gut.";
+        assert_eq!(lines("de", said), ["Uwe: das Zertifikat erneuern (Samstag)"]);
+    }
 }
