@@ -44,9 +44,10 @@ impl Tracker<'_> {
         let all = all.filter(|place| !self.is_owner(clause.sentence, place, owner));
         let is_named = |words: &Range<usize>| {
             let place = NounPhrase { sentence: clause.sentence, words: words.clone() };
-            // "Una nueva" names a thing, "die hier" and "nieuwe" do not.
+            // "Una nueva" names a thing, "die hier", "unas cien" and "nieuwe" do not.
             let is_place = |token: &Token| {
-                sentence.language.phrases().is_some_and(|phrases| phrases.group(&token.lower) == "where")
+                let phrases = sentence.language.phrases().filter(|phrases| phrases.code != "en");
+                phrases.is_some_and(|phrases| matches!(phrases.group(&token.lower), "where" | "number"))
             };
             let is_opened = sentence.tokens[words.start].has(Class::Determiner)
                 && !sentence.tokens[words.start + 1..words.end].iter().all(is_place);

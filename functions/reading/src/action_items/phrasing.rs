@@ -408,7 +408,7 @@ impl<'l> Phrasing<'l> {
                 Some(Pronoun::Addressed) if is_own => addressed.map(|turn| first(&turn.speaker_name)),
                 Some(Pronoun::Speaker) if !is_own => speaker.map(|turn| first(&turn.speaker_name)),
                 Some(Pronoun::Addressed | Pronoun::Speaker) => None,
-                Some(Pronoun::Everybody) if token.has(Class::Pronoun) && (is_subject || verbs_last) => None,
+                Some(Pronoun::Everybody) if verbs_last || (token.has(Class::Pronoun) && is_subject) => None,
                 Some(Pronoun::Somebody) if token.has(Class::Pronoun) && (verbs_last || place < SUBJECT_PIECES) => None,
                 _ => {
                     place += 1;

@@ -262,7 +262,9 @@ impl Tracker<'_> {
             let named = named.into_iter().filter(|owner| owner.id.is_none() || owner.id.as_deref() != speaker);
             // In the sentence itself the first name is its subject; before it, the last name was mentioned.
             let mut named: Vec<Owner> = named.filter(|owner| at == index || owner.id.is_none()).collect();
-            named.sort_by_key(|owner| owner.id.is_some());
+            // A person with a name rather than a role.
+            let is_role = |owner: &Owner| !self.text.sentences[at].text.contains(owner.name.as_str());
+            named.sort_by_key(|owner| (owner.id.is_some(), at == index && is_role(owner)));
             let at = if at == index { 0 } else { named.len().checked_sub(1)? };
             (at < named.len()).then(|| named.swap_remove(at))
         })

@@ -534,6 +534,7 @@ impl Phrases {
                 with("et", "en").or_else(|| with("t", "en"))
             }
             "de" => with("e", "en").or_else(|| with("", "en")),
+            "nl" => dutch_infinitive(lower),
             "fr" => with("e", "er"),
             "es" | "pt" => with("o", "ar"),
             "it" => with("o", "are"),
@@ -672,6 +673,29 @@ impl Phrases {
     pub fn has(&self, tokens: &[Token], meaning: Meaning) -> bool {
         (0..tokens.len()).any(|at| self.at(tokens, at, |one| one == meaning).is_some())
     }
+}
+
+/// Returns the infinitive of a Dutch stem by its spelling ("wis", "maak", "lees").
+fn dutch_infinitive(stem: &str) -> Option<String> {
+    let chars: Vec<char> = stem.chars().collect();
+    let is_vowel = |c: char| "aeiou".contains(c);
+    let [before @ .., first, second, last] = chars.as_slice() else { return None };
+    let (first, second, last) = (*first, *second, *last);
+    if is_vowel(last) || !stem.chars().all(char::is_lowercase) {
+        return None;
+    }
+    let before: String = before.iter().collect();
+    let voiced = |c: char| match c {
+        'f' => 'v',
+        's' => 'z',
+        other => other,
+    };
+    Some(match (is_vowel(first), is_vowel(second)) {
+        (true, true) if first == second => format!("{before}{first}{}en", voiced(last)),
+        (true, true) => format!("{before}{first}{second}{}en", voiced(last)),
+        (false, true) => format!("{before}{first}{second}{last}{last}en"),
+        _ => format!("{stem}en"),
+    })
 }
 
 fn with(stem: &str, ending: &str) -> String {
