@@ -314,6 +314,7 @@ impl<'l> Phrasing<'l> {
                     .map(|found| found.start..found.end),
             )
             .chain(words.clone().filter_map(|at| Some(at..phrases.latest(tokens, at)?)))
+            .chain(self.reminders())
             .collect();
         let is_filler = |at: usize| {
             let token = &tokens[at];
@@ -338,6 +339,28 @@ impl<'l> Phrasing<'l> {
             kept.remove(0);
         }
         self.pieces = kept.into_iter().map(Piece::Said).collect();
+    }
+
+    /// "Denk dran, den Briefträger zu informieren", "ricordati di avvisare": returns the words of a request that only lead
+    /// to an infinitive.
+    fn reminders(&self) -> Vec<Range<usize>> {
+        let (tokens, phrases) = (self.tokens(), self.here.phrases);
+        if phrases.code == "en" {
+            return Vec::new();
+        }
+        let asked = phrases.all(tokens, |meaning| meaning == Meaning::Request);
+        let asked = asked.iter().map(|found| found.start..found.end).filter(|place| place.start >= self.words.start);
+        let is_infinitive = |at: usize| self.words.contains(&at) && tokens[at].has(Class::Infinitive);
+        if phrases.sets_verbs_last() {
+            let links = ["zu", "te"];
+            let link = self.words.clone().rfind(|at| links.contains(&tokens[*at].lower.as_str()) && is_infinitive(at + 1));
+            return link.map_or_else(Vec::new, |link| asked.chain(std::iter::once(link..link + 1)).collect());
+        }
+        let leads = |place: &Range<usize>| {
+            let link = place.end + usize::from(tokens.get(place.end).is_some_and(|next| next.has(Class::Preposition)));
+            is_infinitive(link) && tokens[place.clone()].iter().any(|token| token.classes.is_verb())
+        };
+        asked.filter(leads).map(|place| place.start..place.end).collect()
     }
 
     /// Removes the owner's name and addressed names, which are no part of the task.
