@@ -360,7 +360,16 @@ impl<'l> Phrasing<'l> {
             let link = place.end + usize::from(tokens.get(place.end).is_some_and(|next| next.has(Class::Preposition)));
             is_infinitive(link) && tokens[place.clone()].iter().any(|token| token.classes.is_verb())
         };
-        asked.filter(leads).map(|place| place.start..place.end).collect()
+        // "Ricordati di": the verb alone.
+        let remembers = |at: usize| {
+            let hung = phrases.without_hung(&tokens[at].lower);
+            let verb = hung.as_deref().unwrap_or(&tokens[at].lower);
+            phrases.group(verb).starts_with("think/")
+                && tokens.get(at + 1).is_some_and(|next| next.has(Class::Preposition))
+                && is_infinitive(at + 2)
+        };
+        let first = Some(self.words.start).filter(|first| *first < tokens.len() && remembers(*first));
+        asked.filter(leads).chain(first.map(|first| first..first + 2)).collect()
     }
 
     /// Removes the owner's name and addressed names, which are no part of the task.

@@ -409,7 +409,7 @@ impl Tracker<'_> {
             tokens[place.words.start].has(Class::Preposition) || before.is_some_and(|one| one.has(Class::Preposition))
         };
         let place = places.min_by_key(is_governed);
-        let thing = object.map(str::to_owned).or_else(|| self.noun(&place?))?;
+        let thing = place.and_then(|place| self.noun(&place)).or_else(|| object.map(str::to_owned))?;
         let frames = &here.phrases.frames;
         Some(filled(if owner.is_some() { &frames.handle } else { &frames.get }, &[("thing", &thing)]))
     }
@@ -453,7 +453,9 @@ fn is_written(here: Here<'_>, task: &str) -> bool {
     let is_past = phrases.form(&first) == Some("past")
         || phrases.group(&first).starts_with("be/")
         || (!classes.has(Class::MeLater) && phrases.code == "es" && first.ends_with('é'));
-    !is_past && !others.iter().any(|class| classes.has(*class))
+    // "(Trato da) planta".
+    let is_noun = classes.has(Class::Third) && !classes.has(Class::Me);
+    !is_past && !is_noun && !others.iter().any(|class| classes.has(*class))
 }
 
 #[cfg(test)]
