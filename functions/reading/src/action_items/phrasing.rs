@@ -133,6 +133,7 @@ impl<'l> Phrasing<'l> {
     }
 
     fn one_told(mut self, owner: Option<&Owner>, object: Option<&str>, words_max: usize) -> String {
+        let is_reflexive = self.is_reflexive();
         self.drop_owner(owner);
         self.name_people(owner);
         if self.here.phrases.sets_verbs_last() {
@@ -157,9 +158,48 @@ impl<'l> Phrasing<'l> {
             && !ends.is_some_and(is_verb)
             && !self.pieces.iter().any(|piece| matches!(piece, Piece::Said(at) if self.is_governed(*at)));
         let text = self.text();
+        let text = if is_reflexive { self.with_reflexive(&text) } else { text };
         let frames = &self.here.phrases.frames;
         let frame = if owner.is_some() { &frames.handle } else { &frames.get };
         if is_thing && !text.is_empty() { filled(frame, &[("thing", &text)]) } else { text }
+    }
+
+    /// "Je m'occupe du plan": returns true if a verb of taking over has the pronoun of its own subject.
+    fn is_reflexive(&self) -> bool {
+        let (tokens, phrases) = (self.tokens(), self.here.phrases);
+        let (own, third): (&[&str], &[&str]) = match phrases.code {
+            "fr" => (&["m'", "me"], &["s'", "se"]),
+            "es" | "pt" => (&["me"], &["se"]),
+            "it" => (&["mi"], &["si"]),
+            "de" => (&["mich"], &["sich"]),
+            _ => return false,
+        };
+        let is_pronoun = |token: &Token, verb: &Token| {
+            let stands = |class: Class| verb.has(class) || verb.has(Class::Infinitive);
+            let said = token.lower.as_str();
+            (own.contains(&said) && stands(Class::Me)) || (third.contains(&said) && stands(Class::Third))
+        };
+        let takes = |at: &usize| phrases.group(&tokens[*at].lower).starts_with("handle/");
+        self.words.clone().filter(takes).any(|at| {
+            let beside =
+                if phrases.sets_verbs_last() { at + 1..(at + 3).min(tokens.len()) } else { at.saturating_sub(1)..at };
+            tokens[beside].iter().any(|token| is_pronoun(token, &tokens[at]))
+        })
+    }
+
+    /// Returns a task with the reflexive pronoun of its infinitive.
+    fn with_reflexive(&self, task: &str) -> String {
+        let (verb, rest) = task.split_once(' ').unwrap_or((task, ""));
+        let verb = match self.here.phrases.code {
+            "fr" if verb.starts_with(['a', 'e', 'i', 'o', 'u', 'é', 'h']) => format!("s'{verb}"),
+            "fr" => format!("se {verb}"),
+            "es" => format!("{verb}se"),
+            "pt" => format!("{verb}-se"),
+            "it" => format!("{}si", verb.strip_suffix('e').unwrap_or(verb)),
+            "de" => format!("sich {verb}"),
+            _ => verb.to_owned(),
+        };
+        format!("{verb} {rest}").trim_end().to_owned()
     }
 
     /// Returns true if no content is left.
@@ -353,7 +393,8 @@ impl<'l> Phrasing<'l> {
         let is_infinitive = |at: usize| self.words.contains(&at) && tokens[at].has(Class::Infinitive);
         if phrases.sets_verbs_last() {
             let links = ["zu", "te"];
-            let link = self.words.clone().rfind(|at| links.contains(&tokens[*at].lower.as_str()) && is_infinitive(at + 1));
+            let link =
+                self.words.clone().rfind(|at| links.contains(&tokens[*at].lower.as_str()) && is_infinitive(at + 1));
             return link.map_or_else(Vec::new, |link| asked.chain(std::iter::once(link..link + 1)).collect());
         }
         let leads = |place: &Range<usize>| {

@@ -642,4 +642,34 @@ mod tests {
             Eva: Samstag ist gut.";
         assert_eq!(lines("de", said), ["Uwe: das Zertifikat erneuern (Samstag)"]);
     }
+
+    #[test]
+    fn words_around_an_infinitive_are_left_out_or_reflexive() {
+        let talks = [
+            (
+                "de",
+                "Eva: Uwe, denk bitte dran, bis Montag den Hausmeister zu informieren.\nUwe: Mach ich.",
+                "Uwe: den Hausmeister informieren (bis Montag)",
+            ),
+            (
+                "nl",
+                "Eva: Bram, vergeet niet de loodgieter te bellen, alsjeblieft.\nBram: Doe ik.",
+                "Bram: de loodgieter bellen",
+            ),
+            (
+                "fr",
+                "Eva: Luc, quelqu'un devrait arroser. Je peux m'occuper du plan des bureaux jeudi.",
+                "Eva: s'occuper du plan des bureaux (jeudi)",
+            ),
+            (
+                "es",
+                "Eva: Luis, yo me encargo del plano de las mesas el jueves.",
+                "Eva: encargarse del plano de las mesas (el jueves)",
+            ),
+        ];
+        for (language, said, expected) in talks {
+            let lines = lines(language, said);
+            assert!(lines.iter().any(|line| line == expected), "{lines:?}");
+        }
+    }
 }
