@@ -26,6 +26,8 @@ use crate::text::sentences::{Sentence, Source, normalized};
 
 /// Lowest likelihood of each act.
 const LIKELY: [(Act, f64); 3] = [(Act::Own, 0.38), (Act::Unassigned, 0.25), (Act::Others, 0.25)];
+/// The same for a sentence that says that someone should do it.
+const CALLED: f64 = 0.1;
 /// Smallest distance, in sentences, of two items of the same kind by one speaker.
 const APART_SENTENCES: usize = 3;
 /// Most sentences between a settled sentence and its draft.
@@ -39,6 +41,9 @@ const ABOUT_ITEMS_MAX: usize = 500;
 const FEW_SENTENCES: usize = 12;
 /// Likelihood of [`Act::NoTask`] above which a sentence settles nothing.
 const NOTHING: f64 = 0.35;
+/// The same for a sentence that is surely another person's task, and its likelihood.
+const NOTHING_AT_ALL: f64 = 0.5;
+const SURE: f64 = 0.9;
 /// The same for an earlier sentence, above which no item refers to it.
 const NOTHING_BEFORE: f64 = 0.7;
 
@@ -108,10 +113,14 @@ impl Tracker<'_> {
     fn likely(&self, likelihoods: &[Option<Likelihood>]) -> Vec<Settled> {
         let mut found = Vec::new();
         for (index, likelihood) in likelihoods.iter().enumerate() {
-            let Some(likelihood) = likelihood.filter(|likelihood| likelihood.of(Act::NoTask) < NOTHING) else {
-                continue;
+            let is_possible = |likelihood: &Likelihood| {
+                let nothing = likelihood.of(Act::NoTask);
+                nothing < NOTHING || (nothing < NOTHING_AT_ALL && likelihood.of(Act::Others) > SURE)
             };
-            let margins = LIKELY.iter().map(|(act, least)| (*act, likelihood.of(*act) - least));
+            let Some(likelihood) = likelihood.filter(is_possible) else { continue };
+            let calls = likelihood.of(Act::NoTask) < NOTHING && self.calls_somebody(index);
+            let least = |act: Act, least: f64| if calls && act == Act::Unassigned { CALLED } else { least };
+            let margins = LIKELY.iter().map(|(act, limit)| (*act, likelihood.of(*act) - least(*act, *limit)));
             let likely = margins.filter(|(_, margin)| *margin >= 0.0).max_by(|one, other| one.1.total_cmp(&other.1));
             found.extend(likely.map(|(act, margin)| Settled { index, act, margin }));
         }
@@ -148,6 +157,16 @@ impl Tracker<'_> {
         let is_here = draft.item.owner.as_ref().is_some_and(|owner| owner.id.is_some());
         let has_noun = grammar.is_some_and(|grammar| grammar.has_noun(words));
         is_called && is_here && has_noun && !is_nothing && draft.settled != asked
+    }
+
+    /// "Iemand zou de monteur moeten bellen": returns true if a sentence says that someone should do a thing.
+    fn calls_somebody(&self, index: usize) -> bool {
+        let sentence = &self.text.sentences[index];
+        let grammar = Grammar::of(sentence, self.names).filter(|grammar| !grammar.is_question());
+        grammar.is_some_and(|grammar| {
+            let mut all = grammar.announcements().into_iter();
+            all.any(|one| one.by == AnnouncedBy::Somebody && grammar.has_noun(one.task))
+        })
     }
 
     /// Returns true if the notes contain the content of a draft.

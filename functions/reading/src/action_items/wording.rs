@@ -175,7 +175,8 @@ impl Tracker<'_> {
         let behind =
             behind.filter(|(_, token)| is_added && token.before == Break::Comma).map(|(behind, _)| behind).next();
         let at = behind.map_or(at, |behind| behind - 1);
-        let verb = at + 1 + tokens[at + 1..].iter().take_while(is_between).count();
+        let is_joint = |token: &&Token| behind.is_some() && (token.has(Class::Joint) || token.has(Class::ThirdPronoun));
+        let verb = at + 1 + tokens[at + 1..].iter().take_while(|token| is_between(token) || is_joint(token)).count();
         let is_verb = tokens.get(verb).is_some_and(|token| {
             (token.has(Class::Third) || token.has(Class::ThirdLater))
                 && (!token.is_after_break() || behind.is_some())
