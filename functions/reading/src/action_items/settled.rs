@@ -41,9 +41,9 @@ const ABOUT_ITEMS_MAX: usize = 500;
 const FEW_SENTENCES: usize = 12;
 /// Likelihood of [`Act::NoTask`] above which a sentence settles nothing.
 const NOTHING: f64 = 0.35;
-/// The same for a sentence that is surely another person's task, and its likelihood.
+/// The same for a sentence that is surely a person's task, and its likelihood.
 const NOTHING_AT_ALL: f64 = 0.5;
-const SURE: f64 = 0.9;
+const SURE: f64 = 0.85;
 /// The same for an earlier sentence, above which no item refers to it.
 const NOTHING_BEFORE: f64 = 0.7;
 
@@ -115,7 +115,8 @@ impl Tracker<'_> {
         for (index, likelihood) in likelihoods.iter().enumerate() {
             let is_possible = |likelihood: &Likelihood| {
                 let nothing = likelihood.of(Act::NoTask);
-                nothing < NOTHING || (nothing < NOTHING_AT_ALL && likelihood.of(Act::Others) > SURE)
+                nothing < NOTHING
+                    || (nothing < NOTHING_AT_ALL && likelihood.of(Act::Others).max(likelihood.of(Act::Own)) > SURE)
             };
             let Some(likelihood) = likelihood.filter(is_possible) else { continue };
             let calls = likelihood.of(Act::NoTask) < NOTHING && self.calls_somebody(index);
