@@ -108,7 +108,10 @@ pub(super) fn draft(here: Here<'_>, owner: Option<Owner>, task: String, terms: F
 
 pub(super) fn due_of(here: Here<'_>, time: &Time) -> (String, Option<NaiveDate>) {
     let tokens = &here.sentence.tokens;
-    let place = tokens[time.start].place.start..tokens[time.end - 1].place.end;
+    // "Encomendo-as hoje".
+    let is_hung = |at: &usize| *at + 1 < time.end && here.sentence.text[..tokens[*at].place.start].ends_with('-');
+    let start = (time.start..time.end).find(|at| !is_hung(at)).unwrap_or(time.start);
+    let place = tokens[start].place.start..tokens[time.end - 1].place.end;
     (here.sentence.text[place].to_owned(), time.day)
 }
 
