@@ -7,12 +7,13 @@
 use chrono::NaiveDate;
 use rustc_hash::FxHashSet;
 
-use super::draft::Draft;
+use super::draft::{Draft, Here};
 use super::item::{ActionItem, LINE_WORDS_MAX, Owner, TASK_WORDS_MAX};
 use super::owners::owner_of;
 use super::phrasing::uncapitalized;
 use super::tracker::Tracker;
 use crate::languages::classes::Class;
+use crate::languages::token::Token;
 use crate::model::acts::Act;
 use crate::model::likelihood::Likelihood;
 use crate::model::referents::{NounPhrase, Referents};
@@ -90,6 +91,9 @@ impl Tracker<'_> {
             let Some(likelihood) = likelihood.filter(|likelihood| likelihood.of(Act::NoTask) < NOTHING) else {
                 continue;
             };
+            if self.matches[index].announced.is_empty() && self.only_tells(index, &likelihood) {
+                continue;
+            }
             let margins = LIKELY.iter().map(|(act, least)| (*act, likelihood.of(*act) - least));
             let likely = margins.filter(|(_, margin)| *margin >= 0.0).max_by(|one, other| one.1.total_cmp(&other.1));
             found.extend(likely.map(|(act, margin)| Settled { index, act, margin }));
@@ -107,6 +111,13 @@ impl Tracker<'_> {
             }
         }
         kept.into_iter().flatten().collect()
+    }
+
+    /// Returns true if a sentence that announces nothing rather states a decision, or tells what happened.
+    fn only_tells(&self, index: usize, likelihood: &Likelihood) -> bool {
+        let decides = self.matches[index].decides
+            && LIKELY.iter().all(|(act, _)| likelihood.of(*act) < likelihood.of(Act::Decision));
+        decides || self.here(index).is_some_and(tells_past)
     }
 
     /// Returns true if the notes contain the content of a draft.
@@ -233,6 +244,19 @@ impl Tracker<'_> {
         let place = sentence.tokens[time.start].place.start..sentence.tokens[time.end - 1].place.end;
         Some((sentence.text[place].to_owned(), time.day))
     }
+}
+
+/// "I called them on Tuesday", "I did sign it": returns true if a subject has a verb in the past. In English only: in
+/// other languages the past has an auxiliary, which also occurs in "I have it done by Friday".
+fn tells_past(here: Here<'_>) -> bool {
+    let tokens = &here.sentence.tokens;
+    let is_subject = |token: &Token| token.has(Class::Pronoun) && !token.has(Class::Determiner);
+    let is_past = |token: &Token| {
+        here.phrases.sense(&token.lower).is_some_and(|sense| sense.group.ends_with("/past") || token.has(Class::Done))
+    };
+    let verb_of = |at: usize| tokens[at + 1..].iter().find(|token| !token.has(Class::Between));
+    here.phrases.code == "en"
+        && (0..tokens.len()).any(|at| is_subject(&tokens[at]) && verb_of(at).is_some_and(is_past))
 }
 
 /// Removes repeated tasks: of the same task with and without an owner, the one with an owner stays.
