@@ -6,12 +6,15 @@ use super::draft::Here;
 use super::item::Owner;
 use super::tracker::Tracker;
 use crate::commitments::heads::AnnouncedBy;
-use crate::languages::classes::Class;
+use crate::languages::classes::{Class, Classes};
 use crate::languages::token::Break;
 use crate::material::Person;
 use crate::people::Named;
 use crate::text::lines::capitalized;
 use crate::text::sentences::{Sentence, Source};
+
+/// The group of names in the files of senses.
+const NAME: &str = "name";
 
 pub(super) fn owner_of(person: &Person) -> Owner {
     Owner { id: Some(person.id.clone()), name: person.name.clone() }
@@ -83,8 +86,7 @@ impl Tracker<'_> {
             if let Some((named, end)) = self.names.at(tokens, at, &here.sentence.text, here.phrases) {
                 let is_speaker = matches!(&named, Named::Participant(index) if self.material.people.get(*index).map(|person| person.id.as_str()) == here.speaker);
                 // "Priti from support usually writes those": the first word has a capital anyway.
-                let is_subject =
-                    tokens.get(end).is_some_and(|next| next.before == Break::None && next.has(Class::Between));
+                let is_subject = is_subject_behind(here, at, end);
                 let is_noun =
                     matches!(named, Named::Other(_)) && (here.phrases.capital_nouns || (at == 0 && !is_subject));
                 if !is_speaker && !is_noun {
@@ -101,12 +103,12 @@ impl Tracker<'_> {
                 && tokens[at].before == Break::None;
             // "Kelly from marketing" is Kelly.
             let is_added = at > 0 && tokens[at].before == Break::None && tokens[at - 1].has(Class::Preposition);
-            if tokens[at].has(Class::Role) && !is_told_of && !is_added {
+            if tokens[at].has(Class::Role) && !is_told_of && !is_added && !is_attribute(here, at) {
                 // "The court reporter".
                 let is_part = |start: usize| {
                     let before = &tokens[start - 1];
                     tokens[start].before == Break::None
-                        && before.classes == crate::languages::classes::Classes::default()
+                        && before.classes == Classes::default()
                         && before.lower.chars().all(char::is_alphabetic)
                 };
                 let mut start = at;
@@ -121,4 +123,22 @@ impl Tracker<'_> {
             at += 1;
         }
     }
+}
+
+/// Returns true if a first word with a capital is the name of a subject, by the word behind it.
+fn is_subject_behind(here: Here<'_>, at: usize, end: usize) -> bool {
+    let Some(next) = here.sentence.tokens.get(end).filter(|next| next.before == Break::None) else { return false };
+    let is_noun = here.phrases.sense(&here.sentence.tokens[at].lower).is_some_and(|sense| sense.group != NAME);
+    let follows = [Class::Preposition, Class::Modal, Class::Third, Class::Report];
+    next.has(Class::Between) || (!is_noun && follows.iter().any(|class| next.has(*class)))
+}
+
+/// "An estate car": returns true if a role only describes the noun behind it.
+pub(super) fn is_attribute(here: Here<'_>, at: usize) -> bool {
+    let next = here.sentence.tokens.get(at + 1).filter(|next| next.before == Break::None && !next.has_capital);
+    here.phrases.code == "en"
+        && next.is_some_and(|next| {
+            next.classes == Classes::default()
+                && here.phrases.sense(&next.lower).is_none_or(|sense| !sense.group.contains('/'))
+        })
 }

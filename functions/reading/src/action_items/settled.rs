@@ -9,7 +9,7 @@ use rustc_hash::FxHashSet;
 
 use super::draft::{Draft, Here};
 use super::item::{ActionItem, LINE_WORDS_MAX, Owner, TASK_WORDS_MAX};
-use super::owners::owner_of;
+use super::owners::{is_attribute, owner_of};
 use super::phrasing::uncapitalized;
 use super::tracker::Tracker;
 use crate::languages::classes::Class;
@@ -207,7 +207,7 @@ impl Tracker<'_> {
     fn somebody_else(&self, index: usize) -> Option<Owner> {
         let speaker = self.speaker_of(&self.text.sentences[index]);
         (index.saturating_sub(NAMED_SENTENCES)..=index).rev().find_map(|at| {
-            let named = self.named_in(&self.text.sentences[at]);
+            let named = self.named_in(at);
             let named = named.into_iter().filter(|owner| owner.id.is_none() || owner.id.as_deref() != speaker);
             // In the sentence itself the first name is its subject; before it, the last name was mentioned.
             let mut named: Vec<Owner> = named.filter(|owner| at == index || owner.id.is_none()).collect();
@@ -218,7 +218,8 @@ impl Tracker<'_> {
     }
 
     /// Returns the person who is named in a sentence, by name or by role.
-    fn named_in(&self, sentence: &Sentence) -> Vec<Owner> {
+    fn named_in(&self, index: usize) -> Vec<Owner> {
+        let sentence = &self.text.sentences[index];
         let Some(phrases) = sentence.language.phrases() else { return Vec::new() };
         let mut named = Vec::new();
         let mut at = 0;
@@ -229,7 +230,7 @@ impl Tracker<'_> {
                 at = end.max(at + 1);
                 continue;
             }
-            if token.has(Class::Role) {
+            if token.has(Class::Role) && !self.here(index).is_some_and(|here| is_attribute(here, at)) {
                 named.extend(self.owner(&Named::Other(sentence.text[token.place.clone()].to_owned())));
             }
             at += 1;
