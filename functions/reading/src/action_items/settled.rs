@@ -14,7 +14,7 @@ use super::phrasing::uncapitalized;
 use super::tracker::Tracker;
 use crate::languages::classes::Class;
 use crate::languages::token::Token;
-use crate::model::acts::Act;
+use crate::model::acts::{Act, Drafted, Fate, Stage};
 use crate::model::likelihood::Likelihood;
 use crate::model::referents::{NounPhrase, Referents};
 use crate::model::weights::Weights;
@@ -88,7 +88,7 @@ impl Tracker<'_> {
     fn likely(&self, likelihoods: &[Option<Likelihood>]) -> Vec<Settled> {
         let mut found = Vec::new();
         for (index, likelihood) in likelihoods.iter().enumerate() {
-            let Some(likelihood) = likelihood.filter(|likelihood| likelihood.of(Act::NoTask) < NOTHING) else {
+            let Some(likelihood) = likelihood.filter(|likelihood| self.can_settle(index, likelihood)) else {
                 continue;
             };
             if self.matches[index].announced.is_empty() && self.only_tells(index, &likelihood) {
@@ -111,6 +111,17 @@ impl Tracker<'_> {
             }
         }
         kept.into_iter().flatten().collect()
+    }
+
+    /// Returns true if a sentence can settle a task. "I spoke to Bruno, he's ordering it by Friday" reports like many
+    /// sentences without a task, but contains a whole task of another person.
+    fn can_settle(&self, index: usize, likelihood: &Likelihood) -> bool {
+        let is_whole = |draft: &Drafted| {
+            draft.stage == Stage::Whole && draft.act == Act::Others && draft.fate == Fate::Firm
+        };
+        let nothing = likelihood.of(Act::NoTask);
+        nothing < NOTHING
+            || (nothing < likelihood.of(Act::Others) && self.matches[index].drafts.iter().any(is_whole))
     }
 
     /// Returns true if a sentence that announces nothing rather states a decision, or tells what happened.
