@@ -169,7 +169,9 @@ impl<'l> Phrasing<'l> {
         let is_verb = |at: usize| {
             let token = &tokens[at];
             let is_finite = token.has(Class::Third) || token.has(Class::Me) || token.has(Class::Past);
-            token.has(Class::Modal) || (is_finite && !token.has(Class::Infinitive) && !self.is_noun(at))
+            // "So don't touch them."
+            let is_denied = token.has(Class::Negation) && token.lower.ends_with("n't");
+            token.has(Class::Modal) || is_denied || (is_finite && !token.has(Class::Infinitive) && !self.is_noun(at))
         };
         (words.start + 1..words.end)
             .find(|at| {

@@ -116,12 +116,10 @@ impl Tracker<'_> {
     /// Returns true if a sentence can settle a task. "I spoke to Bruno, he's ordering it by Friday" reports like many
     /// sentences without a task, but contains a whole task of another person.
     fn can_settle(&self, index: usize, likelihood: &Likelihood) -> bool {
-        let is_whole = |draft: &Drafted| {
-            draft.stage == Stage::Whole && draft.act == Act::Others && draft.fate == Fate::Firm
-        };
+        let is_whole =
+            |draft: &Drafted| draft.stage == Stage::Whole && draft.act == Act::Others && draft.fate == Fate::Firm;
         let nothing = likelihood.of(Act::NoTask);
-        nothing < NOTHING
-            || (nothing < likelihood.of(Act::Others) && self.matches[index].drafts.iter().any(is_whole))
+        nothing < NOTHING || (nothing < likelihood.of(Act::Others) && self.matches[index].drafts.iter().any(is_whole))
     }
 
     /// Returns true if a sentence that announces nothing rather states a decision, or tells what happened.
@@ -264,11 +262,15 @@ fn tells_past(here: Here<'_>) -> bool {
     let tokens = &here.sentence.tokens;
     let is_subject = |token: &Token| token.has(Class::Pronoun) && !token.has(Class::Determiner);
     let is_past = |token: &Token| {
-        here.phrases.sense(&token.lower).is_some_and(|sense| sense.group.ends_with("/past") || token.has(Class::Done))
+        // "As I said" tells of no work.
+        !token.has(Class::Report)
+            && here
+                .phrases
+                .sense(&token.lower)
+                .is_some_and(|sense| sense.group.ends_with("/past") || token.has(Class::Done))
     };
     let verb_of = |at: usize| tokens[at + 1..].iter().find(|token| !token.has(Class::Between));
-    here.phrases.code == "en"
-        && (0..tokens.len()).any(|at| is_subject(&tokens[at]) && verb_of(at).is_some_and(is_past))
+    here.phrases.code == "en" && (0..tokens.len()).any(|at| is_subject(&tokens[at]) && verb_of(at).is_some_and(is_past))
 }
 
 /// Removes repeated tasks: of the same task with and without an owner, the one with an owner stays.

@@ -224,7 +224,10 @@ impl Tracker<'_> {
             let verb =
                 here.sentence.tokens.get(at + 1).filter(|next| next.has(Class::Third) && next.before == Break::None);
             let is_inverted = here.sentence.tokens.get(at + 2).is_some_and(|next| next.has(Class::Pronoun));
-            token.has(Class::Preposition)
+            // "Send them the quote."
+            let is_receiver = here.phrases.code == "en" && nouns.iter().any(|place| place.start == at + 1);
+            is_receiver
+                || token.has(Class::Preposition)
                 || here.phrases.pronoun(&token.lower).is_some_and(|who| who != Pronoun::Thing)
                 || (here.phrases.sets_verbs_last() && verb.is_some() && !is_inverted)
         };

@@ -19,6 +19,12 @@ pub fn is_determined(tokens: &[Token], at: usize, phrases: &Phrases) -> bool {
     if token.before != Break::None || !before.has(Class::Determiner) {
         return false;
     }
+    // "He's ordering the laptop", "Paula's doing the slides": a verb and no possessive.
+    let is_contracted =
+        before.lower == "'s" && (token.has(Class::Going) || (at >= 2 && tokens[at - 2].has(Class::Pronoun)));
+    if is_contracted {
+        return false;
+    }
     let is_article = phrases.code == "en"
         || phrases.articles.contains(&before.lower)
         || (phrases.capital_nouns && token.has_capital)
