@@ -50,6 +50,8 @@ pub(super) struct Draft {
     pub(super) is_asked: bool,
     /// True if the speaker offered to do it and there is no answer yet.
     pub(super) is_offered: bool,
+    /// True if a participant was asked to do it by name.
+    pub(super) is_requested: bool,
     /// True if a person accepted it.
     pub(super) is_accepted: bool,
     /// True if its owner gave it up.
@@ -95,6 +97,7 @@ pub(super) fn draft(here: Here<'_>, owner: Option<Owner>, task: String, terms: F
         addressed: None,
         is_asked: false,
         is_offered: false,
+        is_requested: false,
         is_accepted: false,
         is_freed: false,
         is_idle: false,

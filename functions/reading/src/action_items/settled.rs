@@ -70,13 +70,14 @@ impl Tracker<'_> {
                 items.extend(item.map(|item| (settled.index, item)));
             }
         }
-        if likelihoods.len() <= FEW_SENTENCES {
-            let missed = self.drafts.iter().zip(is_told).filter(|(_, is_told)| !is_told).map(|(draft, _)| draft);
-            for draft in missed.filter(|draft| draft.is_told() && !self.is_noted(draft)) {
-                let settled = Settled { index: draft.settled, act: self.whose_is(draft, draft.settled), margin: 0.0 };
-                let item = self.item(settled, Some(draft), about(items.len()), &mut known);
-                items.extend(item.map(|item| (settled.index, item)));
-            }
+        let is_few = likelihoods.len() <= FEW_SENTENCES;
+        let missed = self.drafts.iter().zip(is_told).filter(|(_, is_told)| !is_told).map(|(draft, _)| draft);
+        let counts =
+            |draft: &&Draft| draft.is_told() && !self.is_noted(draft) && (is_few || self.is_agreed(draft, likelihoods));
+        for draft in missed.filter(counts) {
+            let settled = Settled { index: draft.settled, act: self.whose_is(draft, draft.settled), margin: 0.0 };
+            let item = self.item(settled, Some(draft), about(items.len()), &mut known);
+            items.extend(item.map(|item| (settled.index, item)));
         }
         let noted = self.drafts.iter().filter(|draft| draft.is_told() && self.is_noted(draft));
         items.extend(noted.filter_map(|draft| Some((draft.settled, draft.item.clone().bounded()?))));
@@ -111,6 +112,17 @@ impl Tracker<'_> {
             }
         }
         kept.into_iter().flatten().collect()
+    }
+
+    /// Returns true if the addressed participant accepted a task, which needs no likelihood: "Okay." says little.
+    fn is_agreed(&self, draft: &Draft, likelihoods: &[Option<Likelihood>]) -> bool {
+        let is_something =
+            |index: usize| likelihoods[index].is_some_and(|likelihood| likelihood.of(Act::NoTask) < NOTHING);
+        draft.is_accepted
+            && draft.is_requested
+            && draft.item.owner.as_ref().is_some_and(|owner| owner.id.is_some())
+            && is_something(draft.sentence)
+            && is_something(draft.settled)
     }
 
     /// Returns true if a sentence can settle a task. "I spoke to Bruno, he's ordering it by Friday" reports like many
