@@ -89,7 +89,7 @@ impl Tracker<'_> {
         new.verbs.extend(verb.filter(|_| new.verbs.is_empty()).map(|verb| verb.term | UNKNOWN_VERB));
         new.addressed = addressed;
         new.is_asked = *is_asked;
-        new.is_requested = *is_asked && addressed.is_some();
+        new.is_requested = *is_asked && matches!(by, AnnouncedBy::Addressed(_));
         if let Some(time) = time {
             set_due(&mut new, here, time);
             // An offer with a date is a promise.

@@ -73,7 +73,14 @@ impl Tracker<'_> {
         let index = self.material.people.iter().position(|person| Some(&person.id) == owner.id.as_ref());
         let is_theirs_to_answer = |draft: &Draft| draft.addressed.is_none() || draft.addressed == index;
         let is_meant = |draft: &Draft| is_same(draft) || (!draft.is_freed && is_theirs_to_answer(draft));
-        let target = self.waiting(here).filter(|at| is_meant(&self.drafts[*at])).or_else(|| {
+        // "He'll restock the box this week." – … – "He'll have it done on Thursday."
+        let own = self.last_draft(|draft| {
+            announcement.by == AnnouncedBy::LastNamed
+                && !draft.is_dropped
+                && draft.turn.saturating_add(REPLY_TURNS) >= here.turn
+                && is_theirs(draft)
+        });
+        let target = own.or_else(|| self.waiting(here).filter(|at| is_meant(&self.drafts[*at]))).or_else(|| {
             self.last_draft(|draft| {
                 recent(draft)
                     && (is_theirs(draft) || is_free(draft) || names_whom)

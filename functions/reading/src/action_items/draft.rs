@@ -50,7 +50,7 @@ pub(super) struct Draft {
     pub(super) is_asked: bool,
     /// True if the speaker offered to do it and there is no answer yet.
     pub(super) is_offered: bool,
-    /// True if a participant was asked to do it by name.
+    /// True if "you", with or without a name, was asked to do it.
     pub(super) is_requested: bool,
     /// True if a person accepted it.
     pub(super) is_accepted: bool,

@@ -10,8 +10,13 @@ impl Tracker<'_> {
         let same = self.last_draft(|known| is_same(known, &new));
         if let Some(at) = same.or_else(|| self.answered(here, &new, points_back)) {
             let known = &mut self.drafts[at];
-            // The owner need not be asked again.
-            let is_asked = new.is_asked && known.item.owner.is_none();
+            // The owner need not be asked again, unless by name.
+            let is_asked = new.is_asked && (known.item.owner.is_none() || new.addressed.is_some());
+            known.is_requested |= new.is_requested;
+            // A statement with its own object says more than one that points back.
+            if known.about.is_some() && new.about.is_none() && new.said.is_some() {
+                (known.said, known.about) = (new.said, None);
+            }
             known.item.owner = known.item.owner.take().or(new.item.owner);
             known.is_firm |= new.is_firm;
             if new.item.due.is_some() && (known.item.due.is_none() || new.turn > known.turn) {
