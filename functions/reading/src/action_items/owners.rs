@@ -14,7 +14,7 @@ use crate::text::lines::capitalized;
 use crate::text::sentences::{Sentence, Source};
 
 /// The group of names in the files of senses.
-const NAME: &str = "name";
+pub(super) const NAME: &str = "name";
 
 pub(super) fn owner_of(person: &Person) -> Owner {
     Owner { id: Some(person.id.clone()), name: person.name.clone() }

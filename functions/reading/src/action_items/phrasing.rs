@@ -12,7 +12,7 @@ use crate::languages::classes::{Class, Classes};
 use crate::languages::frames::filled;
 use crate::languages::meanings::{Meaning, Pronoun};
 use crate::languages::token::{Break, Token};
-use crate::text::noun_phrases::noun_phrases;
+use crate::text::noun_phrases::{noun_phrases, stands_for_noun};
 use crate::text::tokens::is_determined;
 
 /// A word of a task.
@@ -93,8 +93,9 @@ impl<'l> Phrasing<'l> {
         } else {
             self.lead_with_verb();
         }
-        if let Some(noun) = object {
-            self.put_object(noun);
+        match object {
+            Some(noun) => self.put_object(noun),
+            None => self.drop_pointer(),
         }
         self.shorten(words_max);
         let is_thing = self
@@ -541,8 +542,42 @@ impl<'l> Phrasing<'l> {
         self.pieces.extend(ahead);
     }
 
+    /// "Write the letter about it": removes a pronoun that only repeats what the noun before it is about.
+    fn drop_pointer(&mut self) {
+        let Some(last) = self.pieces.len().checked_sub(1).filter(|last| *last > 2) else { return };
+        let is_pointer = |at: usize| {
+            let is_thing = self.here.phrases.pronoun(&self.tokens()[at].lower) == Some(Pronoun::Thing);
+            is_thing && self.tokens()[at].lower != "them" && self.tracker.stands_for_it(self.here, at)
+        };
+        let is_governed = self.token(last - 1).is_some_and(|token| token.has(Class::Preposition));
+        let has_noun = (0..last - 1).any(|place| self.said(place).is_some_and(|at| self.is_noun(at)));
+        if self.here.phrases.code == "en" && is_governed && has_noun && self.said(last).is_some_and(is_pointer) {
+            self.pieces.truncate(last - 1);
+        }
+    }
+
+    /// "Order a new one", "write that one": replaces the word for a noun by the noun, or with its pronoun by the phrase.
+    fn put_noun(&mut self, place: usize, noun: &str) {
+        let before = place.checked_sub(1).filter(|before| self.said(*before).map(|at| at + 1) == self.said(place));
+        let leads = |class| before.and_then(|before| self.token(before)).is_some_and(|token| token.has(class));
+        let is_bare = before.is_none() || leads(Class::Infinitive);
+        if leads(Class::Object) {
+            self.pieces.remove(place);
+            self.pieces[place - 1] = Piece::Put(noun.to_owned());
+        } else {
+            let rest = noun.split_once(' ').filter(|(first, _)| {
+                !is_bare && self.here.phrases.classes(&first.to_lowercase()).has(Class::Determiner)
+            });
+            self.pieces[place] = Piece::Put(rest.map_or(noun, |(_, rest)| rest).to_owned());
+        }
+    }
+
     /// Replaces the pronoun by its noun phrase, or inserts the noun phrase beside the verb.
     fn put_object(&mut self, noun: &str) {
+        let is_one = |piece: &Piece| matches!(piece, Piece::Said(at) if stands_for_noun(self.here.sentence, self.here.phrases, *at));
+        if let Some(place) = self.pieces.iter().position(is_one) {
+            return self.put_noun(place, noun);
+        }
         let stands = |piece: &Piece| {
             matches!(piece, Piece::Said(at) if self.tokens()[*at].has(Class::Object)
                 && !self.nouns.iter().any(|place| place.contains(at)))

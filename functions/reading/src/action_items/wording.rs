@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use super::draft::{Draft, Here};
 use super::item::Owner;
+use super::owners::NAME;
 use super::phrasing::{Phrasing, is_adverb, uncapitalized};
 use super::settled::{About, Settled};
 use super::tracker::Tracker;
@@ -17,7 +18,8 @@ use crate::languages::meanings::{Meaning, Pronoun};
 use crate::languages::token::{Break, Token};
 use crate::model::acts::Act;
 use crate::model::referents::NounPhrase;
-use crate::text::noun_phrases::noun_phrases;
+use crate::people::Named;
+use crate::text::noun_phrases::{noun_phrases, stands_for_noun};
 use crate::text::sentences::Source;
 
 /// Lowest likelihood of a phrase in a request, as a fraction of the likeliest phrase's.
@@ -28,6 +30,8 @@ const POINTING_WORDS_MAX: usize = 12;
 
 /// Most words of a sentence that are searched for a task.
 const SENTENCE_WORDS_MAX: usize = 80;
+/// Number of earlier sentences that are searched for the person of a pronoun.
+const PERSON_SENTENCES: usize = 4;
 /// Number of surrounding sentences that are searched for the gender of a noun.
 const GENDER_SENTENCES: usize = 200;
 
@@ -68,9 +72,16 @@ impl Tracker<'_> {
         if let Some(worded) = self.delivered(settled, owner, &likely) {
             return Some(worded);
         }
+        let person = own.as_ref().and_then(|own| self.person(own, owner));
         if let Some(own) = own.as_ref().filter(|own| !own.is_claim && self.nouns(own, owner) > 0) {
+            if person.is_some() && self.stands_first(own) {
+                return Some(Worded { task: told(own, person.as_deref())?, answered: None });
+            }
             // "Bring it to the board."
             let object = likely.first().filter(|_| self.stands_first(own));
+            // "The toilet is full, talk to the company about that."
+            let same = || likely.iter().find(|(place, _)| place.sentence == index && self.stands_last(own));
+            let object = object.or_else(same);
             let noun = object.and_then(|(place, _)| self.noun(place));
             let answered = object.map(|(place, _)| place.sentence).filter(|before| *before != index);
             return Some(Worded { task: told(own, noun.as_deref())?, answered });
@@ -78,12 +89,23 @@ impl Tracker<'_> {
         let is_specific = own.as_ref().is_some_and(|own| !own.is_claim && !self.is_said_of_all(own));
         let asked = draft.and_then(|draft| draft.said.clone()).filter(|(sentence, _)| *sentence != index);
         let asked = asked.map(|(sentence, words)| Clause { sentence, words, is_claim: false });
-        let asked = asked.filter(|asked| !is_specific && self.nouns(asked, owner) > 0);
+        // "Could you get the invoice?" – "I can walk over there."
+        let is_request = draft.is_some_and(|draft| draft.is_requested && draft.is_accepted);
+        let asked = asked.filter(|asked| {
+            let nouns = self.nouns(asked, owner);
+            if is_specific { is_request && nouns > 0 } else { nouns > 0 || (is_request && self.stands_first(asked)) }
+        });
         let asked = asked.or_else(|| if is_specific { None } else { self.asked_before(&likely, here, owner) });
         if let Some(asked) = asked {
-            let noun = || self.noun(&self.meant(asked.sentence, Some(&asked), owner, about).first()?.0);
+            let noun = || {
+                let person = self.person(&asked, owner);
+                person.or_else(|| self.noun(&self.meant(asked.sentence, Some(&asked), owner, about).first()?.0))
+            };
             let noun = if self.stands_first(&asked) { noun() } else { None };
             return Some(Worded { task: told(&asked, noun.as_deref())?, answered: Some(asked.sentence) });
+        }
+        if let Some(own) = own.as_ref().filter(|_| is_specific && person.is_some()) {
+            return Some(Worded { task: told(own, person.as_deref())?, answered: None });
         }
         let object = likely.first();
         let noun = object.and_then(|(place, _)| self.noun(place));
@@ -231,8 +253,44 @@ impl Tracker<'_> {
                 || here.phrases.pronoun(&token.lower).is_some_and(|who| who != Pronoun::Thing)
                 || (here.phrases.sets_verbs_last() && verb.is_some() && !is_inverted)
         };
-        (clause.words.start..until)
-            .any(|at| here.sentence.tokens[at].has(Class::Object) && !is_noun(at) && !is_subject(at))
+        (clause.words.start..until).any(|at| {
+            let points = here.sentence.tokens[at].has(Class::Object) && !is_noun(at) && !is_subject(at);
+            points || stands_for_noun(here.sentence, here.phrases, at)
+        })
+    }
+
+    /// Returns true if a pronoun behind a preposition ends the words ("talk to the company about that").
+    fn stands_last(&self, clause: &Clause) -> bool {
+        let Some(here) = self.here(clause.sentence).filter(|here| here.phrases.code == "en") else { return false };
+        let Some(last) = clause.words.clone().last().filter(|last| *last > clause.words.start) else { return false };
+        here.sentence.tokens[last - 1].has(Class::Preposition) && self.stands_for_it(here, last)
+    }
+
+    /// "Call her": returns the name of the absent person who was named last, if a pronoun stands for a person.
+    fn person(&self, clause: &Clause, owner: Option<&Owner>) -> Option<String> {
+        if !self.stands_for_person(clause) {
+            return None;
+        }
+        let from = clause.sentence.saturating_sub(PERSON_SENTENCES);
+        (from..=clause.sentence).rev().find_map(|index| {
+            let end = if index == clause.sentence { clause.words.start } else { usize::MAX };
+            self.absent_in(index, end, owner)
+        })
+    }
+
+    /// Returns the last name of an absent person in a sentence before a token.
+    fn absent_in(&self, index: usize, end: usize, owner: Option<&Owner>) -> Option<String> {
+        let here = self.here(index)?;
+        let tokens = &here.sentence.tokens;
+        (0..tokens.len().min(end)).rev().find_map(|at| {
+            let (named, end) = self.names.at(tokens, at, &here.sentence.text, here.phrases)?;
+            let sense = here.phrases.sense(&tokens[at].lower);
+            let is_person = tokens[at].has(Class::Title) || sense.is_none_or(|sense| sense.group == NAME);
+            let Named::Other(name) = named else { return None };
+            let is_owner = owner.is_some_and(|owner| owner.name == name);
+            let is_whole = !tokens.get(end).is_some_and(|next| next.before == Break::None && next.has_capital);
+            (is_person && is_whole && !is_owner && name.chars().any(char::is_lowercase)).then_some(name)
+        })
     }
 
     /// Returns earlier requests and needs, likeliest first.

@@ -44,6 +44,18 @@ pub fn noun_phrases(sentence: &Sentence) -> Vec<Range<usize>> {
     found
 }
 
+/// Returns true if a word stands for a noun that was said before: "a new one", "that one".
+pub(crate) fn stands_for_noun(sentence: &Sentence, phrases: &Phrases, at: usize) -> bool {
+    let tokens = &sentence.tokens;
+    let is_one = |token: &Token| matches!(token.lower.as_str(), "one" | "ones") && token.before == Break::None;
+    // "One of them", "the one who", "one day".
+    let is_over = tokens.get(at + 1).is_none_or(|next| {
+        let others = [Class::Preposition, Class::Between, Class::Joint];
+        next.before != Break::None || (next.lower != "of" && others.iter().any(|class| next.has(*class)))
+    });
+    phrases.code == "en" && at > 0 && tokens.get(at).is_some_and(is_one) && is_over
+}
+
 struct Reader<'s> {
     sentence: &'s Sentence,
     phrases: &'static Phrases,
@@ -126,7 +138,9 @@ impl Reader<'_> {
                 break;
             }
         }
-        last.map(|last| last + 1)
+        let end = last? + 1;
+        // "A new one" stands for an earlier phrase.
+        (!stands_for_noun(self.sentence, self.phrases, end)).then_some(end)
     }
 
     /// Returns true if a hyphen joins a word to an adjacent one.
