@@ -151,6 +151,7 @@ impl Tracker<'_> {
         draft.is_offered = announcement.is_offer && announcement.by == AnnouncedBy::Speaker;
         draft.is_accepted = !announcement.is_asked;
         draft.is_asked = announcement.is_asked;
+        draft.is_requested |= announcement.is_asked;
         draft.addressed = index.filter(|_| announcement.is_asked);
         draft.turn = here.turn;
         draft.settled = here.index;
@@ -215,6 +216,7 @@ impl Tracker<'_> {
         new.said = Some((here.index, words_of(here, announcement)));
         new.about = Some(context.sentence);
         new.is_asked = *is_asked;
+        new.is_requested = *is_asked && matches!(by, AnnouncedBy::Addressed(_));
         new.addressed = index.filter(|_| *is_asked);
         match (time, context.deadline) {
             (Some(time), _) => set_due(&mut new, here, time),

@@ -283,9 +283,15 @@ impl Tracker<'_> {
         let here = self.here(index)?;
         let tokens = &here.sentence.tokens;
         (0..tokens.len().min(end)).rev().find_map(|at| {
-            let (named, end) = self.names.at(tokens, at, &here.sentence.text, here.phrases)?;
             let sense = here.phrases.sense(&tokens[at].lower);
-            let is_person = tokens[at].has(Class::Title) || sense.is_none_or(|sense| sense.group == NAME);
+            let is_known = sense.is_some_and(|sense| sense.group == NAME);
+            let is_person = tokens[at].has(Class::Title) || sense.is_none_or(|_| is_known);
+            // "What about Danny?": behind a preposition, only a known name is a person.
+            let alone = || {
+                let name = Named::Other(here.sentence.text[tokens[at].place.clone()].to_owned());
+                (tokens[at].has_capital && is_known).then_some((name, at + 1))
+            };
+            let (named, end) = self.names.at(tokens, at, &here.sentence.text, here.phrases).or_else(alone)?;
             let Named::Other(name) = named else { return None };
             let is_owner = owner.is_some_and(|owner| owner.name == name);
             let is_whole = !tokens.get(end).is_some_and(|next| next.before == Break::None && next.has_capital);

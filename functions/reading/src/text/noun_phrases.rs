@@ -191,7 +191,9 @@ impl Reader<'_> {
         let says = word.class == WordClass::Content
             || (word.class == WordClass::Number && !token.lower.starts_with(char::is_numeric));
         let is_plain = ![Class::Between, Class::Empty].iter().any(|class| token.has(*class)) && !is_thing;
-        let is_adverb = self.phrases.code == "en" && token.lower.ends_with("ly");
+        // "I spoke to her": a form of the past that no file of verbs has.
+        let is_told = || self.phrases.sense(&token.lower).is_some_and(|sense| sense.group.ends_with("/past"));
+        let is_adverb = self.phrases.code == "en" && (token.lower.ends_with("ly") || is_told());
         let is_verb = is_adverb
             || token.classes.is_verb() && !(follows && token.has(Class::Infinitive) && self.phrases.code == "en");
         says && is_plain && !is_verb && !leads && !self.phrases.calendar.is_word(&token.lower)
