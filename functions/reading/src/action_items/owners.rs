@@ -116,6 +116,20 @@ impl Tracker<'_> {
                     start -= 1;
                 }
                 let is_whole = start > 0 && tokens[start - 1].has(Class::Determiner);
+                // "Send it to the inspector. He'll …": the person who acts was named by name.
+                let governor = start.checked_sub(2).filter(|_| is_whole).map(|before| &tokens[before]);
+                let is_object = governor.is_some_and(|before| before.has(Class::Preposition));
+                let has_name = self.last_named.as_ref().is_some_and(|(named, turn)| {
+                    let is_name = match named {
+                        Named::Participant(_) => true,
+                        Named::Other(name) => name.starts_with(char::is_uppercase),
+                    };
+                    is_name && turn.saturating_add(2) >= here.turn
+                });
+                if is_object && has_name && here.phrases.code == "en" {
+                    at += 1;
+                    continue;
+                }
                 let start = if is_whole { start } else { at };
                 let said = here.sentence.text[tokens[start].place.start..tokens[at].place.end].to_owned();
                 self.last_named = Some((Named::Other(said), here.turn));
@@ -126,7 +140,7 @@ impl Tracker<'_> {
 }
 
 /// Returns true if a first word with a capital is the name of a subject, by the word behind it.
-fn is_subject_behind(here: Here<'_>, at: usize, end: usize) -> bool {
+pub(super) fn is_subject_behind(here: Here<'_>, at: usize, end: usize) -> bool {
     let Some(next) = here.sentence.tokens.get(end).filter(|next| next.before == Break::None) else { return false };
     let is_noun = here.phrases.sense(&here.sentence.tokens[at].lower).is_some_and(|sense| sense.group != NAME);
     let follows = [Class::Preposition, Class::Modal, Class::Third, Class::Report];

@@ -13,8 +13,9 @@ use super::owners::{is_attribute, owner_of};
 use super::phrasing::uncapitalized;
 use super::tracker::Tracker;
 use crate::languages::classes::Class;
+use crate::languages::meanings::Pronoun;
 use crate::languages::token::Token;
-use crate::model::acts::{Act, Drafted, Fate, Stage};
+use crate::model::acts::{Act, Announced, Drafted, Fate, Stage};
 use crate::model::likelihood::Likelihood;
 use crate::model::referents::{NounPhrase, Referents};
 use crate::model::weights::Weights;
@@ -95,7 +96,10 @@ impl Tracker<'_> {
             if self.matches[index].announced.is_empty() && self.only_tells(index, &likelihood) {
                 continue;
             }
-            let margins = LIKELY.iter().map(|(act, least)| (*act, likelihood.of(*act) - least));
+            // "He'll have it done on Thursday" is no task of the speaker.
+            let is_others = self.is_only_of_others(index);
+            let acts = LIKELY.iter().filter(|(act, _)| *act != Act::Own || !is_others);
+            let margins = acts.map(|(act, least)| (*act, likelihood.of(*act) - least));
             let likely = margins.filter(|(_, margin)| *margin >= 0.0).max_by(|one, other| one.1.total_cmp(&other.1));
             found.extend(likely.map(|(act, margin)| Settled { index, act, margin }));
         }
@@ -112,6 +116,18 @@ impl Tracker<'_> {
             }
         }
         kept.into_iter().flatten().collect()
+    }
+
+    /// Returns true if all announcements of a sentence are those of named people, and the speaker is not mentioned.
+    fn is_only_of_others(&self, index: usize) -> bool {
+        let announced = &self.matches[index].announced;
+        let is_of_person = |one: &Announced| ["named", "last named"].contains(&one.whose);
+        let sentence = &self.text.sentences[index];
+        let mentions = |token: &Token| {
+            let phrases = sentence.language.phrases();
+            phrases.is_some_and(|phrases| phrases.pronoun(&token.lower) == Some(Pronoun::Speaker))
+        };
+        !announced.is_empty() && announced.iter().all(is_of_person) && !sentence.tokens.iter().any(mentions)
     }
 
     /// Returns true if the addressed participant accepted a task, which needs no likelihood: "Okay." says little.

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use super::draft::{Draft, Here};
 use super::item::Owner;
-use super::owners::NAME;
+use super::owners::{NAME, is_subject_behind};
 use super::phrasing::{Phrasing, is_adverb, uncapitalized};
 use super::settled::{About, Settled};
 use super::tracker::Tracker;
@@ -30,6 +30,8 @@ const POINTING_WORDS_MAX: usize = 12;
 
 /// Most words of a sentence that are searched for a task.
 const SENTENCE_WORDS_MAX: usize = 80;
+/// Number of earlier sentences that may introduce the noun of "a new one".
+const ONE_SENTENCES: usize = 5;
 /// Number of earlier sentences that are searched for the person of a pronoun.
 const PERSON_SENTENCES: usize = 4;
 /// Number of surrounding sentences that are searched for the gender of a noun.
@@ -91,9 +93,16 @@ impl Tracker<'_> {
         let asked = asked.map(|(sentence, words)| Clause { sentence, words, is_claim: false });
         // "Could you get the invoice?" – "I can walk over there."
         let is_request = draft.is_some_and(|draft| draft.is_requested && draft.is_accepted);
+        // "I'll get it ordered."
+        let is_weak = own.as_ref().and_then(|own| here.sentence.tokens.get(own.words.start));
+        let is_weak = is_weak.is_some_and(|first| first.has(Class::Empty));
         let asked = asked.filter(|asked| {
             let nouns = self.nouns(asked, owner);
-            if is_specific { is_request && nouns > 0 } else { nouns > 0 || (is_request && self.stands_first(asked)) }
+            if is_specific {
+                is_request && (nouns > 0 || is_weak)
+            } else {
+                nouns > 0 || (is_request && self.stands_first(asked))
+            }
         });
         let asked = asked.or_else(|| if is_specific { None } else { self.asked_before(&likely, here, owner) });
         if let Some(asked) = asked {
@@ -159,7 +168,12 @@ impl Tracker<'_> {
             let is_own = token.has(Class::Me) || token.has(Class::MeLater) || token.classes == Classes::default();
             is_own && !token.has(Class::Empty)
         };
-        let points = (0..tokens.len()).any(|at| self.stands_for_it(here, at));
+        // "It'll go out on Friday": the thing is the subject.
+        let is_subject = |at: usize| {
+            here.phrases.code == "en"
+                && tokens.get(at + 1).is_some_and(|next| next.has(Class::Modal) || next.lower.starts_with('\''))
+        };
+        let points = (0..tokens.len()).any(|at| self.stands_for_it(here, at) && !is_subject(at));
         let is_meant = settled.act == Act::Own && tokens.len() <= POINTING_WORDS_MAX;
         let words = Phrasing::extent(self, here, 0..tokens.len());
         (is_meant && points && tokens[words.clone()].iter().any(does)).then_some(Clause {
@@ -295,7 +309,8 @@ impl Tracker<'_> {
             let Named::Other(name) = named else { return None };
             let is_owner = owner.is_some_and(|owner| owner.name == name);
             let is_whole = !tokens.get(end).is_some_and(|next| next.before == Break::None && next.has_capital);
-            (is_person && is_whole && !is_owner && name.chars().any(char::is_lowercase)).then_some(name)
+            let is_sure = at > 0 || is_known || is_subject_behind(here, at, end);
+            (is_person && is_sure && is_whole && !is_owner && name.chars().any(char::is_lowercase)).then_some(name)
         })
     }
 
@@ -308,6 +323,7 @@ impl Tracker<'_> {
             // A promise of another speaker is no request.
             let is_meant = |one: &&Announcement| match one.by {
                 AnnouncedBy::Claim => false,
+                AnnouncedBy::LastNamed => one.is_asked,
                 AnnouncedBy::Speaker => one.is_offer || here.speaker == answer.speaker,
                 _ => true,
             };
@@ -365,6 +381,15 @@ impl Tracker<'_> {
         let mut likely = about.likely(index);
         // "Ask her": the object is a person.
         let is_person = own.is_some_and(|own| self.stands_for_person(own));
+        // "A new one": rather a thing that was introduced as one of several.
+        let is_one = own.is_some_and(|own| {
+            let sentence = &self.text.sentences[own.sentence];
+            let stands = |at| sentence.language.phrases().is_some_and(|phrases| stands_for_noun(sentence, phrases, at));
+            own.words.clone().any(stands) && !own.words.clone().any(|at| self.is_definite(index, at))
+        });
+        if is_one {
+            likely.sort_by_key(|(place, _)| !(self.is_indefinite(place) && place.sentence + ONE_SENTENCES >= index));
+        }
         likely.retain(|(place, _)| {
             let is_before = place.sentence != index
                 || own.is_none_or(|own| {
@@ -373,6 +398,17 @@ impl Tracker<'_> {
             is_before && !self.is_owner(place.sentence, &place.words, owner) && (!is_person || self.is_somebody(place))
         });
         likely
+    }
+
+    /// "A banner".
+    fn is_indefinite(&self, place: &NounPhrase) -> bool {
+        let first = &self.text.sentences[place.sentence].tokens[place.words.start];
+        first.lower == "a" || first.lower == "an"
+    }
+
+    /// "The old one", "that one".
+    fn is_definite(&self, index: usize, at: usize) -> bool {
+        matches!(self.text.sentences[index].tokens[at].lower.as_str(), "the" | "that" | "this" | "those" | "these")
     }
 
     fn stands_for_person(&self, clause: &Clause) -> bool {

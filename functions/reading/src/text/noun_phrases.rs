@@ -194,7 +194,15 @@ impl Reader<'_> {
         // "I spoke to her": a form of the past that no file of verbs has.
         let is_told = || self.phrases.sense(&token.lower).is_some_and(|sense| sense.group.ends_with("/past"));
         let is_adverb = self.phrases.code == "en" && (token.lower.ends_with("ly") || is_told());
+        // "I can steal from that", "to catch him".
+        let is_governed = at > 0
+            && token.before == Break::None
+            && !token.has_capital
+            && tokens[at - 1].has(Class::Modal)
+            && (tokens[at - 1].lower != "to"
+                || self.phrases.sense(&token.lower).is_some_and(|sense| sense.group.ends_with("/inf")));
         let is_verb = is_adverb
+            || (self.phrases.code == "en" && is_governed)
             || token.classes.is_verb() && !(follows && token.has(Class::Infinitive) && self.phrases.code == "en");
         says && is_plain && !is_verb && !leads && !self.phrases.calendar.is_word(&token.lower)
     }
