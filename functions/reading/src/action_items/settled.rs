@@ -13,7 +13,7 @@ use super::owners::{is_attribute, owner_of};
 use super::phrasing::uncapitalized;
 use super::tracker::Tracker;
 use crate::languages::classes::Class;
-use crate::languages::meanings::Pronoun;
+use crate::languages::meanings::{Meaning, Pronoun};
 use crate::languages::token::Token;
 use crate::model::acts::{Act, Announced, Drafted, Fate, Stage};
 use crate::model::likelihood::Likelihood;
@@ -24,6 +24,8 @@ use crate::text::sentences::{Sentence, Source, normalized};
 
 /// Lowest likelihood of each act.
 const LIKELY: [(Act, f64); 3] = [(Act::Own, 0.38), (Act::Unassigned, 0.25), (Act::Others, 0.25)];
+/// The least by which a task of the rules must be likelier than no task, if that is likely.
+const SURER: f64 = 0.1;
 /// Smallest distance, in sentences, of two items of the same kind by one speaker.
 const APART_SENTENCES: usize = 3;
 /// Most sentences between a settled sentence and its draft.
@@ -144,17 +146,23 @@ impl Tracker<'_> {
     /// Returns true if a sentence can settle a task. "I spoke to Bruno, he's ordering it by Friday" reports like many
     /// sentences without a task, but contains a whole task of another person.
     fn can_settle(&self, index: usize, likelihood: &Likelihood) -> bool {
-        let is_whole =
-            |draft: &Drafted| draft.stage == Stage::Whole && draft.act == Act::Others && draft.fate == Fate::Firm;
         let nothing = likelihood.of(Act::NoTask);
-        nothing < NOTHING || (nothing < likelihood.of(Act::Others) && self.matches[index].drafts.iter().any(is_whole))
+        let is_likelier = |act: Act| self.is_firm_in(index, act) && likelihood.of(act) > nothing + SURER;
+        nothing < NOTHING || is_likelier(Act::Others) || is_likelier(Act::Own)
+    }
+
+    /// Returns true if the rules find a whole task in a sentence.
+    fn is_firm_in(&self, index: usize, act: Act) -> bool {
+        let is_firm = |draft: &Drafted| draft.stage != Stage::Begun && draft.act == act && draft.fate == Fate::Firm;
+        self.matches[index].drafts.iter().any(is_firm)
     }
 
     /// Returns true if a sentence that announces nothing rather states a decision, or tells what happened.
     fn only_tells(&self, index: usize, likelihood: &Likelihood) -> bool {
         let decides = self.matches[index].decides
             && LIKELY.iter().all(|(act, _)| likelihood.of(*act) < likelihood.of(Act::Decision));
-        decides || self.here(index).is_some_and(tells_past)
+        let is_plain_yes = self.matches[index].drafts.is_empty() && self.here(index).is_some_and(only_agrees);
+        decides || is_plain_yes || self.here(index).is_some_and(tells_past)
     }
 
     /// Returns true if the notes contain the content of a draft.
@@ -282,6 +290,14 @@ impl Tracker<'_> {
         let place = sentence.tokens[time.start].place.start..sentence.tokens[time.end - 1].place.end;
         Some((sentence.text[place].to_owned(), time.day))
     }
+}
+
+/// "Yep, got it.": returns true if a few words only agree. Without a request before them they accept nothing.
+fn only_agrees(here: Here<'_>) -> bool {
+    let tokens = &here.sentence.tokens;
+    let agrees = here.phrases.all(tokens, |meaning| meaning == Meaning::Yes);
+    let is_said = |at: usize| agrees.iter().any(|found| (found.start..found.end).contains(&at));
+    here.phrases.code == "en" && (0..tokens.len()).all(|at| is_said(at) || tokens[at].has(Class::Interjection))
 }
 
 /// "I called them on Tuesday", "I did sign it": returns true if a subject has a verb in the past. In English only: in

@@ -30,6 +30,8 @@ const POINTING_WORDS_MAX: usize = 12;
 
 /// Most words of a sentence that are searched for a task.
 const SENTENCE_WORDS_MAX: usize = 80;
+/// The factor of the likelihood of a phrase whose number differs from its pronoun's.
+const OTHER_NUMBER: f64 = 0.3;
 /// Number of earlier sentences that may introduce the noun of "a new one".
 const ONE_SENTENCES: usize = 5;
 /// Number of earlier sentences that are searched for the person of a pronoun.
@@ -51,6 +53,8 @@ pub(super) struct Clause {
     pub(super) words: Range<usize>,
     /// True if they only accept an earlier task.
     pub(super) is_claim: bool,
+    /// True if they only say what is needed.
+    pub(super) is_need: bool,
 }
 
 impl Tracker<'_> {
@@ -67,7 +71,7 @@ impl Tracker<'_> {
         let index = settled.index;
         let told = |clause: &Clause, object: Option<&str>| self.told(clause, owner, due, object, words_max);
         let mut own = self.own_clauses(settled);
-        own.sort_by_key(|clause| clause.is_claim || self.nouns(clause, owner) == 0);
+        own.sort_by_key(|clause| (clause.is_claim || self.nouns(clause, owner) == 0, clause.is_need));
         let here = self.here(index)?;
         let own = own.into_iter().next().or_else(|| self.pointing(here, settled));
         let likely = self.meant(index, own.as_ref(), owner, about);
@@ -82,7 +86,8 @@ impl Tracker<'_> {
             // "Bring it to the board."
             let object = likely.first().filter(|_| self.stands_first(own));
             // "The toilet is full, talk to the company about that."
-            let same = || likely.iter().find(|(place, _)| place.sentence == index && self.stands_last(own));
+            let is_same = |at: usize| at == index || (at + 1 == index && self.is_of_turn(at, index));
+            let same = || likely.iter().find(|(place, _)| is_same(place.sentence) && self.stands_last(own));
             let object = object.or_else(same);
             let noun = object.and_then(|(place, _)| self.noun(place));
             let answered = object.map(|(place, _)| place.sentence).filter(|before| *before != index);
@@ -90,7 +95,7 @@ impl Tracker<'_> {
         }
         let is_specific = own.as_ref().is_some_and(|own| !own.is_claim && !self.is_said_of_all(own));
         let asked = draft.and_then(|draft| draft.said.clone()).filter(|(sentence, _)| *sentence != index);
-        let asked = asked.map(|(sentence, words)| Clause { sentence, words, is_claim: false });
+        let asked = asked.map(|(sentence, words)| Clause { sentence, words, is_claim: false, is_need: false });
         // "Could you get the invoice?" – "I can walk over there."
         let is_request = draft.is_some_and(|draft| draft.is_requested && draft.is_accepted);
         // "I'll get it ordered."
@@ -129,7 +134,7 @@ impl Tracker<'_> {
         if let Some(noun) = noun.filter(|_| !is_own || self.takes(index)) {
             return Some(Worded { task: filled(&here.phrases.frames.handle, &[("thing", &noun)]), answered });
         }
-        let whole = Clause { sentence: index, words: 0..here.sentence.tokens.len(), is_claim: false };
+        let whole = Clause { sentence: index, words: 0..here.sentence.tokens.len(), is_claim: false, is_need: false };
         Some(Worded { task: told(&whole, None)?, answered: None })
     }
 
@@ -180,6 +185,7 @@ impl Tracker<'_> {
             sentence: here.index,
             words,
             is_claim: false,
+            is_need: false,
         })
     }
 
@@ -208,7 +214,7 @@ impl Tracker<'_> {
         let is_claim = announcement.by == AnnouncedBy::Claim;
         let words = words_of(here, announcement);
         let words = if is_claim { words } else { Phrasing::extent(self, here, words) };
-        Clause { sentence: here.index, words, is_claim }
+        Clause { sentence: here.index, words, is_claim, is_need: announcement.by == AnnouncedBy::Everybody }
     }
 
     pub(super) fn here(&self, index: usize) -> Option<Here<'_>> {
@@ -261,7 +267,9 @@ impl Tracker<'_> {
                 here.sentence.tokens.get(at + 1).filter(|next| next.has(Class::Third) && next.before == Break::None);
             let is_inverted = here.sentence.tokens.get(at + 2).is_some_and(|next| next.has(Class::Pronoun));
             // "Send them the quote."
-            let is_receiver = here.phrases.code == "en" && nouns.iter().any(|place| place.start == at + 1);
+            let is_receiver = here.phrases.code == "en"
+                && matches!(token.lower.as_str(), "them" | "him" | "her")
+                && nouns.iter().any(|place| place.start == at + 1);
             is_receiver
                 || token.has(Class::Preposition)
                 || here.phrases.pronoun(&token.lower).is_some_and(|who| who != Pronoun::Thing)
@@ -271,6 +279,11 @@ impl Tracker<'_> {
             let points = here.sentence.tokens[at].has(Class::Object) && !is_noun(at) && !is_subject(at);
             points || stands_for_noun(here.sentence, here.phrases, at)
         })
+    }
+
+    /// Returns true if two sentences belong to one turn.
+    fn is_of_turn(&self, one: usize, other: usize) -> bool {
+        self.text.sentences[one].source == self.text.sentences[other].source
     }
 
     /// Returns true if a pronoun behind a preposition ends the words ("talk to the company about that").
@@ -352,7 +365,7 @@ impl Tracker<'_> {
         };
         let words =
             if here.phrases.sets_verbs_last() { Phrasing::around(here, start..start + 1) } else { start..tokens.len() };
-        Some(Clause { sentence: here.index, words, is_claim: false })
+        Some(Clause { sentence: here.index, words, is_claim: false, is_need: false })
     }
 
     /// Returns the most specific part of a sentence: with a verb and an object.
@@ -362,7 +375,7 @@ impl Tracker<'_> {
             .filter(|at| *at == 0 || tokens[*at].is_after_break() || tokens[at - 1].has(Class::Joint));
         let parts = starts.map(|start| {
             let words = Phrasing::extent(self, here, start..tokens.len());
-            Clause { sentence: here.index, words, is_claim: false }
+            Clause { sentence: here.index, words, is_claim: false, is_need: false }
         });
         let verbs = [Class::Infinitive, Class::Me, Class::MeLater, Class::ThirdLater, Class::Third, Class::Going];
         let does = |token: &Token| verbs.iter().any(|class| token.has(*class)) && !token.has(Class::Empty);
@@ -381,6 +394,9 @@ impl Tracker<'_> {
         let mut likely = about.likely(index);
         // "Ask her": the object is a person.
         let is_person = own.is_some_and(|own| self.stands_for_person(own));
+        if let Some(own) = own {
+            self.prefer_number(own, &mut likely);
+        }
         // "A new one": rather a thing that was introduced as one of several.
         let is_one = own.is_some_and(|own| {
             let sentence = &self.text.sentences[own.sentence];
@@ -398,6 +414,28 @@ impl Tracker<'_> {
             is_before && !self.is_owner(place.sentence, &place.words, owner) && (!is_person || self.is_somebody(place))
         });
         likely
+    }
+
+    /// Lowers phrases of another number than the pronoun: "them" stands for several things. In English only, where the
+    /// ending shows the number.
+    fn prefer_number(&self, own: &Clause, likely: &mut [(NounPhrase, f64)]) {
+        let sentence = &self.text.sentences[own.sentence];
+        if sentence.language.phrases().is_none_or(|phrases| phrases.code != "en") {
+            return;
+        }
+        let stands = |words: &[&str]| own.words.clone().any(|at| words.contains(&sentence.tokens[at].lower.as_str()));
+        let (is_many, is_one) = (stands(&["them", "those", "these"]), stands(&["it"]));
+        if is_many == is_one {
+            return;
+        }
+        let fits = |place: &NounPhrase| {
+            let tokens = &self.text.sentences[place.sentence].tokens[place.words.clone()];
+            let end = tokens.iter().position(|token| token.has(Class::Preposition)).unwrap_or(tokens.len());
+            let noun = end.checked_sub(1).map_or("", |last| tokens[last].lower.as_str());
+            (noun.ends_with('s') && !noun.ends_with("ss")) == is_many
+        };
+        likely.iter_mut().filter(|(place, _)| !fits(place)).for_each(|(_, likelihood)| *likelihood *= OTHER_NUMBER);
+        likely.sort_by(|one, other| other.1.total_cmp(&one.1));
     }
 
     /// "A banner".

@@ -47,10 +47,10 @@ pub fn noun_phrases(sentence: &Sentence) -> Vec<Range<usize>> {
 /// Returns true if a word stands for a noun that was said before: "a new one", "that one".
 pub(crate) fn stands_for_noun(sentence: &Sentence, phrases: &Phrases, at: usize) -> bool {
     let tokens = &sentence.tokens;
-    let is_one = |token: &Token| matches!(token.lower.as_str(), "one" | "ones") && token.before == Break::None;
-    // "One of them", "the one who", "one day".
+    let is_one = |token: &Token| token.lower == "one" && token.before == Break::None;
+    // "One of them", "the one who", "one day". In "pick one up", the next word belongs to the verb.
     let is_over = tokens.get(at + 1).is_none_or(|next| {
-        let others = [Class::Preposition, Class::Between, Class::Joint];
+        let others = [Class::Preposition, Class::Between, Class::Joint, Class::Empty];
         next.before != Break::None || (next.lower != "of" && others.iter().any(|class| next.has(*class)))
     });
     phrases.code == "en" && at > 0 && tokens.get(at).is_some_and(is_one) && is_over
@@ -191,16 +191,19 @@ impl Reader<'_> {
         let says = word.class == WordClass::Content
             || (word.class == WordClass::Number && !token.lower.starts_with(char::is_numeric));
         let is_plain = ![Class::Between, Class::Empty].iter().any(|class| token.has(*class)) && !is_thing;
-        // "I spoke to her": a form of the past that no file of verbs has.
-        let is_told = || self.phrases.sense(&token.lower).is_some_and(|sense| sense.group.ends_with("/past"));
-        let is_adverb = self.phrases.code == "en" && (token.lower.ends_with("ly") || is_told());
-        // "I can steal from that", "to catch him".
-        let is_governed = at > 0
-            && token.before == Break::None
-            && !token.has_capital
-            && tokens[at - 1].has(Class::Modal)
-            && (tokens[at - 1].lower != "to"
-                || self.phrases.sense(&token.lower).is_some_and(|sense| sense.group.ends_with("/inf")));
+        // "I spoke to her", "the programme is coming along": a form of a verb that no file of verbs has.
+        let is_form = || {
+            let group = self.phrases.sense(&token.lower).map_or("", |sense| sense.group);
+            ["/past", "/part", "/ger", "/3"].iter().any(|form| group.ends_with(form))
+        };
+        let is_adverb = self.phrases.code == "en" && (token.lower.ends_with("ly") || is_form());
+        // "I can steal from that", "to catch him", "can it wait?".
+        let is_infinitive = || self.phrases.sense(&token.lower).is_some_and(|sense| sense.group.ends_with("/inf"));
+        let governs = |before: &Token| {
+            let is_subject = before.has(Class::Pronoun) && !before.has(Class::Determiner);
+            is_subject || (before.has(Class::Modal) && (before.lower != "to" || is_infinitive()))
+        };
+        let is_governed = at > 0 && token.before == Break::None && !token.has_capital && governs(&tokens[at - 1]);
         let is_verb = is_adverb
             || (self.phrases.code == "en" && is_governed)
             || token.classes.is_verb() && !(follows && token.has(Class::Infinitive) && self.phrases.code == "en");
