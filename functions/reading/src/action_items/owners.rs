@@ -12,6 +12,7 @@ use crate::material::Person;
 use crate::people::Named;
 use crate::text::lines::capitalized;
 use crate::text::sentences::{Sentence, Source};
+use crate::text::tokens::is_determined;
 
 /// The group of names in the files of senses.
 pub(super) const NAME: &str = "name";
@@ -94,6 +95,13 @@ impl Tracker<'_> {
                 }
                 at = end;
                 continue;
+            }
+            // "The verger told me".
+            let tells = tokens.get(at + 1).is_some_and(|next| next.before == Break::None && next.has(Class::Report));
+            let is_word = tokens[at].classes == Classes::default() && is_determined(tokens, at, here.phrases);
+            if tells && is_word && here.phrases.code == "en" {
+                let said = here.sentence.text[tokens[at].place.clone()].to_owned();
+                self.last_named = Some((Named::Other(said), here.turn));
             }
             // "My husband is an engineer" is about the husband.
             let is_told_of = at > 0

@@ -485,6 +485,7 @@ impl<'l> Phrasing<'l> {
         let verb = verb.or_else(|| all().find(|place| self.is_guessed(*place)).filter(|_| !is_english));
         if is_english {
             self.lead_in_english();
+            self.make_active();
             if let Some(infinitive) =
                 self.token(0).filter(|_| self.is_finite(0)).and_then(|token| phrases.infinitive(&token.lower))
             {
@@ -540,6 +541,34 @@ impl<'l> Phrasing<'l> {
             self.pieces.remove(0);
         }
         self.pieces.extend(ahead);
+    }
+
+    /// "The skip needs collecting", "the report has to be sent by Friday": the verb comes first.
+    fn make_active(&mut self) {
+        let is_need = |token: &Token| matches!(token.lower.as_str(), "need" | "needs" | "wants");
+        let is_help = |token: &Token| {
+            token.has(Class::Modal)
+                || is_need(token)
+                || matches!(token.lower.as_str(), "be" | "has" | "have" | "ought" | "got" | "'s" | "still")
+        };
+        let is_passive = |place: &usize| {
+            let before = place.checked_sub(1).and_then(|before| self.token(before));
+            before.zip(self.token(*place)).is_some_and(|(before, token)| {
+                (before.lower == "be" && !token.has(Class::Preposition) && !token.has(Class::Determiner))
+                    || (is_need(before) && token.has(Class::Going))
+            })
+        };
+        let Some(verb) = (1..self.pieces.len()).find(is_passive) else { return };
+        let first = (0..verb).rev().take_while(|place| self.token(*place).is_some_and(is_help)).last().unwrap_or(verb);
+        let Some(token) = self.token(verb) else { return };
+        let infinitive = self.here.phrases.infinitive(&token.lower).map(str::to_owned);
+        let mut active: Vec<Piece> = match infinitive.filter(|verb| verb != "do") {
+            Some(infinitive) => vec![Piece::Put(infinitive)],
+            None => vec![Piece::Put("get".to_owned()), self.pieces[verb].clone()],
+        };
+        active.splice(1..1, self.pieces[..first].iter().cloned());
+        active.extend(self.pieces[verb + 1..].iter().cloned());
+        self.pieces = active;
     }
 
     /// "Write the letter about it": removes a pronoun that only repeats what the noun before it is about.

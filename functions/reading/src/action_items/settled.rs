@@ -184,11 +184,12 @@ impl Tracker<'_> {
         };
         let from = settled.index.saturating_sub(DRAFT_SENTENCES);
         let until = drafts.len().min(settled.index + DRAFT_SENTENCES + 1);
-        let near =
-            (from..until).flat_map(|index| drafts[index].iter().map(move |at| (settled.index.abs_diff(index), *at)));
-        near.filter(|(_, at)| !is_told[*at] && !self.drafts[*at].is_dropped && is_meant(&self.drafts[*at]))
+        // "The parents do those, Mrs. Lund promised to bring cakes": rather the task with a content of its own.
+        let key = |index: usize, at: usize| (settled.index.abs_diff(index), self.drafts[at].about.is_some(), at);
+        let near = (from..until).flat_map(|index| drafts[index].iter().map(move |at| key(index, *at)));
+        near.filter(|(_, _, at)| !is_told[*at] && !self.drafts[*at].is_dropped && is_meant(&self.drafts[*at]))
             .min()
-            .map(|(_, at)| at)
+            .map(|(_, _, at)| at)
     }
 
     /// The drafts by the sentences in which they began and last changed.

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use super::draft::{Draft, Here};
 use super::item::Owner;
-use super::owners::{NAME, is_subject_behind};
+use super::owners::{NAME, is_attribute, is_subject_behind};
 use super::phrasing::{Phrasing, is_adverb, uncapitalized};
 use super::settled::{About, Settled};
 use super::tracker::Tracker;
@@ -98,9 +98,7 @@ impl Tracker<'_> {
         let asked = asked.map(|(sentence, words)| Clause { sentence, words, is_claim: false, is_need: false });
         // "Could you get the invoice?" – "I can walk over there."
         let is_request = draft.is_some_and(|draft| draft.is_requested && draft.is_accepted);
-        // "I'll get it ordered."
-        let is_weak = own.as_ref().and_then(|own| here.sentence.tokens.get(own.words.start));
-        let is_weak = is_weak.is_some_and(|first| first.has(Class::Empty));
+        let is_weak = own.as_ref().is_some_and(|own| self.is_weak(here, own));
         let asked = asked.filter(|asked| {
             let nouns = self.nouns(asked, owner);
             if is_specific {
@@ -281,6 +279,14 @@ impl Tracker<'_> {
         })
     }
 
+    /// "Get it ordered", "make it a kind one": returns true if the verb of some words says little about the task.
+    fn is_weak(&self, here: Here<'_>, clause: &Clause) -> bool {
+        let verb = here.sentence.tokens.get(clause.words.start);
+        let is_thing =
+            clause.words.contains(&(clause.words.start + 1)) && self.stands_for_it(here, clause.words.start + 1);
+        is_thing && verb.is_some_and(|verb| matches!(verb.lower.as_str(), "get" | "have" | "make"))
+    }
+
     /// Returns true if two sentences belong to one turn.
     fn is_of_turn(&self, one: usize, other: usize) -> bool {
         self.text.sentences[one].source == self.text.sentences[other].source
@@ -318,6 +324,10 @@ impl Tracker<'_> {
                 let name = Named::Other(here.sentence.text[tokens[at].place.clone()].to_owned());
                 (tokens[at].has_capital && is_known).then_some((name, at + 1))
             };
+            let is_role = tokens[at].has(Class::Role) && !is_attribute(here, at) && at > 0;
+            if is_role && matches!(tokens[at - 1].lower.as_str(), "the" | "a" | "an" | "our") {
+                return Some(format!("the {}", &here.sentence.text[tokens[at].place.clone()]));
+            }
             let (named, end) = self.names.at(tokens, at, &here.sentence.text, here.phrases).or_else(alone)?;
             let Named::Other(name) = named else { return None };
             let is_owner = owner.is_some_and(|owner| owner.name == name);
@@ -449,14 +459,22 @@ impl Tracker<'_> {
         matches!(self.text.sentences[index].tokens[at].lower.as_str(), "the" | "that" | "this" | "those" | "these")
     }
 
+    /// Returns true if a pronoun of some words stands for a person: "call her", "let them know". In English only.
     fn stands_for_person(&self, clause: &Clause) -> bool {
-        let tokens = &self.text.sentences[clause.sentence].tokens[clause.words.clone()];
-        self.text.sentences[clause.sentence].language.phrases().is_some_and(|phrases| {
-            let is_person = |token: &Token| {
-                token.has(Class::Object) && phrases.pronoun(&token.lower).is_none() && !token.has(Class::Preposition)
-            };
-            phrases.code == "en" && tokens.iter().any(is_person)
-        })
+        let sentence = &self.text.sentences[clause.sentence];
+        let Some(phrases) = sentence.language.phrases().filter(|phrases| phrases.code == "en") else { return false };
+        let is_person = |at: usize| {
+            let token = &sentence.tokens[at];
+            let verb = at.checked_sub(1).map(|before| sentence.tokens[before].lower.as_str()).unwrap_or_default();
+            let group = phrases.sense(verb).map_or("", |sense| sense.group);
+            let talks = verb == "let" || verb == "give" || group.starts_with("contact/") || group.starts_with("say/");
+            let is_them = token.lower == "them" && talks;
+            is_them
+                || (token.has(Class::Object)
+                    && phrases.pronoun(&token.lower).is_none()
+                    && !token.has(Class::Preposition))
+        };
+        clause.words.clone().any(is_person)
     }
 
     /// True if a noun phrase names a person.
