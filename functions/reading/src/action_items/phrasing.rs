@@ -108,6 +108,12 @@ impl<'l> Phrasing<'l> {
         if is_thing && !text.is_empty() { filled(frame, &[("thing", &text)]) } else { text }
     }
 
+    /// Replaces pronouns by the person for whom they stand.
+    pub(super) fn put_person(&mut self, pronouns: &[usize], person: &str) {
+        let stands = |piece: &&mut Piece| matches!(piece, Piece::Said(at) if pronouns.contains(at));
+        self.pieces.iter_mut().filter(stands).for_each(|piece| *piece = Piece::Put(person.to_owned()));
+    }
+
     /// Returns true if no content is left.
     pub(super) fn is_empty(&self) -> bool {
         self.pieces.iter().all(|piece| {

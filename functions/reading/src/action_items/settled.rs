@@ -185,7 +185,9 @@ impl Tracker<'_> {
         let from = settled.index.saturating_sub(DRAFT_SENTENCES);
         let until = drafts.len().min(settled.index + DRAFT_SENTENCES + 1);
         // "The parents do those, Mrs. Lund promised to bring cakes": rather the task with a content of its own.
-        let key = |index: usize, at: usize| (settled.index.abs_diff(index), self.drafts[at].about.is_some(), at);
+        let is_english = self.here(settled.index).is_some_and(|here| here.phrases.code == "en");
+        let points = |at: usize| is_english && self.drafts[at].about.is_some();
+        let key = |index: usize, at: usize| (settled.index.abs_diff(index), points(at), at);
         let near = (from..until).flat_map(|index| drafts[index].iter().map(move |at| key(index, *at)));
         near.filter(|(_, _, at)| !is_told[*at] && !self.drafts[*at].is_dropped && is_meant(&self.drafts[*at]))
             .min()

@@ -78,11 +78,7 @@ impl Tracker<'_> {
         if let Some(worded) = self.delivered(settled, owner, &likely) {
             return Some(worded);
         }
-        let person = own.as_ref().and_then(|own| self.person(own, owner));
         if let Some(own) = own.as_ref().filter(|own| !own.is_claim && self.nouns(own, owner) > 0) {
-            if person.is_some() && self.stands_first(own) {
-                return Some(Worded { task: told(own, person.as_deref())?, answered: None });
-            }
             // "Bring it to the board."
             let object = likely.first().filter(|_| self.stands_first(own));
             // "The toilet is full, talk to the company about that."
@@ -109,21 +105,22 @@ impl Tracker<'_> {
         });
         let asked = asked.or_else(|| if is_specific { None } else { self.asked_before(&likely, here, owner) });
         if let Some(asked) = asked {
-            let noun = || {
-                let person = self.person(&asked, owner);
-                person.or_else(|| self.noun(&self.meant(asked.sentence, Some(&asked), owner, about).first()?.0))
-            };
+            let noun = || self.noun(&self.meant(asked.sentence, Some(&asked), owner, about).first()?.0);
             let noun = if self.stands_first(&asked) { noun() } else { None };
             return Some(Worded { task: told(&asked, noun.as_deref())?, answered: Some(asked.sentence) });
-        }
-        if let Some(own) = own.as_ref().filter(|_| is_specific && person.is_some()) {
-            return Some(Worded { task: told(own, person.as_deref())?, answered: None });
         }
         let object = likely.first();
         let noun = object.and_then(|(place, _)| self.noun(place));
         let answered = object.map(|(place, _)| place.sentence).filter(|before| *before != index);
-        if let Some(own) = own.filter(|_| is_specific) {
-            return Some(Worded { task: told(&own, noun.as_deref())?, answered });
+        if let Some(own) = own.as_ref().filter(|_| is_specific) {
+            if !self.person_pronouns(own).is_empty() {
+                let somebody = || likely.iter().find(|(place, _)| self.is_somebody(place));
+                let object = if self.person(own, owner).is_none() { Some(somebody()?) } else { None };
+                let noun = object.and_then(|(place, _)| self.noun(place));
+                let answered = object.map(|(place, _)| place.sentence).filter(|before| *before != index);
+                return Some(Worded { task: told(own, noun.as_deref())?, answered });
+            }
+            return Some(Worded { task: told(own, noun.as_deref())?, answered });
         }
         let is_own = object.is_some_and(|(place, _)| place.sentence == index);
         if let Some(most) = self.said_most(here, owner).filter(|_| is_own && !self.takes(index)) {
@@ -273,7 +270,8 @@ impl Tracker<'_> {
                 || here.phrases.pronoun(&token.lower).is_some_and(|who| who != Pronoun::Thing)
                 || (here.phrases.sets_verbs_last() && verb.is_some() && !is_inverted)
         };
-        (clause.words.start..until).any(|at| {
+        let people = self.person_pronouns(clause);
+        (clause.words.start..until).filter(|at| !people.contains(at)).any(|at| {
             let points = here.sentence.tokens[at].has(Class::Object) && !is_noun(at) && !is_subject(at);
             points || stands_for_noun(here.sentence, here.phrases, at)
         })
@@ -301,9 +299,7 @@ impl Tracker<'_> {
 
     /// "Call her": returns the name of the absent person who was named last, if a pronoun stands for a person.
     fn person(&self, clause: &Clause, owner: Option<&Owner>) -> Option<String> {
-        if !self.stands_for_person(clause) {
-            return None;
-        }
+        self.person_pronouns(clause).first()?;
         let from = clause.sentence.saturating_sub(PERSON_SENTENCES);
         (from..=clause.sentence).rev().find_map(|index| {
             let end = if index == clause.sentence { clause.words.start } else { usize::MAX };
@@ -402,8 +398,6 @@ impl Tracker<'_> {
         about: &About<'_>,
     ) -> Vec<(NounPhrase, f64)> {
         let mut likely = about.likely(index);
-        // "Ask her": the object is a person.
-        let is_person = own.is_some_and(|own| self.stands_for_person(own));
         if let Some(own) = own {
             self.prefer_number(own, &mut likely);
         }
@@ -421,7 +415,7 @@ impl Tracker<'_> {
                 || own.is_none_or(|own| {
                     place.words.end <= own.words.start || place.words.start >= own.words.end || own.is_claim
                 });
-            is_before && !self.is_owner(place.sentence, &place.words, owner) && (!is_person || self.is_somebody(place))
+            is_before && !self.is_owner(place.sentence, &place.words, owner)
         });
         likely
     }
@@ -459,25 +453,22 @@ impl Tracker<'_> {
         matches!(self.text.sentences[index].tokens[at].lower.as_str(), "the" | "that" | "this" | "those" | "these")
     }
 
-    /// Returns true if a pronoun of some words stands for a person: "call her", "let them know". In English only.
-    fn stands_for_person(&self, clause: &Clause) -> bool {
+    /// Returns the pronouns of some words that stand for people: "call her", "let them know". In English only.
+    fn person_pronouns(&self, clause: &Clause) -> Vec<usize> {
         let sentence = &self.text.sentences[clause.sentence];
-        let Some(phrases) = sentence.language.phrases().filter(|phrases| phrases.code == "en") else { return false };
-        let is_person = |at: usize| {
-            let token = &sentence.tokens[at];
+        let Some(here) = self.here(clause.sentence).filter(|here| here.phrases.code == "en") else { return Vec::new() };
+        let is_person = |at: &usize| {
+            let token = &sentence.tokens[*at];
             let verb = at.checked_sub(1).map(|before| sentence.tokens[before].lower.as_str()).unwrap_or_default();
-            let group = phrases.sense(verb).map_or("", |sense| sense.group);
+            let group = here.phrases.sense(verb).map_or("", |sense| sense.group);
             let talks = verb == "let" || verb == "give" || group.starts_with("contact/") || group.starts_with("say/");
             let is_them = token.lower == "them" && talks;
-            is_them
-                || (token.has(Class::Object)
-                    && phrases.pronoun(&token.lower).is_none()
-                    && !token.has(Class::Preposition))
+            is_them || (matches!(token.lower.as_str(), "him" | "her") && self.stands_for_it(here, *at))
         };
-        clause.words.clone().any(is_person)
+        clause.words.clone().filter(is_person).collect()
     }
 
-    /// True if a noun phrase names a person.
+    /// Returns true if a noun phrase names a person.
     fn is_somebody(&self, place: &NounPhrase) -> bool {
         let tokens = &self.text.sentences[place.sentence].tokens;
         place.words.clone().any(|at| tokens[at].has(Class::Role) || (tokens[at].has_capital && at > 0))
@@ -522,7 +513,14 @@ impl Tracker<'_> {
         words_max: usize,
     ) -> Option<String> {
         let here = self.here(clause.sentence)?;
-        let phrasing = Phrasing::of(self, here, clause.words.clone(), due);
+        let mut phrasing = Phrasing::of(self, here, clause.words.clone(), due);
+        let people = self.person_pronouns(clause);
+        let person = self.person(clause, owner);
+        let is_person = person.is_none() && !people.is_empty() && !self.stands_first(clause);
+        let (person, object) = if is_person { (object.map(str::to_owned), None) } else { (person, object) };
+        if let Some(person) = person {
+            phrasing.put_person(&people, &person);
+        }
         if phrasing.is_empty() && object.is_none() {
             return None;
         }

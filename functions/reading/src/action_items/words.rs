@@ -135,7 +135,9 @@ impl Tracker<'_> {
             && tokens.get(at + 1).is_some_and(|next| {
                 let is_verb = next.classes.is_verb() && !(here.phrases.capital_nouns && next.has_capital);
                 let is_other = [Class::Modal, Class::Between, Class::Preposition, Class::Pronoun, Class::Negation];
-                next.before == Break::None && !is_verb && !is_other.iter().any(|class| next.has(*class))
+                // "I'll call her tomorrow."
+                let is_time = here.phrases.code == "en" && here.phrases.calendar.is_word(&next.lower);
+                next.before == Break::None && !is_verb && !is_time && !is_other.iter().any(|class| next.has(*class))
             });
         token.has(Class::Object) && !is_article
     }
