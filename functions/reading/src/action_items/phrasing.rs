@@ -618,6 +618,9 @@ impl<'l> Phrasing<'l> {
                 && !self.nouns.iter().any(|place| place.contains(at)))
         };
         let there = self.pieces.iter().position(stands);
+        // "Do row F": the noun is there already.
+        let last = noun.rsplit(' ').next().unwrap_or(noun).to_lowercase();
+        let is_said = (0..self.pieces.len()).any(|place| self.token(place).is_some_and(|token| token.lower == last));
         let noun = Piece::Put(noun.to_owned());
         match there {
             Some(place) if self.here.phrases.sets_verbs_last() || place > 0 => self.pieces[place] = noun,
@@ -625,6 +628,7 @@ impl<'l> Phrasing<'l> {
                 self.pieces.remove(place);
                 self.pieces.insert(self.pieces.len().min(1), noun);
             }
+            None if is_said => {}
             None if self.here.phrases.sets_verbs_last() => self.pieces.insert(0, noun),
             None => self.pieces.insert(self.pieces.len().min(1), noun),
         }

@@ -122,12 +122,17 @@ impl Tracker<'_> {
             }
             return Some(Worded { task: told(own, noun.as_deref())?, answered });
         }
+        // A whole sentence reads odd as a task.
+        let is_english = here.phrases.code == "en";
         let is_own = object.is_some_and(|(place, _)| place.sentence == index);
-        if let Some(most) = self.said_most(here, owner).filter(|_| is_own && !self.takes(index)) {
+        if let Some(most) = self.said_most(here, owner).filter(|_| is_own && !self.takes(index) && !is_english) {
             return Some(Worded { task: told(&most, None)?, answered: None });
         }
         if let Some(noun) = noun.filter(|_| !is_own || self.takes(index)) {
             return Some(Worded { task: filled(&here.phrases.frames.handle, &[("thing", &noun)]), answered });
+        }
+        if is_english {
+            return None;
         }
         let whole = Clause { sentence: index, words: 0..here.sentence.tokens.len(), is_claim: false, is_need: false };
         Some(Worded { task: told(&whole, None)?, answered: None })
@@ -144,9 +149,18 @@ impl Tracker<'_> {
         let is_addressed = all().any(|at| is_subject(at, Pronoun::Addressed));
         let is_own = all().any(|at| is_subject(at, Pronoun::Speaker) || is_subject(at, Pronoun::Everybody));
         let says_have = all().any(|at| self.is_empty(here, at..at + 1) && tokens[at].has(Class::Empty));
-        if !is_addressed || is_own || here.sentence.text.ends_with('?') || !says_have {
+        // "They'll get the accounts from me."
+        let is_from = |at: usize| {
+            let is_speaker = here.phrases.pronoun(&tokens[at].lower) == Some(Pronoun::Speaker);
+            is_speaker && here.phrases.code == "en" && tokens[at - 1].lower == "from"
+        };
+        let is_given = is_addressed || (1..tokens.len()).any(is_from);
+        if !is_given || is_own || here.sentence.text.ends_with('?') || !says_have {
             return None;
         }
+        let mut likely = likely.to_vec();
+        let all = Clause { sentence: here.index, words: 0..tokens.len(), is_claim: false, is_need: false };
+        self.prefer_number(&all, &mut likely);
         let stands = |place: &Range<usize>| {
             let first = place.start;
             tokens[first].has(Class::Object) && first > 0 && tokens[first - 1].has(Class::Pronoun)
@@ -471,7 +485,8 @@ impl Tracker<'_> {
     /// Returns true if a noun phrase names a person.
     fn is_somebody(&self, place: &NounPhrase) -> bool {
         let tokens = &self.text.sentences[place.sentence].tokens;
-        place.words.clone().any(|at| tokens[at].has(Class::Role) || (tokens[at].has_capital && at > 0))
+        let last = place.words.end - 1;
+        place.words.clone().any(|at| tokens[at].has(Class::Role)) || (tokens[last].has_capital && last > 0)
     }
 
     /// Returns a noun phrase as the object of an action.
