@@ -95,6 +95,9 @@ impl Tracker<'_> {
             // An offer with a date is a promise.
             new.is_firm |= *by == AnnouncedBy::Speaker && !here.sentence.text.trim_end().ends_with('?');
         }
+        if let Some((due, day)) = self.time_before(here).filter(|_| *is_asked && time.is_none()) {
+            (new.item.due, new.item.due_day) = (Some(due), day);
+        }
         if *is_asked && new.addressed.is_none() && !self.has_known_verb(here, task.clone()) {
             new.is_firm = false;
         }

@@ -7,7 +7,7 @@
 use chrono::NaiveDate;
 use rustc_hash::FxHashSet;
 
-use super::draft::{Draft, Here};
+use super::draft::{Draft, Here, due_of};
 use super::item::{ActionItem, LINE_WORDS_MAX, Owner, TASK_WORDS_MAX};
 use super::owners::{is_attribute, owner_of};
 use super::phrasing::uncapitalized;
@@ -224,7 +224,7 @@ impl Tracker<'_> {
             Act::Unassigned | Act::Decision | Act::NoTask => None,
         };
         let due = draft.and_then(|draft| Some((draft.item.due.clone()?, draft.item.due_day)));
-        let due = due.or_else(|| self.time_of(sentence));
+        let due = due.or_else(|| self.time_of(settled.index));
         let due = due.map(|(due, day)| (small(due, sentence), day));
         let words = |text: &str| text.split_whitespace().count();
         let around = owner.as_ref().map_or(0, |owner| words(&owner.name)) + due.as_ref().map_or(0, |due| words(&due.0));
@@ -287,11 +287,11 @@ impl Tracker<'_> {
     }
 
     /// Returns a time in a sentence, as it is said, and its day.
-    fn time_of(&self, sentence: &Sentence) -> Option<(String, Option<NaiveDate>)> {
-        let times = sentence.language.phrases()?.calendar.all(&sentence.tokens, self.held);
+    fn time_of(&self, index: usize) -> Option<(String, Option<NaiveDate>)> {
+        let here = self.here(index)?;
+        let times = self.times(here);
         let time = times.iter().find(|time| time.is_deadline).or(times.first())?;
-        let place = sentence.tokens[time.start].place.start..sentence.tokens[time.end - 1].place.end;
-        Some((sentence.text[place].to_owned(), time.day))
+        Some(due_of(here, time))
     }
 }
 
