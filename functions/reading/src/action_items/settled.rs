@@ -100,7 +100,12 @@ impl Tracker<'_> {
             }
             // "He'll have it done on Thursday" is no task of the speaker.
             let is_others = self.is_only_of_others(index);
-            let acts = LIKELY.iter().filter(|(act, _)| *act != Act::Own || !is_others);
+            let is_taken = self.is_taken_later(index);
+            let acts = LIKELY.iter().filter(|(act, _)| match act {
+                Act::Own => !is_others,
+                Act::Unassigned => !is_taken,
+                _ => true,
+            });
             let margins = acts.map(|(act, least)| (*act, likelihood.of(*act) - least));
             let likely = margins.filter(|(_, margin)| *margin >= 0.0).max_by(|one, other| one.1.total_cmp(&other.1));
             found.extend(likely.map(|(act, margin)| Settled { index, act, margin }));
@@ -118,6 +123,15 @@ impl Tracker<'_> {
             }
         }
         kept.into_iter().flatten().collect()
+    }
+
+    /// Returns true if somebody takes the need of a sentence later.
+    fn is_taken_later(&self, index: usize) -> bool {
+        let is_taken =
+            |draft: &Drafted| draft.stage == Stage::Begun && draft.act != Act::Unassigned && draft.fate == Fate::Firm;
+        let drafts = &self.matches[index].drafts;
+        let is_english = self.here(index).is_some_and(|here| here.phrases.code == "en");
+        is_english && !drafts.is_empty() && drafts.iter().all(is_taken)
     }
 
     /// Returns true if all announcements of a sentence are those of named people, and the speaker is not mentioned.

@@ -51,10 +51,18 @@ impl Tracker<'_> {
         let joins = |one: &Time, next: &Time| {
             next.start <= one.end + 1 && (one.end..=next.start).any(|at| tokens[at].lower == "to")
         };
-        let is_of_period = |time: &Time| all.iter().any(|other| joins(time, other) || joins(other, time));
+        let ends = |time: &Time| {
+            time.start >= 2
+                && tokens[time.start - 1].lower == "to"
+                && here.phrases.calendar.is_word(&tokens[time.start - 2].lower)
+        };
+        let is_of_period = |time: &Time| ends(time) || all.iter().any(|other| joins(time, other) || joins(other, time));
+        // "Saturday's pick up".
+        let is_owner = |time: &Time| tokens.get(time.end).is_some_and(|next| next.lower == "'s");
         let is_denied =
             |time: &Time| (time.start.saturating_sub(1)..time.start).any(|at| tokens[at].has(Class::Negation));
-        let is_meant = |time: &&Time| !is_of_telling(time) && !is_of_period(time) && !is_denied(time);
+        let is_meant =
+            |time: &&Time| !is_of_telling(time) && !is_of_period(time) && !is_denied(time) && !is_owner(time);
         all.iter().filter(is_meant).cloned().collect()
     }
 
