@@ -100,7 +100,7 @@ impl Tracker<'_> {
             if is_specific {
                 is_request && (nouns > 0 || is_weak)
             } else {
-                nouns > 0 || (is_request && self.stands_first(asked))
+                nouns > 0 || (is_request && self.stands_first(asked) && !here.phrases.sets_verbs_last())
             }
         });
         let asked = asked.or_else(|| if is_specific { None } else { self.asked_before(&likely, here, owner) });
