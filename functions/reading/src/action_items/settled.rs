@@ -155,7 +155,7 @@ impl Tracker<'_> {
             && draft.item.owner.as_ref().is_some_and(|owner| owner.id.is_some())
             && is_something(draft.sentence)
             && is_something(draft.settled)
-            && draft.terms.len() > 0
+            && !draft.terms.is_empty()
     }
 
     /// Returns true if a sentence can settle a task. "I spoke to Bruno, he's ordering it by Friday" reports like many

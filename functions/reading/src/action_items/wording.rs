@@ -94,13 +94,15 @@ impl Tracker<'_> {
         let asked = asked.map(|(sentence, words)| Clause { sentence, words, is_claim: false, is_need: false });
         // "Could you get the invoice?" – "I can walk over there."
         let is_request = draft.is_some_and(|draft| draft.is_requested && draft.is_accepted);
+        // Where the verb comes last, the words around a request are less sure.
+        let is_request = is_request && !here.phrases.sets_verbs_last();
         let is_weak = own.as_ref().is_some_and(|own| self.is_weak(here, own));
         let asked = asked.filter(|asked| {
             let nouns = self.nouns(asked, owner);
             if is_specific {
                 is_request && (nouns > 0 || is_weak)
             } else {
-                nouns > 0 || (is_request && self.stands_first(asked) && !here.phrases.sets_verbs_last())
+                nouns > 0 || (is_request && self.stands_first(asked))
             }
         });
         let asked = asked.or_else(|| if is_specific { None } else { self.asked_before(&likely, here, owner) });
