@@ -43,7 +43,11 @@ impl Tracker<'_> {
         if here.phrases.code != "en" {
             return all;
         }
-        let is_said = |at: usize| tokens[at].has(Class::Report) && !tokens[at + 1..].is_empty();
+        let is_past = |at: usize| {
+            let is_subject = at > 0 && tokens[at - 1].has(Class::Pronoun) && !tokens[at - 1].has(Class::Determiner);
+            is_subject && here.phrases.sense(&tokens[at].lower).is_some_and(|sense| sense.group.ends_with("/past"))
+        };
+        let is_said = |at: usize| tokens[at].has(Class::Report) || is_past(at);
         let is_of_telling = |time: &Time| {
             let from = time.start.saturating_sub(TOLD_WORDS);
             !time.is_deadline && (from..time.start).any(is_said) && !tokens[time.start].is_after_break()
@@ -61,8 +65,17 @@ impl Tracker<'_> {
         let is_owner = |time: &Time| tokens.get(time.end).is_some_and(|next| next.lower == "'s");
         let is_denied =
             |time: &Time| (time.start.saturating_sub(1)..time.start).any(|at| tokens[at].has(Class::Negation));
-        let is_meant =
-            |time: &&Time| !is_of_telling(time) && !is_of_period(time) && !is_denied(time) && !is_owner(time);
+        // "The night before".
+        let is_vague = |time: &Time| {
+            time.day.is_none()
+                && time.end == time.start + 2
+                && tokens[time.start].lower == "the"
+                && !here.phrases.calendar.is_number(&tokens[time.start + 1].lower)
+                && ["morning", "afternoon", "evening", "night"].contains(&tokens[time.start + 1].lower.as_str())
+        };
+        let is_meant = |time: &&Time| {
+            !is_vague(time) && !is_of_telling(time) && !is_of_period(time) && !is_denied(time) && !is_owner(time)
+        };
         all.iter().filter(is_meant).cloned().collect()
     }
 

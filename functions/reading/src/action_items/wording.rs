@@ -10,7 +10,7 @@ use super::owners::{NAME, is_attribute, is_subject_behind};
 use super::phrasing::{Phrasing, is_adverb, uncapitalized};
 use super::settled::{About, Settled};
 use super::tracker::Tracker;
-use crate::commitments::clauses::Grammar;
+use crate::commitments::clauses::{Grammar, is_question};
 use crate::commitments::heads::{AnnouncedBy, Announcement};
 use crate::languages::classes::{Class, Classes};
 use crate::languages::frames::filled;
@@ -382,7 +382,7 @@ impl Tracker<'_> {
         let start = match asked {
             Some(asked) if asked.has_verb || here.phrases.sets_verbs_last() => asked.start,
             Some(asked) => asked.end,
-            None if is_order => first,
+            None if is_order && !(here.phrases.code == "en" && is_question(&here.sentence.text)) => first,
             None => return None,
         };
         let words =
@@ -426,12 +426,19 @@ impl Tracker<'_> {
         if is_one {
             likely.sort_by_key(|(place, _)| !(self.is_indefinite(place) && place.sentence + ONE_SENTENCES >= index));
         }
+        let is_thing = own.is_some_and(|own| {
+            let sentence = &self.text.sentences[own.sentence];
+            sentence.language.phrases().is_some_and(|phrases| phrases.code == "en")
+                && own.words.clone().any(|at| sentence.tokens[at].lower == "it")
+        });
         likely.retain(|(place, _)| {
             let is_before = place.sentence != index
                 || own.is_none_or(|own| {
                     place.words.end <= own.words.start || place.words.start >= own.words.end || own.is_claim
                 });
-            is_before && !self.is_owner(place.sentence, &place.words, owner)
+            // "Run it" needs a thing.
+            let is_person = is_thing && self.is_relative(place);
+            is_before && !is_person && !self.is_owner(place.sentence, &place.words, owner)
         });
         likely
     }
@@ -488,7 +495,19 @@ impl Tracker<'_> {
     fn is_somebody(&self, place: &NounPhrase) -> bool {
         let tokens = &self.text.sentences[place.sentence].tokens;
         let last = place.words.end - 1;
-        place.words.clone().any(|at| tokens[at].has(Class::Role)) || (tokens[last].has_capital && last > 0)
+        self.has_role(place) || (tokens[last].has_capital && last > 0)
+    }
+
+    /// "The plumber".
+    fn has_role(&self, place: &NounPhrase) -> bool {
+        let tokens = &self.text.sentences[place.sentence].tokens;
+        place.words.clone().any(|at| tokens[at].has(Class::Role))
+    }
+
+    /// "Your flatmate".
+    fn is_relative(&self, place: &NounPhrase) -> bool {
+        let tokens = &self.text.sentences[place.sentence].tokens[place.words.clone()];
+        is_possessive(&tokens[0].lower) && tokens.get(1).is_some_and(|next| next.has(Class::Role))
     }
 
     /// Returns a noun phrase as the object of an action.
@@ -502,6 +521,11 @@ impl Tracker<'_> {
         let (first, last) = (tokens.get(start)?, tokens.get(place.words.end.checked_sub(1)?)?);
         let said = &sentence.text[first.place.start..last.place.end];
         let is_behind = start > 0 && tokens[start - 1].has(Class::Preposition) && tokens[start].before == Break::None;
+        // "Your slides" are those of another reader.
+        if here.phrases.code == "en" && is_possessive(&first.lower) && !self.is_relative(place) {
+            let rest = tokens.get(start + 1).map_or("", |next| &sentence.text[next.place.start..last.place.end]);
+            return Some(format!("the {rest}"));
+        }
         let article = here.phrases.accusative(&first.lower, is_behind || self.is_feminine(place.sentence, &last.lower));
         if let Some(article) = article {
             let rest = tokens.get(start + 1).map_or("", |next| &sentence.text[next.place.start..last.place.end]);
@@ -562,6 +586,10 @@ pub(super) fn words_of(here: Here<'_>, announcement: &Announcement) -> Range<usi
     } else {
         task.clone()
     }
+}
+
+fn is_possessive(lower: &str) -> bool {
+    ["my", "your", "his", "her", "our", "their"].contains(&lower)
 }
 
 fn is_article(here: Here<'_>, at: usize) -> bool {

@@ -140,7 +140,10 @@ impl Reader<'_> {
         }
         let end = last? + 1;
         // "A new one" stands for an earlier phrase.
-        (!stands_for_noun(self.sentence, self.phrases, end)).then_some(end)
+        let stands = stands_for_noun(self.sentence, self.phrases, end);
+        // "All three" does, too.
+        let is_number = self.phrases.code == "en" && self.phrases.calendar.is_number(&tokens[end - 1].lower);
+        (!stands && !is_number).then_some(end)
     }
 
     /// Returns true if a hyphen joins a word to an adjacent one.
@@ -178,7 +181,9 @@ impl Reader<'_> {
             return token.has_capital && at > 0 && (!is_thing || is_opened);
         }
         if self.is_determined(at) {
-            return word.surface.chars().count() > 2 && !token.has(Class::Empty);
+            // "Her directly".
+            let is_other = self.phrases.code == "en" && token.has(Class::Between) && token.lower.ends_with("ly");
+            return word.surface.chars().count() > 2 && !token.has(Class::Empty) && !is_other;
         }
         // "Share the link": a word before an article is rather a verb.
         let leads = tokens.get(at + 1).is_some_and(|next| {
@@ -194,7 +199,11 @@ impl Reader<'_> {
         // "I spoke to her", "the programme is coming along": a form of a verb that no file of verbs has.
         let is_form = || {
             let group = self.phrases.sense(&token.lower).map_or("", |sense| sense.group);
-            ["/past", "/part", "/ger", "/3"].iter().any(|form| group.ends_with(form))
+            // "Parking passes".
+            let leads = tokens.get(at + 1).is_some_and(|next| {
+                next.before == Break::None && next.classes == Classes::default() && !self.is_time(at + 1)
+            });
+            ["/past", "/part"].iter().any(|form| group.ends_with(form)) || (group.ends_with("/ger") && !leads)
         };
         let is_adverb = self.phrases.code == "en" && (token.lower.ends_with("ly") || is_form());
         // "I can steal from that", "to catch him", "can it wait?".

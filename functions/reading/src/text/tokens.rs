@@ -20,8 +20,7 @@ pub fn is_determined(tokens: &[Token], at: usize, phrases: &Phrases) -> bool {
         return false;
     }
     // "He's ordering the laptop", "Paula's doing the slides": a verb and no possessive.
-    let is_contracted =
-        before.lower == "'s" && (token.has(Class::Going) || (at >= 2 && tokens[at - 2].has(Class::Pronoun)));
+    let is_contracted = before.lower == "'s" && (token.has(Class::Going) || (at >= 2 && contracts(&tokens[at - 2])));
     if is_contracted {
         return false;
     }
@@ -38,6 +37,11 @@ pub fn is_determined(tokens: &[Token], at: usize, phrases: &Phrases) -> bool {
                 || (ahead.has(Class::Pronoun) && at >= 3 && tokens[at - 3].classes.is_verb())
         });
     !token.classes.is_verb() || is_article
+}
+
+/// Returns true if an ending "'s" behind a word is a verb or "us": "he's", "let's".
+fn contracts(word: &Token) -> bool {
+    word.has(Class::Pronoun) || word.lower == "let"
 }
 
 /// Returns the tokens of a sentence. A part joined by an apostrophe is a token ("I'll", "l'équipe", "Bob's"), and a URL
