@@ -492,10 +492,10 @@ impl<'l> Phrasing<'l> {
         if is_english {
             self.lead_in_english();
             self.make_active();
-            if let Some(infinitive) =
-                self.token(0).filter(|_| self.is_finite(0)).and_then(|token| phrases.infinitive(&token.lower))
-            {
-                self.pieces[0] = Piece::Put(infinitive.to_owned());
+            let known = self.token(0).filter(|_| self.is_finite(0)).and_then(|token| phrases.infinitive(&token.lower));
+            let infinitive = known.map(str::to_owned).or_else(|| phrases.without_ing(&self.token(0)?.lower));
+            if let Some(infinitive) = infinitive {
+                self.pieces[0] = Piece::Put(infinitive);
             }
             return;
         }

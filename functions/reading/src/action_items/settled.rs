@@ -318,7 +318,7 @@ fn only_agrees(here: Here<'_>) -> bool {
     here.phrases.code == "en" && (0..tokens.len()).all(|at| is_said(at) || tokens[at].has(Class::Interjection))
 }
 
-/// "I called them on Tuesday", "I did sign it", "the plan's done": returns true if a subject has a verb in the past. In English only: in
+/// "I called them on Tuesday", "I did sign it": returns true if a subject has a verb in the past. In English only: in
 /// other languages the past has an auxiliary, which also occurs in "I have it done by Friday".
 fn tells_past(here: Here<'_>) -> bool {
     let tokens = &here.sentence.tokens;
@@ -331,14 +331,8 @@ fn tells_past(here: Here<'_>) -> bool {
                 .sense(&token.lower)
                 .is_some_and(|sense| sense.group.ends_with("/past") || token.has(Class::Done))
     };
-    let is_done = |pair: &[Token]| {
-        ["is", "'s", "are", "'re"].contains(&pair[0].lower.as_str())
-            && ["done", "finished"].contains(&pair[1].lower.as_str())
-    };
     let verb_of = |at: usize| tokens[at + 1..].iter().find(|token| !token.has(Class::Between));
-    here.phrases.code == "en"
-        && (tokens.windows(2).any(is_done)
-            || (0..tokens.len()).any(|at| is_subject(&tokens[at]) && verb_of(at).is_some_and(is_past)))
+    here.phrases.code == "en" && (0..tokens.len()).any(|at| is_subject(&tokens[at]) && verb_of(at).is_some_and(is_past))
 }
 
 /// Removes repeated tasks: of the same task with and without an owner, the one with an owner stays.

@@ -130,7 +130,9 @@ impl Tracker<'_> {
         if let Some(most) = self.said_most(here, owner).filter(|_| is_own && !self.takes(index) && !is_english) {
             return Some(Worded { task: told(&most, None)?, answered: None });
         }
-        if let Some(noun) = noun.filter(|_| !is_own || self.takes(index)) {
+        // Without an owner or a draft, nothing says that the thing is to be handled.
+        let can_handle = !is_english || settled.act != Act::Unassigned || draft.is_some();
+        if let Some(noun) = noun.filter(|_| can_handle && (!is_own || self.takes(index))) {
             return Some(Worded { task: filled(&here.phrases.frames.handle, &[("thing", &noun)]), answered });
         }
         if is_english {
