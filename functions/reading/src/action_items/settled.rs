@@ -143,7 +143,10 @@ impl Tracker<'_> {
             let phrases = sentence.language.phrases();
             phrases.is_some_and(|phrases| phrases.pronoun(&token.lower) == Some(Pronoun::Speaker))
         };
-        !announced.is_empty() && announced.iter().all(is_of_person) && !sentence.tokens.iter().any(mentions)
+        !announced.is_empty()
+            && announced.iter().all(is_of_person)
+            && !sentence.tokens.iter().any(mentions)
+            && !self.here(index).is_some_and(promises_receipt)
     }
 
     /// Returns true if the addressed participant accepted a task, which needs no likelihood: "Okay." says little.
@@ -308,6 +311,19 @@ impl Tracker<'_> {
         let time = times.iter().find(|time| time.is_deadline).or(times.first())?;
         Some(due_of(here, time))
     }
+}
+
+/// "They'll have it in time": returns true if the speaker promises others a thing. In English only.
+fn promises_receipt(here: Here<'_>) -> bool {
+    let tokens = &here.sentence.tokens;
+    let is_promise = |words: &[Token]| {
+        words[0].has(Class::ThirdPronoun)
+            && matches!(words[1].lower.as_str(), "'ll" | "will")
+            && matches!(words[2].lower.as_str(), "have" | "get")
+    };
+    // "He'll have it done" is his own work.
+    let is_work = |token: &Token| matches!(token.lower.as_str(), "done" | "ready" | "finished" | "fixed");
+    here.phrases.code == "en" && tokens.windows(3).any(is_promise) && !tokens.iter().any(is_work)
 }
 
 /// "Yep, got it.": returns true if a few words only agree. Without a request before them they accept nothing.
