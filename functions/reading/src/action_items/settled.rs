@@ -12,6 +12,7 @@ use super::item::{ActionItem, LINE_WORDS_MAX, Owner, TASK_WORDS_MAX};
 use super::owners::{is_attribute, owner_of};
 use super::phrasing::uncapitalized;
 use super::tracker::Tracker;
+use super::words::promised_receipt;
 use crate::languages::classes::Class;
 use crate::languages::meanings::{Meaning, Pronoun};
 use crate::languages::token::Token;
@@ -146,7 +147,7 @@ impl Tracker<'_> {
         !announced.is_empty()
             && announced.iter().all(is_of_person)
             && !sentence.tokens.iter().any(mentions)
-            && !self.here(index).is_some_and(promises_receipt)
+            && self.here(index).and_then(promised_receipt).is_none()
     }
 
     /// Returns true if the addressed participant accepted a task, which needs no likelihood: "Okay." says little.
@@ -311,19 +312,6 @@ impl Tracker<'_> {
         let time = times.iter().find(|time| time.is_deadline).or(times.first())?;
         Some(due_of(here, time))
     }
-}
-
-/// "They'll have it in time": returns true if the speaker promises others a thing. In English only.
-fn promises_receipt(here: Here<'_>) -> bool {
-    let tokens = &here.sentence.tokens;
-    let is_promise = |words: &[Token]| {
-        words[0].has(Class::ThirdPronoun)
-            && matches!(words[1].lower.as_str(), "'ll" | "will")
-            && matches!(words[2].lower.as_str(), "have" | "get")
-    };
-    // "He'll have it done" is his own work.
-    let is_work = |token: &Token| matches!(token.lower.as_str(), "done" | "ready" | "finished" | "fixed");
-    here.phrases.code == "en" && tokens.windows(3).any(is_promise) && !tokens.iter().any(is_work)
 }
 
 /// "Yep, got it.": returns true if a few words only agree. Without a request before them they accept nothing.

@@ -10,6 +10,7 @@ use super::owners::{NAME, is_attribute, is_subject_behind};
 use super::phrasing::{Phrasing, is_adverb, uncapitalized};
 use super::settled::{About, Settled};
 use super::tracker::Tracker;
+use super::words::promised_receipt;
 use crate::commitments::clauses::{Grammar, is_question};
 use crate::commitments::heads::{AnnouncedBy, Announcement};
 use crate::languages::classes::{Class, Classes};
@@ -158,7 +159,12 @@ impl Tracker<'_> {
             let is_speaker = here.phrases.pronoun(&tokens[at].lower) == Some(Pronoun::Speaker);
             is_speaker && here.phrases.code == "en" && tokens[at - 1].lower == "from"
         };
-        let is_given = is_addressed || (1..tokens.len()).any(is_from);
+        // "They'll have the cards on Friday."
+        let promised = promised_receipt(here).filter(|end| {
+            let behind = Clause { sentence: here.index, words: *end..tokens.len(), is_claim: false, is_need: false };
+            self.nouns(&behind, owner) > 0
+        });
+        let is_given = is_addressed || (1..tokens.len()).any(is_from) || promised.is_some();
         if !is_given || is_own || here.sentence.text.ends_with('?') || !says_have {
             return None;
         }
@@ -169,7 +175,8 @@ impl Tracker<'_> {
             let first = place.start;
             tokens[first].has(Class::Object) && first > 0 && tokens[first - 1].has(Class::Pronoun)
         };
-        let all_inside = noun_phrases(here.sentence).into_iter();
+        let first = promised.unwrap_or(0);
+        let all_inside = noun_phrases(here.sentence).into_iter().filter(|place| place.start >= first);
         let inside =
             all_inside.filter(|place| !stands(place)).find(|place| !self.is_owner(settled.index, place, owner));
         let inside = inside.map(|words| NounPhrase { sentence: settled.index, words });

@@ -385,7 +385,7 @@ impl Calendar {
                 }
                 Word::Month(month) => self.month(tokens, end, held, month, marked),
                 Word::Ordinal(number) => self.ordinal(tokens, at, end, held, number, marked),
-                Word::Number(number) => self.clock(tokens, end).or_else(|| self.from_today(tokens, end, held, number)),
+                Word::Number(number) => self.clock(tokens, end).or_else(|| self.days_ahead(tokens, end, held, number)),
                 Word::Before | Word::At | Word::Last | Word::Clock | Word::Event => None,
             };
             if found.is_some() {
@@ -524,7 +524,7 @@ impl Calendar {
     }
 
     /// "Two weeks from today".
-    fn from_today(
+    fn days_ahead(
         &self,
         tokens: &[Token],
         at: usize,
