@@ -79,6 +79,12 @@ impl Tracker<'_> {
         let counts =
             |draft: &&Draft| draft.is_told() && !self.is_noted(draft) && (is_few || self.is_agreed(draft, likelihoods));
         for draft in missed.filter(counts) {
+            // A statement beside it has told the task in other words.
+            let is_near = |index: usize| index.abs_diff(draft.settled) < APART_SENTENCES;
+            let is_there = |(index, item): &(usize, ActionItem)| is_near(*index) && item.owner == draft.item.owner;
+            if !is_few && items.iter().any(is_there) {
+                continue;
+            }
             let settled = Settled { index: draft.settled, act: self.whose_is(draft, draft.settled), margin: 0.0 };
             let item = self.item(settled, Some(draft), about(items.len()), &mut known);
             items.extend(item.map(|item| (settled.index, item)));
