@@ -6,11 +6,11 @@ use std::ops::Range;
 
 use super::draft::{Draft, Here};
 use super::item::Owner;
-use super::owners::{NAME, is_attribute, is_subject_behind};
 use super::phrasing::{Phrasing, is_adverb, uncapitalized};
+use super::pronouns::is_possessive;
 use super::settled::{About, Settled};
 use super::tracker::Tracker;
-use super::words::promised_receipt;
+use super::words::{Clause, promised_receipt};
 use crate::commitments::clauses::{Grammar, is_question};
 use crate::commitments::heads::{AnnouncedBy, Announcement};
 use crate::languages::classes::{Class, Classes};
@@ -19,7 +19,6 @@ use crate::languages::meanings::{Meaning, Pronoun};
 use crate::languages::token::{Break, Token};
 use crate::model::acts::Act;
 use crate::model::referents::NounPhrase;
-use crate::people::Named;
 use crate::text::noun_phrases::{noun_phrases, stands_for_noun};
 use crate::text::sentences::Source;
 
@@ -31,12 +30,6 @@ const POINTING_WORDS_MAX: usize = 12;
 
 /// Most words of a sentence that are searched for a task.
 const SENTENCE_WORDS_MAX: usize = 80;
-/// The factor of the likelihood of a phrase whose number differs from its pronoun's.
-const OTHER_NUMBER: f64 = 0.3;
-/// Number of earlier sentences that may introduce the noun of "a new one".
-const ONE_SENTENCES: usize = 5;
-/// Number of earlier sentences that are searched for the person of a pronoun.
-const PERSON_SENTENCES: usize = 4;
 /// Number of surrounding sentences that are searched for the gender of a noun.
 const GENDER_SENTENCES: usize = 200;
 
@@ -45,17 +38,6 @@ pub(super) struct Worded {
     pub(super) task: String,
     /// The sentence that it answers, if words come from there.
     pub(super) answered: Option<usize>,
-}
-
-/// Words of a sentence that can name a task.
-#[derive(Clone)]
-pub(super) struct Clause {
-    pub(super) sentence: usize,
-    pub(super) words: Range<usize>,
-    /// True if they only accept an earlier task.
-    pub(super) is_claim: bool,
-    /// True if they only say what is needed.
-    pub(super) is_need: bool,
 }
 
 impl Tracker<'_> {
@@ -91,21 +73,7 @@ impl Tracker<'_> {
             return Some(Worded { task: told(own, noun.as_deref())?, answered });
         }
         let is_specific = own.as_ref().is_some_and(|own| !own.is_claim && !self.is_said_of_all(own));
-        let asked = draft.and_then(|draft| draft.said.clone()).filter(|(sentence, _)| *sentence != index);
-        let asked = asked.map(|(sentence, words)| Clause { sentence, words, is_claim: false, is_need: false });
-        // "Could you get the invoice?" – "I can walk over there."
-        let is_request = draft.is_some_and(|draft| draft.is_requested && draft.is_accepted);
-        // Where the verb comes last, the words around a request are less sure.
-        let is_request = is_request && !here.phrases.sets_verbs_last();
-        let is_weak = own.as_ref().is_some_and(|own| self.is_weak(here, own));
-        let asked = asked.filter(|asked| {
-            let nouns = self.nouns(asked, owner);
-            if is_specific {
-                is_request && (nouns > 0 || is_weak)
-            } else {
-                nouns > 0 || (is_request && self.stands_first(asked))
-            }
-        });
+        let asked = draft.and_then(|draft| self.request(here, own.as_ref(), is_specific, draft, owner));
         let asked = asked.or_else(|| if is_specific { None } else { self.asked_before(&likely, here, owner) });
         if let Some(asked) = asked {
             let noun = || self.noun(&self.meant(asked.sentence, Some(&asked), owner, about).first()?.0);
@@ -117,13 +85,16 @@ impl Tracker<'_> {
         let answered = object.map(|(place, _)| place.sentence).filter(|before| *before != index);
         if let Some(own) = own.as_ref().filter(|_| is_specific) {
             if !self.person_pronouns(own).is_empty() {
-                let somebody = || likely.iter().find(|(place, _)| self.is_somebody(place));
-                let object = if self.person(own, owner).is_none() { Some(somebody()?) } else { None };
-                let noun = object.and_then(|(place, _)| self.noun(place));
-                let answered = object.map(|(place, _)| place.sentence).filter(|before| *before != index);
-                return Some(Worded { task: told(own, noun.as_deref())?, answered });
+                let known = self.person(own, owner).is_some();
+                let somebody = likely.iter().find(|(place, _)| !known && self.is_somebody(place));
+                let noun = somebody.and_then(|(place, _)| self.noun(place));
+                let answered = somebody.map(|(place, _)| place.sentence).filter(|before| *before != index);
+                // "I'll call him" says nothing to a reader who does not know him.
+                let is_named = known || noun.is_some();
+                return is_named.then_some(Worded { task: told(own, noun.as_deref())?, answered });
             }
-            return Some(Worded { task: told(own, noun.as_deref())?, answered });
+            let is_named = noun.is_some() || here.phrases.code != "en";
+            return is_named.then_some(Worded { task: told(own, noun.as_deref())?, answered });
         }
         // A whole sentence reads odd as a task.
         let is_english = here.phrases.code == "en";
@@ -141,6 +112,29 @@ impl Tracker<'_> {
         }
         let whole = Clause { sentence: index, words: 0..here.sentence.tokens.len(), is_claim: false, is_need: false };
         Some(Worded { task: told(&whole, None)?, answered: None })
+    }
+
+    /// Returns the words of the request that a sentence answers, unless its own words say more.
+    fn request(
+        &self,
+        here: Here<'_>,
+        own: Option<&Clause>,
+        is_specific: bool,
+        draft: &Draft,
+        owner: Option<&Owner>,
+    ) -> Option<Clause> {
+        let (sentence, words) = draft.said.clone().filter(|(sentence, _)| *sentence != here.index)?;
+        let asked = Clause { sentence, words, is_claim: false, is_need: false };
+        let nouns = self.nouns(&asked, owner);
+        // "Could you get the invoice?" – "I can walk over there." Where the verb comes last, the words around a request
+        // are less sure.
+        let is_accepted = draft.is_requested && draft.is_accepted && !here.phrases.sets_verbs_last();
+        let says_more = if is_specific {
+            is_accepted && (nouns > 0 || own.is_some_and(|own| self.is_weak(here, own)))
+        } else {
+            nouns > 0 || (is_accepted && self.stands_first(&asked))
+        };
+        says_more.then_some(asked)
     }
 
     /// "You'll have the list on Monday", "den Termin hast du bis Mittwoch".
@@ -254,7 +248,7 @@ impl Tracker<'_> {
     }
 
     /// Returns true if a noun phrase names the owner or an addressed participant.
-    fn is_owner(&self, sentence: usize, place: &Range<usize>, owner: Option<&Owner>) -> bool {
+    pub(super) fn is_owner(&self, sentence: usize, place: &Range<usize>, owner: Option<&Owner>) -> bool {
         let sentence = &self.text.sentences[sentence];
         let said = |at: usize| &sentence.text[sentence.tokens[at].place.clone()];
         let is_owner = |at| owner.is_some_and(|owner| owner.name.split_whitespace().any(|part| part == said(at)));
@@ -315,49 +309,6 @@ impl Tracker<'_> {
         self.text.sentences[one].source == self.text.sentences[other].source
     }
 
-    /// Returns true if a pronoun behind a preposition ends the words ("talk to the company about that").
-    fn stands_last(&self, clause: &Clause) -> bool {
-        let Some(here) = self.here(clause.sentence).filter(|here| here.phrases.code == "en") else { return false };
-        let Some(last) = clause.words.clone().last().filter(|last| *last > clause.words.start) else { return false };
-        here.sentence.tokens[last - 1].has(Class::Preposition) && self.stands_for_it(here, last)
-    }
-
-    /// "Call her": returns the name of the absent person who was named last, if a pronoun stands for a person.
-    fn person(&self, clause: &Clause, owner: Option<&Owner>) -> Option<String> {
-        self.person_pronouns(clause).first()?;
-        let from = clause.sentence.saturating_sub(PERSON_SENTENCES);
-        (from..=clause.sentence).rev().find_map(|index| {
-            let end = if index == clause.sentence { clause.words.start } else { usize::MAX };
-            self.absent_in(index, end, owner)
-        })
-    }
-
-    /// Returns the last name of an absent person in a sentence before a token.
-    fn absent_in(&self, index: usize, end: usize, owner: Option<&Owner>) -> Option<String> {
-        let here = self.here(index)?;
-        let tokens = &here.sentence.tokens;
-        (0..tokens.len().min(end)).rev().find_map(|at| {
-            let sense = here.phrases.sense(&tokens[at].lower);
-            let is_known = sense.is_some_and(|sense| sense.group == NAME);
-            let is_person = tokens[at].has(Class::Title) || sense.is_none_or(|_| is_known);
-            // "What about Danny?": behind a preposition, only a known name is a person.
-            let alone = || {
-                let name = Named::Other(here.sentence.text[tokens[at].place.clone()].to_owned());
-                (tokens[at].has_capital && is_known).then_some((name, at + 1))
-            };
-            let is_role = tokens[at].has(Class::Role) && !is_attribute(here, at) && at > 0;
-            if is_role && matches!(tokens[at - 1].lower.as_str(), "the" | "a" | "an" | "our") {
-                return Some(format!("the {}", &here.sentence.text[tokens[at].place.clone()]));
-            }
-            let (named, end) = self.names.at(tokens, at, &here.sentence.text, here.phrases).or_else(alone)?;
-            let Named::Other(name) = named else { return None };
-            let is_owner = owner.is_some_and(|owner| owner.name == name);
-            let is_whole = !tokens.get(end).is_some_and(|next| next.before == Break::None && next.has_capital);
-            let is_sure = at > 0 || is_known || is_subject_behind(here, at, end);
-            (is_person && is_sure && is_whole && !is_owner && name.chars().any(char::is_lowercase)).then_some(name)
-        })
-    }
-
     /// Returns earlier requests and needs, likeliest first.
     fn asked_before(&self, likely: &[(NounPhrase, f64)], answer: Here<'_>, owner: Option<&Owner>) -> Option<Clause> {
         let least = likely.first()?.1 * REQUEST_MIN;
@@ -412,111 +363,6 @@ impl Tracker<'_> {
         let does = |token: &Token| verbs.iter().any(|class| token.has(*class)) && !token.has(Class::Empty);
         let has_verb = |clause: &Clause| tokens[clause.words.clone()].iter().any(does);
         parts.filter(has_verb).find(|clause| self.nouns(clause, owner) > 0)
-    }
-
-    /// Returns the possible objects of a task, likeliest first. In its own sentence they precede it.
-    fn meant(
-        &self,
-        index: usize,
-        own: Option<&Clause>,
-        owner: Option<&Owner>,
-        about: &About<'_>,
-    ) -> Vec<(NounPhrase, f64)> {
-        let mut likely = about.likely(index);
-        if let Some(own) = own {
-            self.prefer_number(own, &mut likely);
-        }
-        // "A new one": rather a thing that was introduced as one of several.
-        let is_one = own.is_some_and(|own| {
-            let sentence = &self.text.sentences[own.sentence];
-            let stands = |at| sentence.language.phrases().is_some_and(|phrases| stands_for_noun(sentence, phrases, at));
-            own.words.clone().any(stands) && !own.words.clone().any(|at| self.is_definite(index, at))
-        });
-        if is_one {
-            likely.sort_by_key(|(place, _)| !(self.is_indefinite(place) && place.sentence + ONE_SENTENCES >= index));
-        }
-        let is_thing = own.is_some_and(|own| {
-            let sentence = &self.text.sentences[own.sentence];
-            sentence.language.phrases().is_some_and(|phrases| phrases.code == "en")
-                && own.words.clone().any(|at| sentence.tokens[at].lower == "it")
-        });
-        likely.retain(|(place, _)| {
-            let is_before = place.sentence != index
-                || own.is_none_or(|own| {
-                    place.words.end <= own.words.start || place.words.start >= own.words.end || own.is_claim
-                });
-            // "Run it" needs a thing.
-            let is_person = is_thing && self.is_relative(place);
-            is_before && !is_person && !self.is_owner(place.sentence, &place.words, owner)
-        });
-        likely
-    }
-
-    /// Lowers phrases of another number than the pronoun: "them" stands for several things. In English only, where the
-    /// ending shows the number.
-    fn prefer_number(&self, own: &Clause, likely: &mut [(NounPhrase, f64)]) {
-        let sentence = &self.text.sentences[own.sentence];
-        if sentence.language.phrases().is_none_or(|phrases| phrases.code != "en") {
-            return;
-        }
-        let stands = |words: &[&str]| own.words.clone().any(|at| words.contains(&sentence.tokens[at].lower.as_str()));
-        let (is_many, is_one) = (stands(&["them", "those", "these"]), stands(&["it"]));
-        if is_many == is_one {
-            return;
-        }
-        let fits = |place: &NounPhrase| {
-            let tokens = &self.text.sentences[place.sentence].tokens[place.words.clone()];
-            let end = tokens.iter().position(|token| token.has(Class::Preposition)).unwrap_or(tokens.len());
-            let noun = end.checked_sub(1).map_or("", |last| tokens[last].lower.as_str());
-            (noun.ends_with('s') && !noun.ends_with("ss")) == is_many
-        };
-        likely.iter_mut().filter(|(place, _)| !fits(place)).for_each(|(_, likelihood)| *likelihood *= OTHER_NUMBER);
-        likely.sort_by(|one, other| other.1.total_cmp(&one.1));
-    }
-
-    /// "A banner".
-    fn is_indefinite(&self, place: &NounPhrase) -> bool {
-        let first = &self.text.sentences[place.sentence].tokens[place.words.start];
-        first.lower == "a" || first.lower == "an"
-    }
-
-    /// "The old one", "that one".
-    fn is_definite(&self, index: usize, at: usize) -> bool {
-        matches!(self.text.sentences[index].tokens[at].lower.as_str(), "the" | "that" | "this" | "those" | "these")
-    }
-
-    /// Returns the pronouns of some words that stand for people: "call her", "let them know". In English only.
-    fn person_pronouns(&self, clause: &Clause) -> Vec<usize> {
-        let sentence = &self.text.sentences[clause.sentence];
-        let Some(here) = self.here(clause.sentence).filter(|here| here.phrases.code == "en") else { return Vec::new() };
-        let is_person = |at: &usize| {
-            let token = &sentence.tokens[*at];
-            let verb = at.checked_sub(1).map(|before| sentence.tokens[before].lower.as_str()).unwrap_or_default();
-            let group = here.phrases.sense(verb).map_or("", |sense| sense.group);
-            let talks = verb == "let" || verb == "give" || group.starts_with("contact/") || group.starts_with("say/");
-            let is_them = token.lower == "them" && talks;
-            is_them || (matches!(token.lower.as_str(), "him" | "her") && self.stands_for_it(here, *at))
-        };
-        clause.words.clone().filter(is_person).collect()
-    }
-
-    /// Returns true if a noun phrase names a person.
-    fn is_somebody(&self, place: &NounPhrase) -> bool {
-        let tokens = &self.text.sentences[place.sentence].tokens;
-        let last = place.words.end - 1;
-        self.has_role(place) || (tokens[last].has_capital && last > 0)
-    }
-
-    /// "The plumber".
-    fn has_role(&self, place: &NounPhrase) -> bool {
-        let tokens = &self.text.sentences[place.sentence].tokens;
-        place.words.clone().any(|at| tokens[at].has(Class::Role))
-    }
-
-    /// "Your flatmate".
-    fn is_relative(&self, place: &NounPhrase) -> bool {
-        let tokens = &self.text.sentences[place.sentence].tokens[place.words.clone()];
-        is_possessive(&tokens[0].lower) && tokens.get(1).is_some_and(|next| next.has(Class::Role))
     }
 
     /// Returns a noun phrase as the object of an action.
@@ -595,10 +441,6 @@ pub(super) fn words_of(here: Here<'_>, announcement: &Announcement) -> Range<usi
     } else {
         task.clone()
     }
-}
-
-fn is_possessive(lower: &str) -> bool {
-    ["my", "your", "his", "her", "our", "their"].contains(&lower)
 }
 
 fn is_article(here: Here<'_>, at: usize) -> bool {

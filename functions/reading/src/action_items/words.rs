@@ -16,6 +16,17 @@ use crate::text::noun_phrases::word_at;
 use crate::text::sentences::WordClass;
 use crate::text::tokens::is_determined;
 
+/// Words of a sentence that can name a task.
+#[derive(Clone)]
+pub(super) struct Clause {
+    pub(super) sentence: usize,
+    pub(super) words: Range<usize>,
+    /// True if they only accept an earlier task.
+    pub(super) is_claim: bool,
+    /// True if they only say what is needed.
+    pub(super) is_need: bool,
+}
+
 impl Tracker<'_> {
     /// Returns the terms of some tokens that distinguish a task.
     pub(super) fn terms(&self, here: Here<'_>, tokens: Range<usize>, times: &[Time]) -> FxHashSet<u32> {
