@@ -493,7 +493,10 @@ impl<'l> Phrasing<'l> {
             self.lead_in_english();
             self.make_active();
             let known = self.token(0).filter(|_| self.is_finite(0)).and_then(|token| phrases.infinitive(&token.lower));
-            let infinitive = known.map(str::to_owned).or_else(|| phrases.without_ing(&self.token(0)?.lower));
+            let infinitive = known.map(str::to_owned).or_else(|| {
+                let first = self.token(0).filter(|_| self.said(0).is_some_and(|at| !self.is_noun(at)))?;
+                phrases.without_ing(&first.lower)
+            });
             if let Some(infinitive) = infinitive {
                 self.pieces[0] = Piece::Put(infinitive);
             }

@@ -9,7 +9,7 @@ use crate::languages::classes::Class;
 use crate::languages::token::Break;
 use crate::model::referents::NounPhrase;
 use crate::people::Named;
-use crate::text::noun_phrases::stands_for_noun;
+use crate::text::noun_phrases::{noun_phrases, stands_for_noun};
 
 /// The factor of the likelihood of a phrase whose number differs from its pronoun's.
 const OTHER_NUMBER: f64 = 0.3;
@@ -137,12 +137,15 @@ impl Tracker<'_> {
     pub(super) fn person_pronouns(&self, clause: &Clause) -> Vec<usize> {
         let sentence = &self.text.sentences[clause.sentence];
         let Some(here) = self.here(clause.sentence).filter(|here| here.phrases.code == "en") else { return Vec::new() };
+        let nouns = noun_phrases(sentence);
         let is_person = |at: &usize| {
             let token = &sentence.tokens[*at];
             let verb = at.checked_sub(1).map(|before| sentence.tokens[before].lower.as_str()).unwrap_or_default();
             let group = here.phrases.sense(verb).map_or("", |sense| sense.group);
             let talks = verb == "let" || verb == "give" || group.starts_with("contact/") || group.starts_with("say/");
-            let is_them = token.lower == "them" && talks;
+            // "Send them a mail."
+            let receives = group.starts_with("give/") && nouns.iter().any(|place| place.start == at + 1);
+            let is_them = token.lower == "them" && (talks || receives);
             is_them || (matches!(token.lower.as_str(), "him" | "her") && self.stands_for_it(here, *at))
         };
         clause.words.clone().filter(is_person).collect()

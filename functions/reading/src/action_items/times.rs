@@ -102,7 +102,8 @@ impl Tracker<'_> {
             return;
         }
         let owner = self.owner_of_speaker(here);
-        let is_corrected = |draft: &Draft| draft.turn == here.turn && draft.item.owner == owner && draft.is_firm;
+        let is_corrected =
+            |draft: &Draft| draft.turn.saturating_add(2) >= here.turn && draft.item.owner == owner && draft.is_firm;
         let is_wanted = |draft: &Draft| {
             draft.turn.saturating_add(1) >= here.turn
                 && draft.item.due.is_none()

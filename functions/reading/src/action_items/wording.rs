@@ -10,7 +10,7 @@ use super::phrasing::{Phrasing, is_adverb, uncapitalized};
 use super::pronouns::is_possessive;
 use super::settled::{About, Settled};
 use super::tracker::Tracker;
-use super::words::{Clause, promised_receipt};
+use super::words::{Clause, gives_speaker, promised_receipt};
 use crate::commitments::clauses::{Grammar, is_question};
 use crate::commitments::heads::{AnnouncedBy, Announcement};
 use crate::languages::classes::{Class, Classes};
@@ -87,6 +87,10 @@ impl Tracker<'_> {
             if !self.person_pronouns(own).is_empty() {
                 let known = self.person(own, owner).is_some();
                 let somebody = likely.iter().find(|(place, _)| !known && self.is_somebody(place));
+                // "I'll chase them": a company, too.
+                let is_them = |at: &usize| here.sentence.tokens[*at].lower == "them";
+                let can_be_thing = !known && self.person_pronouns(own).iter().any(is_them);
+                let somebody = somebody.or(likely.first().filter(|_| can_be_thing));
                 let noun = somebody.and_then(|(place, _)| self.noun(place));
                 let answered = somebody.map(|(place, _)| place.sentence).filter(|before| *before != index);
                 // "I'll call him" says nothing to a reader who does not know him.
@@ -148,17 +152,12 @@ impl Tracker<'_> {
         let is_addressed = all().any(|at| is_subject(at, Pronoun::Addressed));
         let is_own = all().any(|at| is_subject(at, Pronoun::Speaker) || is_subject(at, Pronoun::Everybody));
         let says_have = all().any(|at| self.is_empty(here, at..at + 1) && tokens[at].has(Class::Empty));
-        // "They'll get the accounts from me."
-        let is_from = |at: usize| {
-            let is_speaker = here.phrases.pronoun(&tokens[at].lower) == Some(Pronoun::Speaker);
-            is_speaker && here.phrases.code == "en" && tokens[at - 1].lower == "from"
-        };
         // "They'll have the cards on Friday."
         let promised = promised_receipt(here).filter(|end| {
             let behind = Clause { sentence: here.index, words: *end..tokens.len(), is_claim: false, is_need: false };
             self.nouns(&behind, owner) > 0
         });
-        let is_given = is_addressed || (1..tokens.len()).any(is_from) || promised.is_some();
+        let is_given = is_addressed || gives_speaker(here, 0..tokens.len()) || promised.is_some();
         if !is_given || is_own || here.sentence.text.ends_with('?') || !says_have {
             return None;
         }
@@ -251,7 +250,12 @@ impl Tracker<'_> {
     pub(super) fn is_owner(&self, sentence: usize, place: &Range<usize>, owner: Option<&Owner>) -> bool {
         let sentence = &self.text.sentences[sentence];
         let said = |at: usize| &sentence.text[sentence.tokens[at].place.clone()];
-        let is_owner = |at| owner.is_some_and(|owner| owner.name.split_whitespace().any(|part| part == said(at)));
+        let is_owner = |at| {
+            owner.is_some_and(|owner| {
+                let is_role = owner.id.is_none() && owner.name.eq_ignore_ascii_case(said(at));
+                is_role || owner.name.split_whitespace().any(|part| part == said(at))
+            })
+        };
         let is_named = self.names.participant_at(&sentence.tokens, place.start, &sentence.text);
         place.clone().any(is_owner) || is_named.is_some_and(|(_, end)| end >= place.end)
     }
@@ -489,6 +493,72 @@ mod tests {
         let expected =
             ["Luis: push the rounding fix (this morning)", "Tom: send Ana the invoice of the venue (tomorrow)"];
         assert_eq!(lines("en", said), expected);
+    }
+
+    #[test]
+    fn pronouns_become_the_names_and_nouns_for_which_they_stand() {
+        let talks = [
+            (
+                "Beth: What about Danny, the new assistant?
+                 Beth: Would you ask him, Omar?
+                 Omar: Yeah, I'll catch him on Monday.",
+                "Omar: catch Danny (on Monday)",
+            ),
+            (
+                "Ann: What we haven't got is a banner.
+                 Ann: Owen, can you order a new one?
+                 Owen: Yep, will do, I'll get it ordered by Wednesday.",
+                "Owen: order a new banner (by Wednesday)",
+            ),
+            (
+                "Ann: The letter to the patients is late.
+                 Owen: I'll finish the list for it on Friday.",
+                "Owen: finish the list (on Friday)",
+            ),
+        ];
+        for (said, expected) in talks {
+            assert_eq!(lines("en", said), [expected], "{said}");
+        }
+    }
+
+    #[test]
+    fn answer_without_an_object_uses_the_words_of_its_request() {
+        let said = "Carol: Ben, could you get the invoice from purchasing?
+            Ben: Sure, I can walk over there this afternoon.";
+        assert_eq!(lines("en", said), ["Ben: get the invoice from purchasing (this afternoon)"]);
+    }
+
+    #[test]
+    fn reports_of_the_past_are_no_items() {
+        let said = "Tanya: I chased the last two approvals on Tuesday, they both came in.
+            Carol: Excellent.";
+        assert_eq!(lines("en", said), [] as [&str; 0]);
+    }
+
+    #[test]
+    fn absent_person_is_the_owner_and_what_others_get_is_delivered() {
+        let said = "Ann: Katie in operations told me she'll clean up the duplicate accounts by Friday.
+            Owen: Good.
+            Ann: Owen, the trustees would like to see the accounts page.
+            Owen: They'll get the accounts page from me on Monday.";
+        let expected =
+            ["Katie: clean up the duplicate accounts (by Friday)", "Owen: deliver the accounts page (on Monday)"];
+        assert_eq!(lines("en", said), expected);
+    }
+
+    #[test]
+    fn passive_need_becomes_an_order() {
+        let said = "Ann: The skip needs collecting before the weekend.
+            Owen: True.";
+        assert_eq!(lines("en", said), ["Collect the skip (before the weekend)"]);
+    }
+
+    #[test]
+    fn later_date_of_the_owner_counts() {
+        let said = "Ann: Tom, could you update the wiki page about the schema?
+            Tom: Sure, I can do that by Thursday. No wait, I'm away. Friday.
+            Ann: Fine.";
+        assert_eq!(lines("en", said), ["Tom: update the wiki page about the schema (Friday)"]);
     }
 
     #[test]

@@ -167,3 +167,9 @@ pub(super) fn promised_receipt(here: Here<'_>) -> Option<usize> {
     let is_meant = here.phrases.code == "en" && !tokens.iter().any(is_work);
     tokens.windows(3).position(is_promise).filter(|_| is_meant).map(|start| start + 3)
 }
+
+/// "They'll get the accounts from me": returns true if some words name the speaker as the source. In English only.
+pub(super) fn gives_speaker(here: Here<'_>, mut words: Range<usize>) -> bool {
+    let tokens = &here.sentence.tokens;
+    here.phrases.code == "en" && words.any(|at| at > 0 && tokens[at].lower == "me" && tokens[at - 1].lower == "from")
+}

@@ -142,7 +142,8 @@ impl Reader<'_> {
         // "A new one" stands for an earlier phrase.
         let stands = stands_for_noun(self.sentence, self.phrases, end);
         // "All three" does, too.
-        let is_number = self.phrases.code == "en" && self.phrases.calendar.is_number(&tokens[end - 1].lower);
+        let counts = |token: &Token| token.has(Class::Determiner) || self.phrases.calendar.is_number(&token.lower);
+        let is_number = self.phrases.code == "en" && tokens[at..end].iter().all(counts);
         (!stands && !is_number).then_some(end)
     }
 
@@ -213,7 +214,17 @@ impl Reader<'_> {
             is_subject || (before.has(Class::Modal) && (before.lower != "to" || is_infinitive()))
         };
         let is_governed = at > 0 && token.before == Break::None && !token.has_capital && governs(&tokens[at - 1]);
+        // "I'm lining it", "get them retuned".
+        let is_progress = |before: &Token| {
+            matches!(before.lower.as_str(), "'m" | "am" | "'re" | "are") && token.lower.ends_with("ing")
+        };
+        let is_result = |before: &Token| before.has(Class::Object) && token.lower.ends_with("ed");
+        let is_part = at > 0
+            && self.phrases.code == "en"
+            && token.before == Break::None
+            && (is_progress(&tokens[at - 1]) || is_result(&tokens[at - 1]));
         let is_verb = is_adverb
+            || is_part
             || (self.phrases.code == "en" && is_governed)
             || token.classes.is_verb() && !(follows && token.has(Class::Infinitive) && self.phrases.code == "en");
         says && is_plain && !is_verb && !leads && !self.phrases.calendar.is_word(&token.lower)
