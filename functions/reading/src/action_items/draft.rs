@@ -6,9 +6,11 @@ use chrono::NaiveDate;
 use rustc_hash::FxHashSet;
 
 use super::item::{ActionItem, Owner};
+use crate::languages::classes::Class;
 use crate::languages::dates::Due as Time;
 use crate::languages::phrases::Phrases;
 use crate::model::acts::Fate;
+use crate::text::lines::uncapitalized;
 use crate::text::sentences::{Sentence, normalized};
 
 /// Distinguishes the term of a verb from the number of one.
@@ -109,10 +111,15 @@ pub(super) fn draft(here: Here<'_>, owner: Option<Owner>, task: String, terms: F
     }
 }
 
+/// Returns a time as it was said, without the capital of its sentence's beginning, and its day.
 pub(super) fn due_of(here: Here<'_>, time: &Time) -> (String, Option<NaiveDate>) {
     let tokens = &here.sentence.tokens;
-    let place = tokens[time.start].place.start..tokens[time.end - 1].place.end;
-    (here.sentence.text[place].to_owned(), time.day)
+    let first = &tokens[time.start];
+    let due = &here.sentence.text[first.place.start..tokens[time.end - 1].place.end];
+    let leads = [Class::Preposition, Class::Between, Class::Determiner, Class::Temporal];
+    let is_small = time.start == 0
+        && (leads.iter().any(|class| first.has(*class)) || here.phrases.calendar.is_number(&first.lower));
+    (if is_small { uncapitalized(due) } else { due.to_owned() }, time.day)
 }
 
 pub(super) fn set_due(draft: &mut Draft, here: Here<'_>, time: &Time) {

@@ -12,6 +12,7 @@ use crate::languages::classes::{Class, Classes};
 use crate::languages::frames::filled;
 use crate::languages::meanings::{Meaning, Pronoun};
 use crate::languages::token::{Break, Token};
+use crate::text::lines::uncapitalized;
 use crate::text::noun_phrases::{noun_phrases, stands_for_noun};
 use crate::text::tokens::is_determined;
 
@@ -689,14 +690,4 @@ impl<'l> Phrasing<'l> {
 /// "Easily".
 pub(super) fn is_adverb(here: Here<'_>, token: &Token) -> bool {
     here.phrases.code == "en" && token.lower.ends_with("ly") && !token.classes.is_verb()
-}
-
-/// A text with a small letter at its beginning, unless it is an acronym.
-pub(super) fn uncapitalized(text: &str) -> String {
-    let mut chars = text.chars();
-    let Some(first) = chars.next() else { return String::new() };
-    if chars.clone().next().is_some_and(char::is_uppercase) {
-        return text.to_owned();
-    }
-    first.to_lowercase().chain(chars).collect()
 }

@@ -10,7 +10,6 @@ use rustc_hash::FxHashSet;
 use super::draft::{Draft, Here, due_of};
 use super::item::{ActionItem, LINE_WORDS_MAX, Owner, TASK_WORDS_MAX};
 use super::owners::{is_attribute, owner_of};
-use super::phrasing::uncapitalized;
 use super::tracker::Tracker;
 use super::words::promised_receipt;
 use crate::languages::classes::Class;
@@ -250,7 +249,6 @@ impl Tracker<'_> {
         };
         let due = draft.and_then(|draft| Some((draft.item.due.clone()?, draft.item.due_day)));
         let due = due.or_else(|| self.time_of(settled.index));
-        let due = due.map(|(due, day)| (small(due, sentence), day));
         let words = |text: &str| text.split_whitespace().count();
         let around = owner.as_ref().map_or(0, |owner| words(&owner.name)) + due.as_ref().map_or(0, |due| words(&due.0));
         let words_max = LINE_WORDS_MAX.saturating_sub(around).min(TASK_WORDS_MAX);
@@ -356,14 +354,6 @@ fn once(items: Vec<ActionItem>) -> Vec<ActionItem> {
     };
     let mut is_new = is_new;
     items.into_iter().filter(|item| is_new(item)).collect()
-}
-
-/// Returns a time without the capital of its sentence's beginning.
-fn small(due: String, sentence: &Sentence) -> String {
-    let first = sentence.tokens.first().filter(|first| due.starts_with(&sentence.text[first.place.clone()]));
-    let leads = [Class::Preposition, Class::Between, Class::Determiner, Class::Temporal];
-    let is_small = first.is_some_and(|first| leads.iter().any(|class| first.has(*class)));
-    if is_small { uncapitalized(&due) } else { due }
 }
 
 /// The statements before an item that name its object.

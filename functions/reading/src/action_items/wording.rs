@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use super::draft::{Draft, Here};
 use super::item::Owner;
-use super::phrasing::{Phrasing, is_adverb, uncapitalized};
+use super::phrasing::{Phrasing, is_adverb};
 use super::pronouns::is_possessive;
 use super::settled::{About, Settled};
 use super::tracker::Tracker;
@@ -19,6 +19,7 @@ use crate::languages::meanings::{Meaning, Pronoun};
 use crate::languages::token::{Break, Token};
 use crate::model::acts::Act;
 use crate::model::referents::NounPhrase;
+use crate::text::lines::uncapitalized;
 use crate::text::noun_phrases::{noun_phrases, stands_for_noun};
 use crate::text::sentences::Source;
 
@@ -136,7 +137,9 @@ impl Tracker<'_> {
         let says_more = if is_specific {
             is_accepted && (nouns > 0 || own.is_some_and(|own| self.is_weak(here, own)))
         } else {
-            nouns > 0 || (is_accepted && self.stands_first(&asked))
+            // "Could you call them?": in English, the verb alone says something.
+            let says_verb = here.phrases.code == "en" && !self.is_said_of_all(&asked);
+            nouns > 0 || (is_accepted && (says_verb || self.stands_first(&asked)))
         };
         says_more.then_some(asked)
     }
@@ -559,6 +562,24 @@ mod tests {
             Tom: Sure, I can do that by Thursday. No wait, I'm away. Friday.
             Ann: Fine.";
         assert_eq!(lines("en", said), ["Tom: update the wiki page about the schema (Friday)"]);
+    }
+
+    #[test]
+    fn asker_names_the_date_of_an_accepted_request() {
+        let said = "Beth: Nicola, would you mind writing the risk assessment?
+            Nicola: Not at all. When do you need it?
+            Beth: Two weeks from today?";
+        let items = items("en", said);
+        assert_eq!(items[0].line(), "Nicola: write the risk assessment (two weeks from today)");
+        assert_eq!(items[0].due_day.unwrap().to_string(), "2026-01-15");
+    }
+
+    #[test]
+    fn times_of_telling_and_denied_times_are_no_dates() {
+        let said = "Ann: Doctor Amin told me this morning she'll write the letter to the patients.
+            Owen: Good. I'll put the names into the system, but not before Monday.";
+        let expected = ["Doctor Amin: write the letter to the patients", "Owen: put the names into the system"];
+        assert_eq!(lines("en", said), expected);
     }
 
     #[test]
