@@ -73,7 +73,7 @@ impl Tracker<'_> {
         let index = self.material.people.iter().position(|person| Some(&person.id) == owner.id.as_ref());
         let is_theirs_to_answer = |draft: &Draft| draft.addressed.is_none() || draft.addressed == index;
         let is_meant = |draft: &Draft| is_same(draft) || (!draft.is_freed && is_theirs_to_answer(draft));
-        // "He'll restock the box this week." – … – "He'll have it done on Thursday."
+        // "She'll restock the box this week." – … – "She'll have it done on Thursday."
         let own = self.last_draft(|draft| {
             announcement.by == AnnouncedBy::LastNamed
                 && !draft.is_dropped

@@ -124,7 +124,7 @@ impl Tracker<'_> {
                     start -= 1;
                 }
                 let is_whole = start > 0 && tokens[start - 1].has(Class::Determiner);
-                // "Send it to the inspector. He'll …": the person who acts was named by name.
+                // "Send it to the inspector. She'll …": the acting person has a name.
                 let governor = start.checked_sub(2).filter(|_| is_whole).map(|before| &tokens[before]);
                 let is_object = governor.is_some_and(|before| before.has(Class::Preposition));
                 let has_name = self.last_named.as_ref().is_some_and(|(named, turn)| {

@@ -6,7 +6,9 @@ use super::settled::About;
 use super::tracker::Tracker;
 use super::words::Clause;
 use crate::languages::classes::Class;
-use crate::languages::token::Break;
+use crate::languages::meanings::Pronoun;
+use crate::languages::phrases::Phrases;
+use crate::languages::token::{Break, Token};
 use crate::model::referents::NounPhrase;
 use crate::people::Named;
 use crate::text::noun_phrases::{noun_phrases, stands_for_noun};
@@ -166,12 +168,15 @@ impl Tracker<'_> {
 
     /// "Your flatmate".
     pub(super) fn is_relative(&self, place: &NounPhrase) -> bool {
-        let tokens = &self.text.sentences[place.sentence].tokens[place.words.clone()];
-        is_possessive(&tokens[0].lower) && tokens.get(1).is_some_and(|next| next.has(Class::Role))
+        let sentence = &self.text.sentences[place.sentence];
+        let tokens = &sentence.tokens[place.words.clone()];
+        let is_own = sentence.language.phrases().is_some_and(|phrases| is_possessive(&tokens[0], phrases));
+        is_own && tokens.get(1).is_some_and(|next| next.has(Class::Role))
     }
 }
 
-/// Returns true for "my", "your".
-pub(super) fn is_possessive(lower: &str) -> bool {
-    ["my", "your", "his", "her", "our", "their"].contains(&lower)
+/// Returns true for "my", "your", "our".
+pub(super) fn is_possessive(token: &Token, phrases: &Phrases) -> bool {
+    let is_present = [Pronoun::Speaker, Pronoun::Addressed, Pronoun::Everybody];
+    token.has(Class::Determiner) && phrases.pronoun(&token.lower).is_some_and(|who| is_present.contains(&who))
 }

@@ -104,7 +104,7 @@ impl Tracker<'_> {
             if self.matches[index].announced.is_empty() && self.only_tells(index, &likelihood) {
                 continue;
             }
-            // "He'll have it done on Thursday" is no task of the speaker.
+            // "She'll have it done on Thursday" is no task of the speaker.
             let is_others = self.is_only_of_others(index);
             let is_taken = self.is_taken_later(index);
             let acts = LIKELY.iter().filter(|(act, _)| match act {
@@ -131,7 +131,7 @@ impl Tracker<'_> {
         kept.into_iter().flatten().collect()
     }
 
-    /// Returns true if somebody takes the need of a sentence later.
+    /// Returns true if a later sentence gives the need of a sentence to a person.
     fn is_taken_later(&self, index: usize) -> bool {
         let is_taken =
             |draft: &Drafted| draft.stage == Stage::Begun && draft.act != Act::Unassigned && draft.fate == Fate::Firm;
@@ -167,7 +167,7 @@ impl Tracker<'_> {
             && !draft.terms.is_empty()
     }
 
-    /// Returns true if a sentence can settle a task. "I spoke to Bruno, he's ordering it by Friday" reports like many
+    /// Returns true if a sentence can settle a task. "I spoke to Rosa, she's ordering it by Friday" reports like many
     /// sentences without a task, but contains a whole task of another person.
     fn can_settle(&self, index: usize, likelihood: &Likelihood) -> bool {
         let nothing = likelihood.of(Act::NoTask);

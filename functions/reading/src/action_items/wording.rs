@@ -88,10 +88,6 @@ impl Tracker<'_> {
             if !self.person_pronouns(own).is_empty() {
                 let known = self.person(own, owner).is_some();
                 let somebody = likely.iter().find(|(place, _)| !known && self.is_somebody(place));
-                // "I'll chase them": a company, too.
-                let is_them = |at: &usize| here.sentence.tokens[*at].lower == "them";
-                let can_be_thing = !known && self.person_pronouns(own).iter().any(is_them);
-                let somebody = somebody.or(likely.first().filter(|_| can_be_thing));
                 let noun = somebody.and_then(|(place, _)| self.noun(place));
                 let answered = somebody.map(|(place, _)| place.sentence).filter(|before| *before != index);
                 // "I'll call him" says nothing to a reader who does not know him.
@@ -384,7 +380,7 @@ impl Tracker<'_> {
         let said = &sentence.text[first.place.start..last.place.end];
         let is_behind = start > 0 && tokens[start - 1].has(Class::Preposition) && tokens[start].before == Break::None;
         // "Your slides" are those of another reader.
-        if here.phrases.code == "en" && is_possessive(&first.lower) && !self.is_relative(place) {
+        if here.phrases.code == "en" && is_possessive(first, here.phrases) && !self.is_relative(place) {
             let rest = tokens.get(start + 1).map_or("", |next| &sentence.text[next.place.start..last.place.end]);
             return Some(format!("the {rest}"));
         }

@@ -162,7 +162,7 @@ pub(super) fn promised_receipt(here: Here<'_>) -> Option<usize> {
             && matches!(words[1].lower.as_str(), "'ll" | "will")
             && matches!(words[2].lower.as_str(), "have" | "get")
     };
-    // "He'll have it done" is his own work.
+    // "She'll have it done" is her own work.
     let is_work = |token: &Token| matches!(token.lower.as_str(), "done" | "ready" | "finished" | "fixed");
     let is_meant = here.phrases.code == "en" && !tokens.iter().any(is_work);
     tokens.windows(3).position(is_promise).filter(|_| is_meant).map(|start| start + 3)

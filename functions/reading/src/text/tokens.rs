@@ -19,7 +19,7 @@ pub fn is_determined(tokens: &[Token], at: usize, phrases: &Phrases) -> bool {
     if token.before != Break::None || !before.has(Class::Determiner) {
         return false;
     }
-    // "He's ordering the laptop", "Paula's doing the slides": a verb and no possessive.
+    // "She's ordering the laptop", "Paula's doing the slides": a verb and no possessive.
     let is_contracted = before.lower == "'s" && (token.has(Class::Going) || (at >= 2 && contracts(&tokens[at - 2])));
     if is_contracted {
         return false;
@@ -39,7 +39,7 @@ pub fn is_determined(tokens: &[Token], at: usize, phrases: &Phrases) -> bool {
     !token.classes.is_verb() || is_article
 }
 
-/// Returns true if an ending "'s" behind a word is a verb or "us": "he's", "let's".
+/// Returns true if an ending "'s" behind a word is a verb or "us": "she's", "let's".
 fn contracts(word: &Token) -> bool {
     word.has(Class::Pronoun) || word.lower == "let"
 }
