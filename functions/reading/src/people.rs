@@ -145,6 +145,39 @@ impl Names {
         !is_determined && !phrases.calendar.is_word(&token.lower)
     }
 
+    /// Returns the name beside a role: "my nephew Kevin", "Hugo, my associate", "the secretary, Graciela".
+    #[must_use]
+    pub fn of_role(&self, tokens: &[Token], at: usize, sentence: &str, phrases: &Phrases) -> Option<Named> {
+        let named = |at: usize| {
+            let token = tokens.get(at).filter(|token| token.has_capital || token.has(Class::Title))?;
+            let is_plain = !token.has(Class::Role) || token.has(Class::Title);
+            self.at(tokens, at, sentence, phrases).filter(|_| is_plain)
+        };
+        let ends = |end: usize| tokens.get(end).is_none_or(Token::is_after_break);
+        let next = tokens.get(at + 1);
+        if next.is_some_and(|next| next.before == Break::None) {
+            return named(at + 1).map(|(named, _)| named);
+        }
+        // In a language with capitalized nouns, other nouns look like names.
+        if phrases.capital_nouns {
+            return None;
+        }
+        // "A nossa revisora".
+        let opens = |at: &usize| tokens[*at].has(Class::Determiner) && !tokens[at + 1].is_after_break();
+        let start = (0..at).rev().take_while(opens).last().unwrap_or(at);
+        let before =
+            (start.saturating_sub(NAME_WORDS_MAX)..start).find_map(|at| named(at).filter(|(_, end)| *end == start));
+        let is_apposition = tokens[start].before == Break::Comma;
+        if let Some((named, _)) = before.filter(|_| is_apposition) {
+            return Some(named);
+        }
+        let article = tokens.get(at + 1).filter(|next| next.has(Class::Determiner));
+        let behind = named(at + 1 + usize::from(article.is_some()));
+        behind
+            .filter(|(_, end)| next.is_some_and(|next| next.before == Break::Comma) && ends(*end))
+            .map(|(named, _)| named)
+    }
+
     fn is_further_name(&self, token: &Token) -> bool {
         token.has_capital && token.classes == crate::languages::classes::Classes::default()
     }

@@ -114,11 +114,18 @@ pub(super) fn draft(here: Here<'_>, owner: Option<Owner>, task: String, terms: F
 /// Returns a time as it was said, without the capital of its sentence's beginning, and its day.
 pub(super) fn due_of(here: Here<'_>, time: &Time) -> (String, Option<NaiveDate>) {
     let tokens = &here.sentence.tokens;
-    let first = &tokens[time.start];
+    // "Encomendo-as hoje".
+    let is_hung = |at: &usize| *at + 1 < time.end && here.sentence.text[..tokens[*at].place.start].ends_with('-');
+    let start = (time.start..time.end).find(|at| !is_hung(at)).unwrap_or(time.start);
+    let first = &tokens[start];
     let due = &here.sentence.text[first.place.start..tokens[time.end - 1].place.end];
     let leads = [Class::Preposition, Class::Between, Class::Determiner, Class::Temporal];
-    let is_small = time.start == 0
-        && (leads.iter().any(|class| first.has(*class)) || here.phrases.calendar.is_number(&first.lower));
+    // In English and German, names of days have a capital.
+    let has_small_days = !here.phrases.capital_nouns && here.phrases.code != "en";
+    let is_small = start == 0
+        && (leads.iter().any(|class| first.has(*class))
+            || here.phrases.calendar.is_number(&first.lower)
+            || (has_small_days && here.phrases.calendar.is_word(&first.lower)));
     (if is_small { uncapitalized(due) } else { due.to_owned() }, time.day)
 }
 

@@ -17,6 +17,9 @@ use crate::text::tokens::is_determined;
 /// The group of names in the files of senses.
 pub(super) const NAME: &str = "name";
 
+/// Most words between a subject and its verb of telling.
+const TOLD_WORDS: usize = 5;
+
 pub(super) fn owner_of(person: &Person) -> Owner {
     Owner { id: Some(person.id.clone()), name: person.name.clone() }
 }
@@ -79,6 +82,19 @@ impl Tracker<'_> {
         }
     }
 
+    /// Returns true if a verb of telling follows a subject: "(Toni) hat mir geschrieben".
+    fn tells(&self, here: Here<'_>, from: usize) -> bool {
+        let clause = here.sentence.tokens.iter().skip(from).enumerate();
+        let mut clause = clause.take_while(|(at, token)| *at == 0 || !token.is_after_break()).map(|(_, token)| token);
+        let is_verb = clause.next().is_some_and(|next| {
+            !next.is_after_break()
+                && (next.has(Class::Report)
+                    || next.has(Class::Past)
+                    || here.phrases.group(&next.lower).starts_with("be/"))
+        });
+        is_verb && here.sentence.tokens[from..].iter().take(TOLD_WORDS).any(|token| token.has(Class::Report))
+    }
+
     /// Remembers people who were named besides the speakers, for "she'll send it".
     pub(super) fn note_names(&mut self, here: Here<'_>, words: Range<usize>) {
         let tokens = &here.sentence.tokens;
@@ -88,18 +104,34 @@ impl Tracker<'_> {
                 let is_speaker = matches!(&named, Named::Participant(index) if self.material.people.get(*index).map(|person| person.id.as_str()) == here.speaker);
                 // "Priti from support usually writes those": the first word has a capital anyway.
                 let is_subject = is_subject_behind(here, at, end);
-                let is_noun =
-                    matches!(named, Named::Other(_)) && (here.phrases.capital_nouns || (at == 0 && !is_subject));
-                if !is_speaker && !is_noun {
+                let has_title = tokens[at].has(Class::Title) && here.phrases.code != "en";
+                let is_noun = matches!(named, Named::Other(_))
+                    && !has_title
+                    && ((here.phrases.capital_nouns && !self.tells(here, end)) || (at == 0 && !is_subject));
+                // "The daughter of Mr Pohl" is about the daughter.
+                let is_attribute = at > 1
+                    && here.phrases.code != "en"
+                    && tokens[at].before == Break::None
+                    && tokens[at - 1].has(Class::Preposition)
+                    && tokens[at - 2].has(Class::Role);
+                if !is_speaker && !is_noun && !is_attribute {
                     self.last_named = Some((named, here.turn));
                 }
                 at = end;
                 continue;
             }
-            // "The verger told me".
-            let tells = tokens.get(at + 1).is_some_and(|next| next.before == Break::None && next.has(Class::Report));
-            let is_word = tokens[at].classes == Classes::default() && is_determined(tokens, at, here.phrases);
-            if tells && is_word && here.phrases.code == "en" {
+            // "The verger told me", "der Toni hat mir geschrieben".
+            let is_plain = tokens[at].classes == Classes::default();
+            let is_told = if here.phrases.code == "en" {
+                tokens.get(at + 1).is_some_and(|next| next.before == Break::None && next.has(Class::Report))
+                    && is_determined(tokens, at, here.phrases)
+            } else {
+                here.phrases.capital_nouns
+                    && tokens[at].has_capital
+                    && matches!(here.phrases.group(&tokens[at].lower), "" | "name")
+                    && self.tells(here, at + 1)
+            };
+            if is_plain && is_told {
                 let said = here.sentence.text[tokens[at].place.clone()].to_owned();
                 self.last_named = Some((Named::Other(said), here.turn));
             }
@@ -139,8 +171,9 @@ impl Tracker<'_> {
                     continue;
                 }
                 let start = if is_whole { start } else { at };
-                let said = here.sentence.text[tokens[start].place.start..tokens[at].place.end].to_owned();
-                self.last_named = Some((Named::Other(said), here.turn));
+                let said = &here.sentence.text[tokens[start].place.start..tokens[at].place.end];
+                let named = self.names.of_role(tokens, at, &here.sentence.text, here.phrases);
+                self.last_named = Some((named.unwrap_or_else(|| Named::Other(said.to_owned())), here.turn));
             }
             at += 1;
         }

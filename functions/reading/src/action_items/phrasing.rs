@@ -26,16 +26,23 @@ enum Piece {
 }
 
 /// A task in progress.
+#[derive(Clone)]
 pub(super) struct Phrasing<'l> {
     tracker: &'l Tracker<'l>,
     here: Here<'l>,
     nouns: Vec<Range<usize>>,
     words: Range<usize>,
     pieces: Vec<Piece>,
+    /// The words of a second task, behind an "and".
+    second: Option<Range<usize>>,
 }
 
+/// Most words of the attribute of a name.
+const APPOSITION_WORDS: usize = 4;
 /// Most words of a clause that are read.
 const WORDS_MAX: usize = 64;
+/// Number of pieces among which a subject of a task is: behind them, "who" begins a relative clause.
+const SUBJECT_PIECES: usize = 3;
 /// Most words of a clause before and behind its task.
 const CLAUSE_WORDS: usize = 8;
 
@@ -57,10 +64,15 @@ impl<'l> Phrasing<'l> {
     pub(super) fn of(tracker: &'l Tracker<'l>, here: Here<'l>, words: Range<usize>, due: Option<&str>) -> Phrasing<'l> {
         let is_near = |place: &Range<usize>| place.start < words.start + WORDS_MAX && place.end > words.start;
         let nouns = noun_phrases(here.sentence).into_iter().filter(is_near).collect();
-        let mut phrasing = Phrasing { tracker, here, nouns, words, pieces: Vec::new() };
-        phrasing.words.end = phrasing.words.end.min(phrasing.words.start + WORDS_MAX);
+        let mut phrasing = Phrasing { tracker, here, nouns, words, pieces: Vec::new(), second: None };
+        let all = phrasing.words.end.min(phrasing.words.start + WORDS_MAX);
+        phrasing.words.end = all;
         phrasing.words.start = phrasing.start(phrasing.words.clone());
         phrasing.words.end = phrasing.end(phrasing.words.clone());
+        let end = phrasing.words.end;
+        // In languages with final verbs, the clause ends before the "and".
+        let all = if here.phrases.sets_verbs_last() { here.sentence.tokens.len() } else { all };
+        phrasing.second = phrasing.is_joined(end).then(|| end + 1..all.max(end + 1));
         phrasing.keep(due);
         phrasing
     }
@@ -80,13 +92,49 @@ impl<'l> Phrasing<'l> {
         start.unwrap_or(words.start)..end.unwrap_or(tokens.len().min(words.end + CLAUSE_WORDS)).max(words.end)
     }
 
-    /// Returns the words of the task itself.
+    /// Returns the words of the task itself, and of a task that is joined to it.
     pub(super) fn extent(tracker: &'l Tracker<'l>, here: Here<'l>, words: Range<usize>) -> Range<usize> {
-        Phrasing::of(tracker, here, words, None).words
+        let phrasing = Phrasing::of(tracker, here, words, None);
+        let end = phrasing.words.end;
+        let second = phrasing.second.map(|second| Phrasing::extent(tracker, here, second));
+        phrasing.words.start..second.map_or(end, |second| second.end.max(end))
     }
 
-    /// Returns the task within a number of words.
+    /// Returns the task within a number of words, with the task that is joined to it.
     pub(super) fn told(mut self, owner: Option<&Owner>, object: Option<&str>, words_max: usize) -> String {
+        let second = self.second.take().map(|words| Phrasing::of(self.tracker, self.here, words, None));
+        let points = |phrasing: &Phrasing<'_>| {
+            let mut said = phrasing.words.clone();
+            let is_thing = |at: usize| {
+                let phrases = self.here.phrases;
+                !phrases.has_agreement() || phrases.kinds(&self.tokens()[at].lower).is_some()
+            };
+            said.any(|at| self.tracker.stands_for_it(self.here, at) && is_thing(at) && !phrasing.is_noun(at))
+        };
+        let is_seconds = second.as_ref().is_some_and(&points) && !points(&self);
+        let (object, of_second) = if is_seconds { (None, object) } else { (object, None) };
+        let phrases = self.here.phrases;
+        let joint = self.tokens().get(self.words.end).map(|token| token.lower.clone());
+        let first = self.one_told(owner, object, words_max);
+        let count = |text: &str| text.split_whitespace().count();
+        let room = words_max.saturating_sub(count(&first) + 1);
+        let second = second
+            .map(|second| second.one_told(owner, of_second, WORDS_MAX))
+            .filter(|second| count(second) <= room && count(second) > 1);
+        let is_infinitive =
+            |word: &str| phrases.classes(word).has(Class::Infinitive) || phrases.can_be_infinitive(word);
+        let second =
+            second.filter(|second| phrases.sets_verbs_last() || second.split(' ').next().is_some_and(is_infinitive));
+        match (second, joint) {
+            (Some(second), Some(joint)) if !first.is_empty() && !second.is_empty() => {
+                format!("{first} {joint} {second}")
+            }
+            _ => first,
+        }
+    }
+
+    fn one_told(mut self, owner: Option<&Owner>, object: Option<&str>, words_max: usize) -> String {
+        let is_reflexive = self.is_reflexive();
         self.drop_owner(owner);
         self.name_people(owner);
         if self.here.phrases.sets_verbs_last() {
@@ -103,7 +151,16 @@ impl<'l> Phrasing<'l> {
             .pieces
             .iter()
             .all(|piece| matches!(piece, Piece::Said(at) if self.nouns.iter().any(|place| place.contains(at))));
+        let ends = self.said(self.pieces.len().saturating_sub(1)).filter(|_| self.here.phrases.sets_verbs_last());
+        let is_verb = |at: usize| {
+            let token = &self.tokens()[at];
+            token.has(Class::Infinitive) && !(self.here.phrases.capital_nouns && token.has_capital)
+        };
+        let is_thing = is_thing
+            && !ends.is_some_and(is_verb)
+            && !self.pieces.iter().any(|piece| matches!(piece, Piece::Said(at) if self.is_governed(*at)));
         let text = self.text();
+        let text = if is_reflexive { self.with_reflexive(&text) } else { text };
         let frames = &self.here.phrases.frames;
         let frame = if owner.is_some() { &frames.handle } else { &frames.get };
         if is_thing && !text.is_empty() { filled(frame, &[("thing", &text)]) } else { text }
@@ -113,6 +170,44 @@ impl<'l> Phrasing<'l> {
     pub(super) fn put_person(&mut self, pronouns: &[usize], person: &str) {
         let stands = |piece: &&mut Piece| matches!(piece, Piece::Said(at) if pronouns.contains(at));
         self.pieces.iter_mut().filter(stands).for_each(|piece| *piece = Piece::Put(person.to_owned()));
+    }
+
+    /// "Je m'occupe du plan": returns true if a verb of taking over has the pronoun of its own subject.
+    fn is_reflexive(&self) -> bool {
+        let (tokens, phrases) = (self.tokens(), self.here.phrases);
+        let (own, third): (&[&str], &[&str]) = match phrases.code {
+            "fr" => (&["m'", "me"], &["s'", "se"]),
+            "es" | "pt" => (&["me"], &["se"]),
+            "it" => (&["mi"], &["si"]),
+            "de" => (&["mich"], &["sich"]),
+            _ => return false,
+        };
+        let is_pronoun = |token: &Token, verb: &Token| {
+            let stands = |class: Class| verb.has(class) || verb.has(Class::Infinitive);
+            let said = token.lower.as_str();
+            (own.contains(&said) && stands(Class::Me)) || (third.contains(&said) && stands(Class::Third))
+        };
+        let takes = |at: &usize| phrases.group(&tokens[*at].lower).starts_with("handle/");
+        self.words.clone().filter(takes).any(|at| {
+            let beside =
+                if phrases.sets_verbs_last() { at + 1..(at + 3).min(tokens.len()) } else { at.saturating_sub(1)..at };
+            tokens[beside].iter().any(|token| is_pronoun(token, &tokens[at]))
+        })
+    }
+
+    /// Returns a task with the reflexive pronoun of its infinitive.
+    fn with_reflexive(&self, task: &str) -> String {
+        let (verb, rest) = task.split_once(' ').unwrap_or((task, ""));
+        let verb = match self.here.phrases.code {
+            "fr" if verb.starts_with(['a', 'e', 'i', 'o', 'u', 'é', 'h']) => format!("s'{verb}"),
+            "fr" => format!("se {verb}"),
+            "es" => format!("{verb}se"),
+            "pt" => format!("{verb}-se"),
+            "it" => format!("{}si", verb.strip_suffix('e').unwrap_or(verb)),
+            "de" => format!("sich {verb}"),
+            _ => verb.to_owned(),
+        };
+        format!("{verb} {rest}").trim_end().to_owned()
     }
 
     /// Returns true if no content is left.
@@ -139,7 +234,7 @@ impl<'l> Phrasing<'l> {
 
     fn is_noun(&self, at: usize) -> bool {
         let token = &self.tokens()[at];
-        let is_written_small = self.here.phrases.capital_nouns && !token.has_capital;
+        let is_written_small = self.here.phrases.sets_verbs_last() && !token.has_capital;
         (is_determined(self.tokens(), at, self.here.phrases) && !(is_written_small && self.here.phrases.helps(token)))
             || (self.here.phrases.capital_nouns && token.has_capital && at > 0)
             || self.nouns.iter().any(|place| place.contains(&at))
@@ -171,12 +266,38 @@ impl<'l> Phrasing<'l> {
         start
     }
 
+    /// "Ruf ihn an und frag": returns true for an "and" before the verb of a second task.
+    fn is_joined(&self, at: usize) -> bool {
+        let token = self.tokens().get(at);
+        let is_and = token.is_some_and(|token| token.has(Class::Joint) && !token.has(Class::Contrary));
+        self.here.phrases.code != "en" && is_and && self.acts(at + 1)
+    }
+
+    /// Returns true if a verb of the first person is at a token, behind its pronouns ("e gliela mando").
+    fn acts(&self, at: usize) -> bool {
+        let tokens = self.tokens();
+        let is_clitic = |token: &&Token| {
+            !self.here.phrases.sets_verbs_last()
+                && (token.has(Class::Object) || token.has(Class::Between))
+                && !token.classes.is_verb()
+        };
+        let at = at + tokens.iter().skip(at).take_while(is_clitic).count();
+        tokens.get(at).is_some_and(|next| {
+            let is_unlisted = self.here.phrases.form(&next.lower) == Some("1");
+            let is_own = next.has(Class::Me) || next.has(Class::MeLater) || is_unlisted;
+            is_own && !next.has(Class::Infinitive) && !next.is_after_break() && !self.is_noun(at)
+        })
+    }
+
     /// Returns the end of the task: before a clause that explains it.
     fn end(&self, words: Range<usize>) -> usize {
         let tokens = self.tokens();
         let is_verb = |at: usize| {
             let token = &tokens[at];
             let is_finite = token.has(Class::Third) || token.has(Class::Me) || token.has(Class::Past);
+            let is_unlisted = token.classes == Classes::default() && self.here.phrases.code != "en";
+            let form = self.here.phrases.form(&token.lower).filter(|_| is_unlisted);
+            let is_finite = is_finite || matches!(form, Some("1" | "3"));
             // "So don't touch them."
             let is_denied = token.has(Class::Negation) && token.lower.ends_with("n't");
             token.has(Class::Modal) || is_denied || (is_finite && !token.has(Class::Infinitive) && !self.is_noun(at))
@@ -196,10 +317,7 @@ impl<'l> Phrasing<'l> {
                 let is_counted = self.here.phrases.calendar.is_number(&tokens[at - 1].lower);
                 // "Muss aber auch geprüft werden."
                 let is_particle = self.here.phrases.sets_verbs_last() && token.before == Break::None;
-                // "Ruf ihn an und frag": the verb of the second task.
-                let is_another = self.here.phrases.sets_verbs_last()
-                    && token.has(Class::Joint)
-                    && tokens.get(at + 1).is_some_and(|next| next.has(Class::Me) && !next.has(Class::Infinitive));
+                let is_another = self.is_joined(at);
                 (token.is_after_stop() && !is_hyphened)
                     || (token.before == Break::Comma && !is_counted && (has_clause || !has_noun || !goes_on))
                     || is_another
@@ -208,6 +326,10 @@ impl<'l> Phrasing<'l> {
                     || (token.has(Class::Condition) && !tokens[at - 1].has(Class::Whether))
                     || (token.has(Class::Temporal) && (self.is_subject(at + 1) || has_clause))
                     || (token.has(Class::Joint) && self.is_subject(at + 1))
+                    // "Avant qu'on imprime tout".
+                    || (token.has(Class::Preposition)
+                        && self.here.phrases.code != "en"
+                        && tokens.get(at + 1).is_some_and(|next| next.has(Class::Complement) && next.before == Break::None))
             })
             .unwrap_or(words.end)
     }
@@ -242,6 +364,7 @@ impl<'l> Phrasing<'l> {
                     .map(|found| found.start..found.end),
             )
             .chain(words.clone().filter_map(|at| Some(at..phrases.latest(tokens, at)?)))
+            .chain(self.reminders())
             .collect();
         let is_filler = |at: usize| {
             let token = &tokens[at];
@@ -268,9 +391,47 @@ impl<'l> Phrasing<'l> {
         self.pieces = kept.into_iter().map(Piece::Said).collect();
     }
 
+    /// "Denk dran, den Briefträger zu informieren", "ricordati di avvisare": returns the words of a request that only lead
+    /// to an infinitive.
+    fn reminders(&self) -> Vec<Range<usize>> {
+        let (tokens, phrases) = (self.tokens(), self.here.phrases);
+        if phrases.code == "en" {
+            return Vec::new();
+        }
+        let asked = phrases.all(tokens, |meaning| meaning == Meaning::Request);
+        let asked = asked.iter().map(|found| found.start..found.end).filter(|place| place.start >= self.words.start);
+        let is_infinitive = |at: usize| self.words.contains(&at) && tokens[at].has(Class::Infinitive);
+        if phrases.sets_verbs_last() {
+            let links = ["zu", "te"];
+            let link =
+                self.words.clone().rfind(|at| links.contains(&tokens[*at].lower.as_str()) && is_infinitive(at + 1));
+            return link.map_or_else(Vec::new, |link| asked.chain(std::iter::once(link..link + 1)).collect());
+        }
+        let leads = |place: &Range<usize>| {
+            let link = place.end + usize::from(tokens.get(place.end).is_some_and(|next| next.has(Class::Preposition)));
+            is_infinitive(link) && tokens[place.clone()].iter().any(|token| token.classes.is_verb())
+        };
+        // "Ricordati di": the verb alone.
+        let remembers = |at: usize| {
+            let hung = phrases.without_hung(&tokens[at].lower);
+            let verb = hung.as_deref().unwrap_or(&tokens[at].lower);
+            phrases.group(verb).starts_with("think/")
+                && tokens.get(at + 1).is_some_and(|next| next.has(Class::Preposition))
+                && is_infinitive(at + 2)
+        };
+        let first = Some(self.words.start).filter(|first| *first < tokens.len() && remembers(*first));
+        asked.filter(leads).chain(first.map(|first| first..first + 2)).collect()
+    }
+
     /// Removes the owner's name and addressed names, which are no part of the task.
     fn drop_owner(&mut self, owner: Option<&Owner>) {
         let (tokens, text) = (self.tokens(), &self.here.sentence.text);
+        let is_finite = |token: &Token| {
+            let phrases = self.here.phrases;
+            let is_unknown = phrases.capital_nouns && !token.has_capital && phrases.group(&token.lower).is_empty();
+            let is_guessed = is_unknown && token.lower.ends_with('t');
+            token.has(Class::Third) || phrases.form(&token.lower) == Some("3") || is_guessed
+        };
         let mut gone = Vec::new();
         for at in self.words.clone() {
             let is_owner = owner.is_some_and(|owner| {
@@ -283,6 +444,20 @@ impl<'l> Phrasing<'l> {
             });
             if is_owner || is_called {
                 gone.push(at);
+                // "Onze conciërge Henk".
+                let role =
+                    at.checked_sub(1).filter(|before| tokens[*before].has(Class::Role) && !tokens[at].is_after_break());
+                gone.extend(role);
+                let article = role.and_then(|role| role.checked_sub(1));
+                gone.extend(article.filter(|before| tokens[*before].has(Class::Determiner)));
+                // "Floor van sales".
+                let is_link = |token: &Token| token.has(Class::Preposition) && !token.is_after_break();
+                if is_owner && tokens.get(at + 1).is_some_and(is_link) && self.here.phrases.sets_verbs_last() {
+                    let more =
+                        tokens[at + 1..].iter().take(APPOSITION_WORDS).take_while(|token| !is_finite(token)).count();
+                    let is_before_verb = tokens.get(at + 1 + more).is_some_and(is_finite);
+                    gone.extend((at + 1..at + 1 + more).filter(|_| is_before_verb));
+                }
                 // "Der Peter".
                 let before = at.checked_sub(1).filter(|before| tokens[*before].has(Class::Determiner));
                 gone.extend(before.filter(|before| !tokens[*before].has(Class::Preposition)));
@@ -316,8 +491,8 @@ impl<'l> Phrasing<'l> {
                 Some(Pronoun::Addressed) if is_own => addressed.map(|turn| first(&turn.speaker_name)),
                 Some(Pronoun::Speaker) if !is_own => speaker.map(|turn| first(&turn.speaker_name)),
                 Some(Pronoun::Addressed | Pronoun::Speaker) => None,
-                Some(Pronoun::Everybody) if token.has(Class::Pronoun) && (is_subject || verbs_last) => None,
-                Some(Pronoun::Somebody) if token.has(Class::Pronoun) && (code != "en" || place == 0) => None,
+                Some(Pronoun::Everybody) if verbs_last || (token.has(Class::Pronoun) && is_subject) => None,
+                Some(Pronoun::Somebody) if token.has(Class::Pronoun) && (verbs_last || place < SUBJECT_PIECES) => None,
                 _ => {
                     place += 1;
                     continue;
@@ -331,6 +506,14 @@ impl<'l> Phrasing<'l> {
                 }
                 None => {
                     self.pieces.remove(place);
+                    // "Chez moi".
+                    let governs = |token: &Token| token.has(Class::Preposition) && !token.has(Class::Determiner);
+                    let before = place.checked_sub(1).filter(|before| self.said(*before) == at.checked_sub(1));
+                    if let Some(before) = before.filter(|before| is_romance && self.token(*before).is_some_and(governs))
+                    {
+                        self.pieces.remove(before);
+                        place = before;
+                    }
                 }
             }
         }
@@ -356,12 +539,32 @@ impl<'l> Phrasing<'l> {
 
     fn is_infinitive(&self, place: usize) -> bool {
         let (Some(at), Some(token)) = (self.said(place), self.token(place)) else { return false };
-        token.has(Class::Infinitive) && !self.is_noun(at)
+        (token.has(Class::Infinitive) && !self.is_noun(at)) || self.is_governed(at)
+    }
+
+    /// "Je vais réécrire": returns true for an infinitive behind an auxiliary, which may be in no file.
+    fn is_governed(&self, at: usize) -> bool {
+        let tokens = self.tokens();
+        let phrases = self.here.phrases;
+        let is_clitic = |token: &Token| token.has(Class::Between) && !token.has(Class::Preposition);
+        let before = tokens[..at].iter().rev().find(|token| !is_clitic(token));
+        !phrases.sets_verbs_last()
+            && phrases.can_be_infinitive(&tokens[at].lower)
+            && !tokens[at].is_after_break()
+            && before.is_some_and(|before| before.has(Class::Modal))
     }
 
     /// "Ich rufe morgen Herrn Vogt an": moves the infinitive to the end.
     fn end_with_verb(&mut self) {
         let phrases = self.here.phrases;
+        // "(Ruben zei) dat hij de foto's stuurt".
+        let leads = |piece: &Piece| {
+            matches!(piece, Piece::Said(at) if self.tokens()[*at].has(Class::Complement)
+                || (self.tokens()[*at].has(Class::ThirdPronoun) && !self.tokens()[*at].has(Class::Object)))
+        };
+        let is_told = self.said(0).is_some_and(|at| self.tokens()[at].has(Class::Complement) && !self.is_noun(at));
+        let told = self.pieces.iter().take_while(|piece| is_told && leads(piece)).count();
+        self.pieces.drain(..told);
         self.drop_subject();
         let is_passive = |token: &Token| ["werden", "wird", "worden", "wordt"].contains(&token.lower.as_str());
         let passive = (0..self.pieces.len()).rfind(|place| self.token(*place).is_some_and(is_passive));
@@ -384,7 +587,11 @@ impl<'l> Phrasing<'l> {
             self.pieces = pieces;
             return;
         }
-        let finite = (0..self.pieces.len()).find(|place| self.is_finite(*place));
+        // "Die Einheit auf Nummer zwölf stelle ich morgen auf": the verb is beside its subject.
+        let is_own =
+            |place: &usize| self.is_finite(*place) && self.said(*place).is_some_and(|at| self.is_beside_speaker(at));
+        let finite = (0..self.pieces.len()).find(is_own);
+        let finite = finite.or_else(|| (0..self.pieces.len()).find(|place| self.is_finite(*place)));
         let finite = finite.or_else(|| (0..self.pieces.len()).find(|place| self.is_guessed(*place)));
         let Some(place) = finite else {
             // "We need new brushes."
@@ -393,8 +600,9 @@ impl<'l> Phrasing<'l> {
             return;
         };
         let Some(token) = self.token(place) else { return };
+        let of_you = || token.lower.strip_suffix("st").filter(|_| phrases.code == "de").map(|stem| format!("{stem}en"));
         let known = phrases.infinitive(&token.lower).map(|verb| phrases.unprefixed(verb, &token.lower).to_owned());
-        let verb = known.or_else(|| phrases.guessed(&token.lower));
+        let verb = known.or_else(of_you).or_else(|| phrases.guessed(&token.lower));
         let Some(verb) = verb else { return };
         self.pieces.remove(place);
         // "Ruft … an".
@@ -412,6 +620,12 @@ impl<'l> Phrasing<'l> {
                         .is_some_and(|at| next.before != Break::None || self.tokens()[at].is_after_break())
             })
         };
+        // "Over dat label": a preposition with its noun.
+        let governs = |place: usize| {
+            let next = self.said(place).and_then(|at| self.nouns.iter().find(|noun| noun.start == at + 1));
+            next.is_some_and(|noun| !self.tokens()[noun.start].is_after_break())
+        };
+        let asks = |place: usize| asks(place) && !governs(place);
         let is_prefix = |place: &usize| self.token(*place).is_some_and(|token| phrases.is_verb_prefix(&token.lower));
         let prefix = (0..self.pieces.len()).rfind(|place| is_prefix(place) && asks(*place));
         match prefix.and_then(|place| Some((place, self.token(place)?.lower.clone()))) {
@@ -450,16 +664,26 @@ impl<'l> Phrasing<'l> {
     fn is_guessed(&self, place: usize) -> bool {
         let (Some(at), Some(token)) = (self.said(place), self.token(place)) else { return false };
         let tokens = self.tokens();
+        let leads = place == 0 && tokens.get(at + 1).is_some_and(|next| next.has(Class::Determiner));
+        let is_unknown = token.classes == Classes::default();
+        // "Schaltet", behind its owner's name; "sagst du".
+        let is_owners = place == 0 && at > 0 && is_unknown && token.lower.ends_with('t');
+        let is_asked = token.lower.ends_with("st") && tokens.get(at + 1).is_some_and(|next| next.lower == "du");
+        if self.here.phrases.capital_nouns && ((is_owners && !token.has_capital) || is_asked) {
+            return true;
+        }
+        is_unknown && (!token.has_capital || at == 0) && (leads || self.is_beside_speaker(at))
+    }
+
+    /// Returns true if a token is beside "I" or "we".
+    fn is_beside_speaker(&self, at: usize) -> bool {
         let is_subject = |at: usize| {
-            tokens.get(at).is_some_and(|token| {
+            self.tokens().get(at).is_some_and(|token| {
                 let who = self.here.phrases.pronoun(&token.lower);
                 token.has(Class::Pronoun) && matches!(who, Some(Pronoun::Speaker | Pronoun::Everybody))
             })
         };
-        let leads = place == 0 && tokens.get(at + 1).is_some_and(|next| next.has(Class::Determiner));
-        token.classes == Classes::default()
-            && (!token.has_capital || at == 0)
-            && (leads || at.checked_sub(1).is_some_and(is_subject) || is_subject(at + 1))
+        at.checked_sub(1).is_some_and(is_subject) || is_subject(at + 1)
     }
 
     /// Moves the infinitive to the front, and nouns before it behind it.
@@ -486,8 +710,29 @@ impl<'l> Phrasing<'l> {
                 before.has(Class::Preposition) || (before.has(Class::Determiner) && !before.has(Class::Object))
             })
         };
-        let verb = Some(0).filter(|first| self.is_finite(*first) || self.is_infinitive(*first));
-        let verb = verb.or_else(|| all().find(|place| self.is_infinitive(*place)));
+        let is_related = |first: &usize| {
+            let token = self.token(*first).filter(|token| !token.classes.is_verb());
+            token.is_some_and(|token| phrases.related(&token.lower).is_some())
+                && self.said(*first).is_some_and(|at| !self.is_noun(at))
+        };
+        let verb = Some(0).filter(|first| self.is_finite(*first) || self.is_infinitive(*first) || is_related(first));
+        // "Antes de irme cierro la cita".
+        let is_behind = |place: &usize| {
+            let before = self.said(*place).and_then(|at| at.checked_sub(1));
+            before.is_some_and(|before| self.tokens()[before].has(Class::Preposition))
+        };
+        let is_own = |place: &usize| {
+            let is_first = self.token(*place).is_some_and(|token| {
+                (token.has(Class::Me) || token.has(Class::MeLater)) && !token.has(Class::Empty) && !phrases.helps(token)
+            });
+            is_first && self.is_finite(*place) && is_bare(place)
+        };
+        let own = || all().find(is_own);
+        let infinitive = all().find(|place| self.is_infinitive(*place) && !(is_behind(place) && own().is_some()));
+        let verb = verb.or_else(|| match (infinitive, own().filter(|_| !is_english)) {
+            (Some(infinitive), Some(own)) if own < infinitive => Some(own),
+            (infinitive, _) => infinitive,
+        });
         let verb = verb.or_else(|| all().find(|place| self.is_finite(*place) && is_bare(place)));
         let verb = verb.or_else(|| all().find(|place| self.is_guessed(*place)).filter(|_| !is_english));
         if is_english {
@@ -503,12 +748,20 @@ impl<'l> Phrasing<'l> {
             }
             return;
         }
+        // "(Lo que habría que) hacer es avisar".
+        let is_copula = |token: &Token| phrases.group(&token.lower) == "be/3";
+        let is_be = |place: usize| self.token(place).is_some_and(is_copula);
+        let verb = verb.map(|verb| if is_be(verb + 1) && self.is_infinitive(verb + 2) { verb + 2 } else { verb });
         let Some(place) = verb else { return };
+        let tokens = self.tokens();
         let Some(token) = self.token(place) else { return };
         let infinitive = phrases.infinitive(&token.lower).map(str::to_owned);
         let infinitive = infinitive.or_else(|| phrases.without_hung(&token.lower));
-        let infinitive =
-            infinitive.or_else(|| phrases.guessed(&token.lower).filter(|_| token.classes == Classes::default()));
+        let is_infinitive = token.has(Class::Infinitive) || self.said(place).is_some_and(|at| self.is_governed(at));
+        let infinitive = infinitive.or_else(|| phrases.related(&token.lower).filter(|_| !is_infinitive));
+        let infinitive = infinitive.or_else(|| {
+            phrases.guessed(&token.lower).filter(|_| token.classes == Classes::default() && !is_infinitive)
+        });
         let mut ahead: Vec<Piece> = self.pieces.drain(..place).collect();
         let is_clitic = |piece: &Piece| {
             let Piece::Said(at) = piece else { return false };
@@ -519,7 +772,15 @@ impl<'l> Phrasing<'l> {
                 || (token.has(Class::Object) && !self.nouns.iter().any(|place| place.contains(at)))
         };
         let is_helper =
-            |piece: &Piece| matches!(piece, Piece::Said(at) if phrases.helps(&self.here.sentence.tokens[*at]));
+            |piece: &Piece| matches!(piece, Piece::Said(at) if phrases.helps(&tokens[*at]) || is_copula(&tokens[*at]));
+        // "Simona mi ha detto che invia", "antes de irme cierro": what leads to the task.
+        let leads = |piece: &Piece| {
+            matches!(piece, Piece::Said(at) if tokens[*at].has(Class::Complement)
+                || (tokens[*at].has(Class::Infinitive) && !self.nouns.iter().any(|place| place.contains(at))))
+        };
+        if let Some(last) = ahead.iter().rposition(leads) {
+            ahead.drain(..=last);
+        }
         ahead.retain(|piece| !is_clitic(piece) && !is_helper(piece));
         if let Some(infinitive) = infinitive {
             self.pieces[0] = Piece::Put(infinitive);
@@ -626,6 +887,22 @@ impl<'l> Phrasing<'l> {
         let last = noun.rsplit(' ').next().unwrap_or(noun).to_lowercase();
         let is_said = (0..self.pieces.len()).any(|place| self.token(place).is_some_and(|token| token.lower == last));
         let noun = Piece::Put(noun.to_owned());
+        // "Passer le voir", "terminar de redactar": the object follows the second verb.
+        let behind = |place: usize| {
+            let is_link = self.token(place).is_some_and(|token| token.has(Class::Preposition));
+            let verb = if is_link { place + 1 } else { place };
+            Some(verb).filter(|verb| *verb > 0 && self.is_infinitive(*verb))
+        };
+        let second = if self.here.phrases.sets_verbs_last() || self.here.phrases.code == "en" {
+            None
+        } else {
+            there.map_or_else(|| behind(1), |place| behind(place + 1))
+        };
+        if let Some(second) = second {
+            self.pieces.insert(second + 1, noun);
+            there.map(|place| self.pieces.remove(place));
+            return;
+        }
         match there {
             Some(place) if self.here.phrases.sets_verbs_last() || place > 0 => self.pieces[place] = noun,
             Some(place) => {

@@ -2,7 +2,6 @@
 
 use super::item::Owner;
 use super::owners::{NAME, is_attribute, is_subject_behind};
-use super::settled::About;
 use super::tracker::Tracker;
 use super::words::Clause;
 use crate::languages::classes::Class;
@@ -21,42 +20,20 @@ const ONE_SENTENCES: usize = 5;
 const PERSON_SENTENCES: usize = 4;
 
 impl Tracker<'_> {
-    /// Returns the possible objects of a task, likeliest first. In its own sentence they precede it.
-    pub(super) fn meant(
-        &self,
-        index: usize,
-        own: Option<&Clause>,
-        owner: Option<&Owner>,
-        about: &About<'_>,
-    ) -> Vec<(NounPhrase, f64)> {
-        let mut likely = about.likely(index);
-        if let Some(own) = own {
-            self.prefer_number(own, &mut likely);
-        }
+    /// Orders the possible objects of an English task by its pronouns.
+    pub(super) fn prefer_meant(&self, index: usize, own: &Clause, likely: &mut Vec<(NounPhrase, f64)>) {
+        self.prefer_number(own, likely);
         // "A new one": rather a thing that was introduced as one of several.
-        let is_one = own.is_some_and(|own| {
-            let sentence = &self.text.sentences[own.sentence];
-            let stands = |at| sentence.language.phrases().is_some_and(|phrases| stands_for_noun(sentence, phrases, at));
-            own.words.clone().any(stands) && !own.words.clone().any(|at| self.is_definite(index, at))
-        });
+        let sentence = &self.text.sentences[own.sentence];
+        let stands = |at| sentence.language.phrases().is_some_and(|phrases| stands_for_noun(sentence, phrases, at));
+        let is_one = own.words.clone().any(stands) && !own.words.clone().any(|at| self.is_definite(index, at));
         if is_one {
             likely.sort_by_key(|(place, _)| !(self.is_indefinite(place) && place.sentence + ONE_SENTENCES >= index));
         }
-        let is_thing = own.is_some_and(|own| {
-            let sentence = &self.text.sentences[own.sentence];
-            sentence.language.phrases().is_some_and(|phrases| phrases.code == "en")
-                && own.words.clone().any(|at| sentence.tokens[at].lower == "it")
-        });
-        likely.retain(|(place, _)| {
-            let is_before = place.sentence != index
-                || own.is_none_or(|own| {
-                    place.words.end <= own.words.start || place.words.start >= own.words.end || own.is_claim
-                });
-            // "Run it" needs a thing.
-            let is_person = is_thing && self.is_relative(place);
-            is_before && !is_person && !self.is_owner(place.sentence, &place.words, owner)
-        });
-        likely
+        // "Run it" needs a thing.
+        if own.words.clone().any(|at| sentence.tokens[at].lower == "it") {
+            likely.retain(|(place, _)| !self.is_relative(place));
+        }
     }
 
     /// Lowers phrases of another number than the pronoun: "them" stands for several things. In English only, where the

@@ -12,9 +12,11 @@ use super::item::{ActionItem, LINE_WORDS_MAX, Owner, TASK_WORDS_MAX};
 use super::owners::{is_attribute, owner_of};
 use super::tracker::Tracker;
 use super::words::promised_receipt;
+use crate::commitments::clauses::{Grammar, is_question};
+use crate::commitments::heads::AnnouncedBy;
 use crate::languages::classes::Class;
 use crate::languages::meanings::{Meaning, Pronoun};
-use crate::languages::token::Token;
+use crate::languages::token::{Break, Token};
 use crate::model::acts::{Act, Announced, Drafted, Fate, Stage};
 use crate::model::likelihood::Likelihood;
 use crate::model::referents::{NounPhrase, Referents};
@@ -26,6 +28,8 @@ use crate::text::sentences::{Sentence, Source, normalized};
 const LIKELY: [(Act, f64); 3] = [(Act::Own, 0.38), (Act::Unassigned, 0.25), (Act::Others, 0.25)];
 /// The least by which a task of the rules must be likelier than no task, if that is likely.
 const SURER: f64 = 0.1;
+/// The same for a sentence that says that someone should do it.
+const CALLED: f64 = 0.1;
 /// Smallest distance, in sentences, of two items of the same kind by one speaker.
 const APART_SENTENCES: usize = 3;
 /// Most sentences between a settled sentence and its draft.
@@ -39,6 +43,9 @@ const ABOUT_ITEMS_MAX: usize = 500;
 const FEW_SENTENCES: usize = 12;
 /// Likelihood of [`Act::NoTask`] above which a sentence settles nothing.
 const NOTHING: f64 = 0.35;
+/// The same for a sentence that is surely a person's task, and its likelihood.
+const NOTHING_AT_ALL: f64 = 0.5;
+const SURE: f64 = 0.85;
 /// The same for an earlier sentence, above which no item refers to it.
 const NOTHING_BEFORE: f64 = 0.7;
 
@@ -73,10 +80,34 @@ impl Tracker<'_> {
                 items.extend(item.map(|item| (settled.index, item)));
             }
         }
+        let is_near = |draft: &Draft| {
+            let near = draft.settled.saturating_sub(DRAFT_SENTENCES)..=draft.settled + DRAFT_SENTENCES;
+            items
+                .iter()
+                .any(|(index, item): &(usize, ActionItem)| near.contains(index) && item.owner == draft.item.owner)
+        };
+        let promised = (0..self.drafts.len()).filter(|at| !is_told[*at]);
+        let promised = promised
+            .filter(|at| {
+                !self.is_english(self.drafts[*at].settled)
+                    && self.is_promised(&self.drafts[*at], likelihoods)
+                    && !is_near(&self.drafts[*at])
+            })
+            .collect::<Vec<_>>();
+        for at in promised {
+            is_told[at] = true;
+            let draft = &self.drafts[at];
+            let settled = Settled { index: draft.settled, act: self.whose_is(draft, draft.settled), margin: 0.0 };
+            let item = self.item(settled, Some(draft), about(items.len()), &mut known);
+            items.extend(item.map(|item| (settled.index, item)));
+        }
         let is_few = likelihoods.len() <= FEW_SENTENCES;
         let missed = self.drafts.iter().zip(is_told).filter(|(_, is_told)| !is_told).map(|(draft, _)| draft);
-        let counts =
-            |draft: &&Draft| draft.is_told() && !self.is_noted(draft) && (is_few || self.is_agreed(draft, likelihoods));
+        let counts = |draft: &&Draft| {
+            draft.is_told()
+                && !self.is_noted(draft)
+                && (is_few || (self.is_english(draft.settled) && self.is_agreed(draft, likelihoods)))
+        };
         for draft in missed.filter(counts) {
             // A statement beside it has told the task in other words.
             let is_near = |index: usize| index.abs_diff(draft.settled) < APART_SENTENCES;
@@ -91,28 +122,37 @@ impl Tracker<'_> {
         let noted = self.drafts.iter().filter(|draft| draft.is_told() && self.is_noted(draft));
         items.extend(noted.filter_map(|draft| Some((draft.settled, draft.item.clone().bounded()?))));
         items.sort_by_key(|(index, _)| *index);
-        once(items.into_iter().map(|(_, item)| item).collect())
+        once(self.redated(items))
     }
 
     /// Returns the sentences with sufficient likelihood in order; of neighbours with the same content, the likeliest.
     fn likely(&self, likelihoods: &[Option<Likelihood>]) -> Vec<Settled> {
         let mut found = Vec::new();
         for (index, likelihood) in likelihoods.iter().enumerate() {
-            let Some(likelihood) = likelihood.filter(|likelihood| self.can_settle(index, likelihood)) else {
-                continue;
+            let is_english = self.is_english(index);
+            let is_possible = |likelihood: &Likelihood| {
+                let nothing = likelihood.of(Act::NoTask);
+                let is_sure = || likelihood.of(Act::Others).max(likelihood.of(Act::Own)) > SURE;
+                nothing < NOTHING || (nothing < NOTHING_AT_ALL && is_sure())
             };
-            if self.matches[index].announced.is_empty() && self.only_tells(index, &likelihood) {
+            let can_settle = |likelihood: &Likelihood| {
+                if is_english { self.can_settle(index, likelihood) } else { is_possible(likelihood) }
+            };
+            let Some(likelihood) = likelihood.filter(can_settle) else { continue };
+            if is_english && self.matches[index].announced.is_empty() && self.only_tells(index, &likelihood) {
                 continue;
             }
             // "She'll have it done on Thursday" is no task of the speaker.
-            let is_others = self.is_only_of_others(index);
+            let is_others = is_english && self.is_only_of_others(index);
             let is_taken = self.is_taken_later(index);
+            let calls = !is_english && likelihood.of(Act::NoTask) < NOTHING && self.calls_somebody(index);
+            let least = |act: Act, least: f64| if calls && act == Act::Unassigned { CALLED } else { least };
             let acts = LIKELY.iter().filter(|(act, _)| match act {
                 Act::Own => !is_others,
                 Act::Unassigned => !is_taken,
                 _ => true,
             });
-            let margins = acts.map(|(act, least)| (*act, likelihood.of(*act) - least));
+            let margins = acts.map(|(act, limit)| (*act, likelihood.of(*act) - least(*act, *limit)));
             let likely = margins.filter(|(_, margin)| *margin >= 0.0).max_by(|one, other| one.1.total_cmp(&other.1));
             found.extend(likely.map(|(act, margin)| Settled { index, act, margin }));
         }
@@ -129,6 +169,10 @@ impl Tracker<'_> {
             }
         }
         kept.into_iter().flatten().collect()
+    }
+
+    fn is_english(&self, index: usize) -> bool {
+        self.text.sentences[index].language.phrases().is_some_and(|phrases| phrases.code == "en")
     }
 
     /// Returns true if a later sentence gives the need of a sentence to a person.
@@ -189,6 +233,36 @@ impl Tracker<'_> {
         decides || is_plain_yes || self.here(index).is_some_and(tells_past)
     }
 
+    /// "Marc, send me the list, please." – "Okay.": returns true for a request to a named participant who agrees. It counts
+    /// whatever the classifier says.
+    fn is_promised(&self, draft: &Draft, likelihoods: &[Option<Likelihood>]) -> bool {
+        let Some((asked, words)) = draft.said.clone().filter(|_| draft.is_told() && draft.is_accepted) else {
+            return false;
+        };
+        let is_nothing = likelihoods[asked].is_some_and(|likelihood| likelihood.of(Act::NoTask) >= NOTHING);
+        let sentence = &self.text.sentences[asked];
+        let grammar = Grammar::of(sentence, self.names);
+        let is_called = grammar.is_some_and(|grammar| {
+            grammar.announcements().iter().any(|one| {
+                let AnnouncedBy::Addressed(Some(named)) = &one.by else { return false };
+                one.is_asked && self.owner(named) == draft.item.owner
+            })
+        });
+        let is_here = draft.item.owner.as_ref().is_some_and(|owner| owner.id.is_some());
+        let has_noun = grammar.is_some_and(|grammar| grammar.has_noun(words));
+        is_called && is_here && has_noun && !is_nothing && draft.settled != asked
+    }
+
+    /// "Iemand zou de monteur moeten bellen": returns true if a sentence says that someone should do a thing.
+    fn calls_somebody(&self, index: usize) -> bool {
+        let sentence = &self.text.sentences[index];
+        let grammar = Grammar::of(sentence, self.names).filter(|grammar| !grammar.is_question());
+        grammar.is_some_and(|grammar| {
+            let mut all = grammar.announcements().into_iter();
+            all.any(|one| one.by == AnnouncedBy::Somebody && grammar.has_noun(one.task))
+        })
+    }
+
     /// Returns true if the notes contain the content of a draft.
     fn is_noted(&self, draft: &Draft) -> bool {
         !matches!(self.text.sentences[draft.settled].source, Source::Turn(_))
@@ -239,6 +313,9 @@ impl Tracker<'_> {
         known: &mut Known,
     ) -> Option<ActionItem> {
         let sentence = &self.text.sentences[settled.index];
+        if settled.act == Act::Own && (self.is_refused(settled.index) || is_hypothetical(sentence)) {
+            return None;
+        }
         let owner = match settled.act {
             Act::Own => self.owner_who_speaks(sentence),
             Act::Others => {
@@ -247,6 +324,11 @@ impl Tracker<'_> {
             }
             Act::Unassigned | Act::Decision | Act::NoTask => None,
         };
+        // A question gives no task to a person who is not here.
+        let is_here = owner.as_ref().is_some_and(|owner| owner.id.is_some());
+        if settled.act == Act::Others && !is_here && is_question(&sentence.text) {
+            return None;
+        }
         let due = draft.and_then(|draft| Some((draft.item.due.clone()?, draft.item.due_day)));
         let due = due.or_else(|| self.time_of(settled.index));
         let words = |text: &str| text.split_whitespace().count();
@@ -266,6 +348,19 @@ impl Tracker<'_> {
         ActionItem { owner, task: worded.task, due, due_day, evidence }.bounded()
     }
 
+    /// "I'll send it to them, okay?" – "No need.": returns true for an offer that the next speaker refuses.
+    fn is_refused(&self, index: usize) -> bool {
+        let sentences = &self.text.sentences;
+        let asks = |index: usize| sentences.get(index).is_some_and(|sentence| is_question(&sentence.text));
+        let speaker = self.speaker_of(&sentences[index]);
+        let mut next = sentences.iter().skip(index + 1).skip_while(|one| self.speaker_of(one) == speaker);
+        let refuses = |one: &Sentence| {
+            one.language.phrases().is_some_and(|phrases| phrases.has(&one.tokens, Meaning::No))
+                && !one.language.phrases().is_some_and(|phrases| phrases.has(&one.tokens, Meaning::Thanks))
+        };
+        asks(index) && next.next().is_some_and(refuses)
+    }
+
     fn owner_who_speaks(&self, sentence: &Sentence) -> Option<Owner> {
         let Source::Turn(turn) = sentence.source else { return None };
         let turn = self.text.turns.get(turn)?;
@@ -282,7 +377,9 @@ impl Tracker<'_> {
             let named = named.into_iter().filter(|owner| owner.id.is_none() || owner.id.as_deref() != speaker);
             // In the sentence itself the first name is its subject; before it, the last name was mentioned.
             let mut named: Vec<Owner> = named.filter(|owner| at == index || owner.id.is_none()).collect();
-            named.sort_by_key(|owner| owner.id.is_some());
+            // A person with a name rather than a role.
+            let is_role = |owner: &Owner| !self.text.sentences[at].text.contains(owner.name.as_str());
+            named.sort_by_key(|owner| (owner.id.is_some(), at == index && is_role(owner)));
             let at = if at == index { 0 } else { named.len().checked_sub(1)? };
             (at < named.len()).then(|| named.swap_remove(at))
         })
@@ -297,12 +394,21 @@ impl Tracker<'_> {
         while at < sentence.tokens.len() {
             let token = &sentence.tokens[at];
             if let Some((name, end)) = self.names.at(&sentence.tokens, at, &sentence.text, phrases) {
-                named.extend(self.owner(&name));
+                // "Hablé con ella": the first word has a capital anyway.
+                let is_noun = at == 0
+                    && matches!(name, Named::Other(_))
+                    && !token.has(Class::Title)
+                    && sentence.tokens.get(end).is_some_and(|next| {
+                        next.has(Class::Preposition) && !next.is_after_break() && !phrases.capital_nouns
+                    });
+                named.extend(self.owner(&name).filter(|_| !is_noun));
                 at = end.max(at + 1);
                 continue;
             }
             if token.has(Class::Role) && !self.here(index).is_some_and(|here| is_attribute(here, at)) {
-                named.extend(self.owner(&Named::Other(sentence.text[token.place.clone()].to_owned())));
+                let said = || Named::Other(sentence.text[token.place.clone()].to_owned());
+                let name = self.names.of_role(&sentence.tokens, at, &sentence.text, phrases);
+                named.extend(self.owner(&name.unwrap_or_else(said)));
             }
             at += 1;
         }
@@ -341,6 +447,15 @@ fn tells_past(here: Here<'_>) -> bool {
     };
     let verb_of = |at: usize| tokens[at + 1..].iter().find(|token| !token.has(Class::Between));
     here.phrases.code == "en" && (0..tokens.len()).any(|at| is_subject(&tokens[at]) && verb_of(at).is_some_and(is_past))
+}
+
+/// "Komt die terug, dan kijk ik ernaar": a verb at the beginning makes a condition, in languages with final verbs.
+fn is_hypothetical(sentence: &Sentence) -> bool {
+    let Some(phrases) = sentence.language.phrases().filter(|phrases| phrases.sets_verbs_last()) else { return false };
+    let tokens = &sentence.tokens;
+    let is_verb = |token: &Token| token.has(Class::Third) || matches!(phrases.form(&token.lower), Some("3" | "cond"));
+    let is_consequence = |token: &Token| token.has(Class::Consequence) && token.before == Break::Comma;
+    tokens.first().is_some_and(is_verb) && tokens.iter().skip(2).any(is_consequence)
 }
 
 /// Removes repeated tasks: of the same task with and without an owner, the one with an owner stays.

@@ -4,10 +4,11 @@
 
 use std::ops::Range;
 
+use rustc_hash::FxHashSet;
+
 use super::draft::{Draft, Here};
 use super::item::Owner;
 use super::phrasing::{Phrasing, is_adverb};
-use super::pronouns::is_possessive;
 use super::settled::{About, Settled};
 use super::tracker::Tracker;
 use super::words::{Clause, gives_speaker, promised_receipt};
@@ -16,11 +17,10 @@ use crate::commitments::heads::{AnnouncedBy, Announcement};
 use crate::languages::classes::{Class, Classes};
 use crate::languages::frames::filled;
 use crate::languages::meanings::{Meaning, Pronoun};
-use crate::languages::token::{Break, Token};
+use crate::languages::token::{Break, Token, lowered};
 use crate::model::acts::Act;
 use crate::model::referents::NounPhrase;
-use crate::text::lines::uncapitalized;
-use crate::text::noun_phrases::{noun_phrases, stands_for_noun};
+use crate::text::noun_phrases::noun_phrases;
 use crate::text::sentences::Source;
 
 /// Lowest likelihood of a phrase in a request, as a fraction of the likeliest phrase's.
@@ -29,10 +29,13 @@ const REQUEST_MIN: f64 = 0.4;
 /// Most words of a sentence that needs an earlier one to name its task.
 const POINTING_WORDS_MAX: usize = 12;
 
+/// Most words of an addition between commas behind a name.
+const ADDED_WORDS: usize = 5;
+
 /// Most words of a sentence that are searched for a task.
 const SENTENCE_WORDS_MAX: usize = 80;
-/// Number of surrounding sentences that are searched for the gender of a noun.
-const GENDER_SENTENCES: usize = 200;
+/// Most sentences between a request and an answer with the same verb.
+const REPEATED_SENTENCES: usize = 5;
 
 /// A task in words.
 pub(super) struct Worded {
@@ -55,26 +58,42 @@ impl Tracker<'_> {
         let index = settled.index;
         let told = |clause: &Clause, object: Option<&str>| self.told(clause, owner, due, object, words_max);
         let mut own = self.own_clauses(settled);
-        own.sort_by_key(|clause| (clause.is_claim || self.nouns(clause, owner) == 0, clause.is_need));
+        own.sort_by_key(|clause| (clause.is_bare || self.nouns(clause, owner) == 0, clause.is_need));
         let here = self.here(index)?;
         let own = own.into_iter().next().or_else(|| self.pointing(here, settled));
+        if own.as_ref().is_some_and(|own| Self::is_of_person(here, settled, own)) {
+            return None;
+        }
+        let own = own.filter(|own| !Self::is_agreement(here, own));
+        let own = own.or_else(|| self.of_subject(here, settled, owner?));
         let likely = self.meant(index, own.as_ref(), owner, about);
         if let Some(worded) = self.delivered(settled, owner, &likely) {
             return Some(worded);
         }
-        if let Some(own) = own.as_ref().filter(|own| !own.is_claim && self.nouns(own, owner) > 0) {
+        if let Some(own) = own.as_ref().filter(|own| !own.is_bare && self.nouns(own, owner) > 0) {
             // "Bring it to the board."
             let object = likely.first().filter(|_| self.stands_first(own));
+            let is_english = here.phrases.code == "en";
             // "The toilet is full, talk to the company about that."
             let is_same = |at: usize| at == index || (at + 1 == index && self.is_of_turn(at, index));
             let same = || likely.iter().find(|(place, _)| is_same(place.sentence) && self.stands_last(own));
             let object = object.or_else(same);
-            let noun = object.and_then(|(place, _)| self.noun(place));
-            let answered = object.map(|(place, _)| place.sentence).filter(|before| *before != index);
+            // "I'll let the dealer know it" says already who.
+            let is_said = |noun: &String| {
+                let name = noun.rsplit(' ').next().unwrap_or(noun).to_lowercase();
+                here.sentence.tokens[own.words.clone()].iter().any(|token| token.lower == name)
+            };
+            let noun = object.and_then(|(place, _)| self.noun(place)).filter(|noun| is_english || !is_said(noun));
+            let answered = object.map(|(place, _)| place.sentence).filter(|before| *before != index && noun.is_some());
             return Some(Worded { task: told(own, noun.as_deref())?, answered });
         }
-        let is_specific = own.as_ref().is_some_and(|own| !own.is_claim && !self.is_said_of_all(own));
-        let asked = draft.and_then(|draft| self.request(here, own.as_ref(), is_specific, draft, owner));
+        let is_specific = own.as_ref().is_some_and(|own| !own.is_bare && !self.is_said_of_all(own));
+        let asked = draft.and_then(|draft| {
+            let is_english = here.phrases.code == "en";
+            let request = if is_english { Self::request } else { Self::plain_request };
+            request(self, here, own.as_ref(), is_specific, draft, owner)
+        });
+        let asked = asked.or_else(|| self.repeated(here, own.as_ref().filter(|_| here.phrases.code != "en")?, owner));
         let asked = asked.or_else(|| if is_specific { None } else { self.asked_before(&likely, here, owner) });
         if let Some(asked) = asked {
             let noun = || self.noun(&self.meant(asked.sentence, Some(&asked), owner, about).first()?.0);
@@ -85,34 +104,149 @@ impl Tracker<'_> {
         let noun = object.and_then(|(place, _)| self.noun(place));
         let answered = object.map(|(place, _)| place.sentence).filter(|before| *before != index);
         if let Some(own) = own.as_ref().filter(|_| is_specific) {
-            if !self.person_pronouns(own).is_empty() {
-                let known = self.person(own, owner).is_some();
-                let somebody = likely.iter().find(|(place, _)| !known && self.is_somebody(place));
-                let noun = somebody.and_then(|(place, _)| self.noun(place));
-                let answered = somebody.map(|(place, _)| place.sentence).filter(|before| *before != index);
-                // "I'll call him" says nothing to a reader who does not know him.
-                let is_named = known || noun.is_some();
-                return is_named.then_some(Worded { task: told(own, noun.as_deref())?, answered });
-            }
-            let is_named = noun.is_some() || here.phrases.code != "en";
+            return self.specific(here, own, owner, &likely, (noun, answered), &told);
+        }
+        self.unspecific(here, (settled, draft), object, owner, (due, words_max))
+    }
+
+    /// Returns the words of a sentence that says what is done, with the thing or the person of its pronoun.
+    fn specific(
+        &self,
+        here: Here<'_>,
+        own: &Clause,
+        owner: Option<&Owner>,
+        likely: &[(NounPhrase, f64)],
+        (noun, answered): (Option<String>, Option<usize>),
+        told: &dyn Fn(&Clause, Option<&str>) -> Option<String>,
+    ) -> Option<Worded> {
+        if !self.person_pronouns(own).is_empty() {
+            let known = self.person(own, owner).is_some();
+            let somebody = likely.iter().find(|(place, _)| !known && self.is_somebody(place));
+            let noun = somebody.and_then(|(place, _)| self.noun(place));
+            let answered = somebody.map(|(place, _)| place.sentence).filter(|before| *before != here.index);
+            // "I'll call him" says nothing to a reader who does not know him.
+            let is_named = known || noun.is_some();
             return is_named.then_some(Worded { task: told(own, noun.as_deref())?, answered });
         }
-        // A whole sentence reads odd as a task.
+        let is_named = noun.is_some() || here.phrases.code != "en";
+        is_named.then_some(Worded { task: told(own, noun.as_deref())?, answered })
+    }
+
+    /// Returns the words of a sentence whose own words do not say what is done.
+    fn unspecific(
+        &self,
+        here: Here<'_>,
+        (settled, draft): (Settled, Option<&Draft>),
+        object: Option<&(NounPhrase, f64)>,
+        owner: Option<&Owner>,
+        (due, words_max): (Option<&str>, usize),
+    ) -> Option<Worded> {
+        let index = settled.index;
         let is_english = here.phrases.code == "en";
+        // "Sure, unless it's on Friday": what was asked is not settled.
+        let is_open = !is_english && here.sentence.tokens.iter().any(|token| token.has(Class::Condition));
+        if is_open && self.own_clauses(settled).is_empty() {
+            return None;
+        }
+        let noun = object.and_then(|(place, _)| self.noun(place));
+        let answered = object.map(|(place, _)| place.sentence).filter(|before| *before != index);
+        // A whole sentence reads odd as a task.
         let is_own = object.is_some_and(|(place, _)| place.sentence == index);
         if let Some(most) = self.said_most(here, owner).filter(|_| is_own && !self.takes(index) && !is_english) {
-            return Some(Worded { task: told(&most, None)?, answered: None });
+            return Some(Worded { task: self.told(&most, owner, due, None, words_max)?, answered: None });
         }
         // Without an owner or a draft, nothing says that the thing is to be handled.
         let can_handle = !is_english || settled.act != Act::Unassigned || draft.is_some();
-        if let Some(noun) = noun.filter(|_| can_handle && (!is_own || self.takes(index))) {
+        // "Next week I'm in Antwerp" says something else.
+        let points = here.sentence.tokens.iter().any(|token| token.has(Class::Object));
+        let says_more = !is_english && here.sentence.tokens.len() > POINTING_WORDS_MAX && !points;
+        if let Some(noun) = noun.filter(|_| can_handle && ((!is_own && !says_more) || self.takes(index))) {
             return Some(Worded { task: filled(&here.phrases.frames.handle, &[("thing", &noun)]), answered });
         }
-        if is_english {
+        if is_english { None } else { self.whole(here, owner, due, words_max) }
+    }
+
+    /// Returns the words of the request that a sentence answers with fewer or the same words. Not in English.
+    fn plain_request(
+        &self,
+        here: Here<'_>,
+        own: Option<&Clause>,
+        is_specific: bool,
+        draft: &Draft,
+        owner: Option<&Owner>,
+    ) -> Option<Clause> {
+        let (sentence, words) = draft.said.clone().filter(|(sentence, _)| *sentence != here.index)?;
+        let asked = Clause::naming(sentence, words);
+        let is_again = || {
+            let (Some(own), Some(there)) = (own, self.here(asked.sentence)) else { return false };
+            own.is_claim && !self.verbs(here, own.words.clone()).is_disjoint(&self.verbs(there, asked.words.clone()))
+        };
+        ((!is_specific || is_again()) && self.nouns(&asked, owner) > 0).then_some(asked)
+    }
+
+    /// Returns the whole sentence, which must have the form of a task: in languages with final verbs, at its end.
+    fn whole(&self, here: Here<'_>, owner: Option<&Owner>, due: Option<&str>, words_max: usize) -> Option<Worded> {
+        let words = 0..here.sentence.tokens.len();
+        let clause =
+            Clause { sentence: here.index, words: words.clone(), is_claim: false, is_bare: false, is_need: false };
+        let whole = Phrasing::of(self, here, words, due);
+        if whole.is_empty() || (here.phrases.code != "en" && self.nouns(&clause, owner) == 0) {
             return None;
         }
-        let whole = Clause { sentence: index, words: 0..here.sentence.tokens.len(), is_claim: false, is_need: false };
-        Some(Worded { task: told(&whole, None)?, answered: None })
+        let task = whole.told(owner, None, words_max);
+        let is_verb = |word: &str| here.phrases.classes(word).has(Class::Infinitive);
+        let is_complete =
+            !here.phrases.sets_verbs_last() || task.split_whitespace().skip(1).last().is_some_and(is_verb);
+        let is_told = !task.is_empty() && is_written(here, &task) && is_complete;
+        is_told.then_some(Worded { task, answered: None })
+    }
+
+    /// "Ça marche": the subject is the matter itself.
+    fn is_agreement(here: Here<'_>, own: &Clause) -> bool {
+        here.sentence.tokens[own.words.clone()].windows(2).any(|pair| {
+            let is_matter = here.phrases.pronoun(&pair[0].lower) == Some(Pronoun::Thing) && pair[0].has(Class::Pronoun);
+            let is_its = pair[1].has(Class::Third) || pair[1].classes == Classes::default();
+            is_matter && !pair[0].has(Class::Determiner) && is_its && here.phrases.has_agreement()
+        })
+    }
+
+    /// "My husband puts me on the street": the subject is another person.
+    fn is_of_person(here: Here<'_>, settled: Settled, own: &Clause) -> bool {
+        let is_person = |token: &Token| {
+            (here.phrases.group(&token.lower) == "person" || token.has(Class::Role)) && !token.has(Class::Pronoun)
+        };
+        settled.act == Act::Own
+            && here.phrases.has_agreement()
+            && !here.phrases.sets_verbs_last()
+            && here.sentence.tokens[own.words.clone()].windows(2).any(|pair| {
+                is_person(&pair[0])
+                    && pair[1].before == Break::None
+                    && pair[1].has(Class::Third)
+                    && !pair[1].has(Class::Me)
+            })
+    }
+
+    /// "Mon neveu Kévin les colle": returns the words from the verb behind the owner's name.
+    fn of_subject(&self, here: Here<'_>, settled: Settled, owner: &Owner) -> Option<Clause> {
+        let tokens = &here.sentence.tokens;
+        let name = owner.name.split_whitespace().next_back().filter(|_| settled.act == Act::Others)?;
+        let at = tokens.iter().position(|token| &here.sentence.text[token.place.clone()] == name)?;
+        let is_between = |token: &&Token| token.has(Class::Between) && !token.classes.is_verb();
+        // "Denis, do TI, separa".
+        let is_added = tokens.get(at + 1).is_some_and(|next| next.before == Break::Comma);
+        let behind = tokens.iter().enumerate().skip(at + 2).take(ADDED_WORDS);
+        let behind =
+            behind.filter(|(_, token)| is_added && token.before == Break::Comma).map(|(behind, _)| behind).next();
+        let at = behind.map_or(at, |behind| behind - 1);
+        let is_joint = |token: &&Token| behind.is_some() && (token.has(Class::Joint) || token.has(Class::ThirdPronoun));
+        let verb = at + 1 + tokens[at + 1..].iter().take_while(|token| is_between(token) || is_joint(token)).count();
+        let is_verb = tokens.get(verb).is_some_and(|token| {
+            (token.has(Class::Third) || token.has(Class::ThirdLater))
+                && (!token.is_after_break() || behind.is_some())
+                && !token.has(Class::Empty)
+        });
+        let words = Phrasing::extent(self, here, verb..tokens.len());
+        is_verb.then_some(Clause { sentence: here.index, words, is_claim: false, is_bare: false, is_need: false })
     }
 
     /// Returns the words of the request that a sentence answers, unless its own words say more.
@@ -125,7 +259,7 @@ impl Tracker<'_> {
         owner: Option<&Owner>,
     ) -> Option<Clause> {
         let (sentence, words) = draft.said.clone().filter(|(sentence, _)| *sentence != here.index)?;
-        let asked = Clause { sentence, words, is_claim: false, is_need: false };
+        let asked = Clause { sentence, words, is_claim: false, is_bare: false, is_need: false };
         let nouns = self.nouns(&asked, owner);
         // "Could you get the invoice?" – "I can walk over there." Where the verb comes last, the words around a request
         // are less sure.
@@ -153,7 +287,13 @@ impl Tracker<'_> {
         let says_have = all().any(|at| self.is_empty(here, at..at + 1) && tokens[at].has(Class::Empty));
         // "They'll have the cards on Friday."
         let promised = promised_receipt(here).filter(|end| {
-            let behind = Clause { sentence: here.index, words: *end..tokens.len(), is_claim: false, is_need: false };
+            let behind = Clause {
+                sentence: here.index,
+                words: *end..tokens.len(),
+                is_claim: false,
+                is_bare: false,
+                is_need: false,
+            };
             self.nouns(&behind, owner) > 0
         });
         let is_given = is_addressed || gives_speaker(here, 0..tokens.len()) || promised.is_some();
@@ -161,7 +301,8 @@ impl Tracker<'_> {
             return None;
         }
         let mut likely = likely.to_vec();
-        let all = Clause { sentence: here.index, words: 0..tokens.len(), is_claim: false, is_need: false };
+        let all =
+            Clause { sentence: here.index, words: 0..tokens.len(), is_claim: false, is_bare: false, is_need: false };
         self.prefer_number(&all, &mut likely);
         let stands = |place: &Range<usize>| {
             let first = place.start;
@@ -193,10 +334,16 @@ impl Tracker<'_> {
         let points = (0..tokens.len()).any(|at| self.stands_for_it(here, at) && !is_subject(at));
         let is_meant = settled.act == Act::Own && tokens.len() <= POINTING_WORDS_MAX;
         let words = Phrasing::extent(self, here, 0..tokens.len());
-        (is_meant && points && tokens[words.clone()].iter().any(does)).then_some(Clause {
+        // "My husband puts me on the street."
+        let is_others = tokens[words.clone()]
+            .iter()
+            .take_while(|token| !does(token))
+            .any(|token| token.has(Class::Role) || here.phrases.group(&token.lower) == "person");
+        (is_meant && points && !is_others && tokens[words.clone()].iter().any(does)).then_some(Clause {
             sentence: here.index,
             words,
             is_claim: false,
+            is_bare: false,
             is_need: false,
         })
     }
@@ -216,17 +363,37 @@ impl Tracker<'_> {
         let is_meant = |one: &Announcement| match settled.act {
             Act::Own => matches!(one.by, AnnouncedBy::Speaker | AnnouncedBy::Claim | AnnouncedBy::Everybody),
             Act::Others => !matches!(one.by, AnnouncedBy::Speaker | AnnouncedBy::Claim),
-            Act::Unassigned | Act::Decision | Act::NoTask => !matches!(one.by, AnnouncedBy::Claim),
+            Act::Unassigned | Act::Decision | Act::NoTask => {
+                !matches!(one.by, AnnouncedBy::Claim) && (here.phrases.code == "en" || one.by != AnnouncedBy::Speaker)
+            }
         };
-        let all = self.joined(here, grammar.announcements()).into_iter().filter(is_meant);
-        all.map(|one| self.clause(here, &one)).collect()
+        let mut all: Vec<Announcement> =
+            self.joined(here, grammar.announcements()).into_iter().filter(is_meant).collect();
+        // "There must be a charger, someone has to find out": a person is looked for.
+        all.sort_by_key(|one| settled.act == Act::Unassigned && one.by != AnnouncedBy::Somebody);
+        all.iter().map(|one| self.clause(here, one)).collect()
     }
 
     fn clause(&self, here: Here<'_>, announcement: &Announcement) -> Clause {
-        let is_claim = announcement.by == AnnouncedBy::Claim;
         let words = words_of(here, announcement);
-        let words = if is_claim { words } else { Phrasing::extent(self, here, words) };
-        Clause { sentence: here.index, words, is_claim, is_need: announcement.by == AnnouncedBy::Everybody }
+        let is_claim = announcement.by == AnnouncedBy::Claim;
+        // "Lo confermo io" has a verb of its own, "lo faccio io" has none.
+        let is_bare = is_claim && !self.has_own_verb(here, announcement);
+        let words = if is_bare { words } else { Phrasing::extent(self, here, words) };
+        let is_need = here.phrases.code == "en" && announcement.by == AnnouncedBy::Everybody;
+        Clause { sentence: here.index, words, is_claim, is_bare, is_need }
+    }
+
+    /// Returns true if the words of a claim contain a verb that says what is done.
+    fn has_own_verb(&self, here: Here<'_>, announcement: &Announcement) -> bool {
+        let own = [Class::Me, Class::MeLater, Class::Infinitive];
+        // The forms of an English verb are too ambiguous.
+        here.phrases.code != "en"
+            && here.sentence.tokens[announcement.start..announcement.end].iter().any(|token| {
+                own.iter().any(|class| token.has(*class))
+                    && ![Class::Empty, Class::Report].iter().any(|class| token.has(*class))
+                    && !here.phrases.helps(token)
+            })
     }
 
     pub(super) fn here(&self, index: usize) -> Option<Here<'_>> {
@@ -237,65 +404,18 @@ impl Tracker<'_> {
         Some(Here { index, sentence, phrases, turn, speaker, opens_turn: false })
     }
 
-    /// Counts the noun phrases in some words besides the owner.
-    fn nouns(&self, clause: &Clause, owner: Option<&Owner>) -> usize {
-        let sentence = &self.text.sentences[clause.sentence];
-        let inside = |place: &Range<usize>| place.start >= clause.words.start && place.end <= clause.words.end;
-        let all = noun_phrases(sentence).into_iter().filter(inside);
-        all.filter(|place| !self.is_owner(clause.sentence, place, owner)).count()
-    }
-
-    /// Returns true if a noun phrase names the owner or an addressed participant.
-    pub(super) fn is_owner(&self, sentence: usize, place: &Range<usize>, owner: Option<&Owner>) -> bool {
-        let sentence = &self.text.sentences[sentence];
-        let said = |at: usize| &sentence.text[sentence.tokens[at].place.clone()];
-        let is_owner = |at| {
-            owner.is_some_and(|owner| {
-                let is_role = owner.id.is_none() && owner.name.eq_ignore_ascii_case(said(at));
-                is_role || owner.name.split_whitespace().any(|part| part == said(at))
-            })
-        };
-        let is_named = self.names.participant_at(&sentence.tokens, place.start, &sentence.text);
-        place.clone().any(is_owner) || is_named.is_some_and(|(_, end)| end >= place.end)
-    }
-
     /// Returns true if some words only say that something is done ("do that").
     fn is_said_of_all(&self, clause: &Clause) -> bool {
         self.here(clause.sentence).is_none_or(|here| {
+            let times = here.phrases.calendar.all(&here.sentence.tokens, None);
             let says = |at: &usize| {
                 let token = &here.sentence.tokens[*at];
-                !token.has(Class::Interjection) && !is_adverb(here, token)
+                let is_time = times.iter().any(|time| time.start <= *at && *at < time.end);
+                let group = here.phrases.group(&token.lower);
+                let is_place = here.phrases.code != "en" && ["where", "when", "number", "of", "by"].contains(&group);
+                !is_time && !is_place && !token.has(Class::Interjection) && !is_adverb(here, token)
             };
             clause.words.clone().filter(says).all(|at| self.is_empty(here, at..at + 1))
-        })
-    }
-
-    /// Returns true if a pronoun comes before the first noun.
-    fn stands_first(&self, clause: &Clause) -> bool {
-        let Some(here) = self.here(clause.sentence) else { return false };
-        let nouns = noun_phrases(here.sentence);
-        let first = nouns.iter().find(|place| place.start >= clause.words.start);
-        let until = first.map_or(clause.words.end, |place| place.start).min(clause.words.end);
-        let is_noun = |at: usize| nouns.iter().any(|place| place.contains(&at));
-        let is_subject = |at: usize| {
-            let token = &here.sentence.tokens[at];
-            // "Die schickt dir die Zahlen."
-            let verb =
-                here.sentence.tokens.get(at + 1).filter(|next| next.has(Class::Third) && next.before == Break::None);
-            let is_inverted = here.sentence.tokens.get(at + 2).is_some_and(|next| next.has(Class::Pronoun));
-            // "Send them the quote."
-            let is_receiver = here.phrases.code == "en"
-                && matches!(token.lower.as_str(), "them" | "him" | "her")
-                && nouns.iter().any(|place| place.start == at + 1);
-            is_receiver
-                || token.has(Class::Preposition)
-                || here.phrases.pronoun(&token.lower).is_some_and(|who| who != Pronoun::Thing)
-                || (here.phrases.sets_verbs_last() && verb.is_some() && !is_inverted)
-        };
-        let people = self.person_pronouns(clause);
-        (clause.words.start..until).filter(|at| !people.contains(at)).any(|at| {
-            let points = here.sentence.tokens[at].has(Class::Object) && !is_noun(at) && !is_subject(at);
-            points || stands_for_noun(here.sentence, here.phrases, at)
         })
     }
 
@@ -323,6 +443,8 @@ impl Tracker<'_> {
                 AnnouncedBy::Claim => false,
                 AnnouncedBy::LastNamed => one.is_asked,
                 AnnouncedBy::Speaker => one.is_offer || here.speaker == answer.speaker,
+                // A request to another person.
+                AnnouncedBy::Addressed(Some(ref named)) => self.owner(named).as_ref() == owner,
                 _ => true,
             };
             let announced = announced.iter().filter(is_meant).map(|one| self.clause(here, one));
@@ -330,6 +452,24 @@ impl Tracker<'_> {
                 |clause: &Clause| clause.words.start <= place.words.start && place.words.end <= clause.words.end;
             let mut clauses = announced.chain(Self::asking(here));
             clauses.find(|clause| holds(clause) && self.nouns(clause, owner) > 0)
+        })
+    }
+
+    /// "You'll mark the interviews?" – "I'll mark them.": returns the earlier words of another speaker with the same verb.
+    fn repeated(&self, here: Here<'_>, own: &Clause, owner: Option<&Owner>) -> Option<Clause> {
+        let tokens = &here.sentence.tokens;
+        let says = |at: &usize| !tokens[*at].has(Class::Empty) && !here.phrases.helps(&tokens[*at]);
+        let verbs = |there: Here<'_>, words: Range<usize>| self.verbs(there, words);
+        let own: FxHashSet<u32> = own.words.clone().filter(says).flat_map(|at| verbs(here, at..at + 1)).collect();
+        (here.index.saturating_sub(REPEATED_SENTENCES)..here.index).rev().find_map(|index| {
+            let there = self.here(index).filter(|there| there.speaker != here.speaker)?;
+            let announced = Grammar::of(there.sentence, self.names)?.announcements();
+            let announced = announced.iter().filter(|one| !matches!(one.by, AnnouncedBy::Claim | AnnouncedBy::Speaker));
+            let mut clauses = announced.map(|one| self.clause(there, one)).chain(Self::asking(there));
+            clauses.find(|clause| {
+                let is_same = !self.verbs(there, clause.words.clone()).is_disjoint(&own);
+                is_same && self.nouns(clause, owner) > 0
+            })
         })
     }
 
@@ -350,7 +490,7 @@ impl Tracker<'_> {
         };
         let words =
             if here.phrases.sets_verbs_last() { Phrasing::around(here, start..start + 1) } else { start..tokens.len() };
-        Some(Clause { sentence: here.index, words, is_claim: false, is_need: false })
+        Some(Clause::naming(here.index, words))
     }
 
     /// Returns the most specific part of a sentence: with a verb and an object.
@@ -360,47 +500,12 @@ impl Tracker<'_> {
             .filter(|at| *at == 0 || tokens[*at].is_after_break() || tokens[at - 1].has(Class::Joint));
         let parts = starts.map(|start| {
             let words = Phrasing::extent(self, here, start..tokens.len());
-            Clause { sentence: here.index, words, is_claim: false, is_need: false }
+            Clause::naming(here.index, words)
         });
         let verbs = [Class::Infinitive, Class::Me, Class::MeLater, Class::ThirdLater, Class::Third, Class::Going];
         let does = |token: &Token| verbs.iter().any(|class| token.has(*class)) && !token.has(Class::Empty);
         let has_verb = |clause: &Clause| tokens[clause.words.clone()].iter().any(does);
         parts.filter(has_verb).find(|clause| self.nouns(clause, owner) > 0)
-    }
-
-    /// Returns a noun phrase as the object of an action.
-    fn noun(&self, place: &NounPhrase) -> Option<String> {
-        let here = self.here(place.sentence)?;
-        let sentence = here.sentence;
-        let tokens = &sentence.tokens;
-        let is_bound = |at: usize| tokens[at].has(Class::Determiner) && tokens[at].has(Class::Preposition);
-        // "Of the", in one word.
-        let start = place.words.clone().find(|at| !is_bound(*at) || is_article(here, *at)).unwrap_or(place.words.start);
-        let (first, last) = (tokens.get(start)?, tokens.get(place.words.end.checked_sub(1)?)?);
-        let said = &sentence.text[first.place.start..last.place.end];
-        let is_behind = start > 0 && tokens[start - 1].has(Class::Preposition) && tokens[start].before == Break::None;
-        // "Your slides" are those of another reader.
-        if here.phrases.code == "en" && is_possessive(first, here.phrases) && !self.is_relative(place) {
-            let rest = tokens.get(start + 1).map_or("", |next| &sentence.text[next.place.start..last.place.end]);
-            return Some(format!("the {rest}"));
-        }
-        let article = here.phrases.accusative(&first.lower, is_behind || self.is_feminine(place.sentence, &last.lower));
-        if let Some(article) = article {
-            let rest = tokens.get(start + 1).map_or("", |next| &sentence.text[next.place.start..last.place.end]);
-            return Some(format!("{article} {rest}").trim().to_owned());
-        }
-        let is_small =
-            start == 0 && (first.has(Class::Determiner) || !here.phrases.capital_nouns) && !self.is_name(here, 0);
-        Some(if is_small { uncapitalized(said) } else { said.to_owned() })
-    }
-
-    /// Returns true if a noun has an article that is not masculine, in a language with capitalized nouns.
-    fn is_feminine(&self, index: usize, noun: &str) -> bool {
-        let articles = ["die", "eine", "keine", "diese", "zur"];
-        let is_said = |pair: &[Token]| pair[1].lower == noun && articles.contains(&pair[0].lower.as_str());
-        let sentences = &self.text.sentences;
-        let near = index.saturating_sub(GENDER_SENTENCES)..sentences.len().min(index + GENDER_SENTENCES);
-        sentences[near].iter().any(|sentence| sentence.tokens.windows(2).any(is_said))
     }
 
     fn told(
@@ -424,7 +529,23 @@ impl Tracker<'_> {
             return None;
         }
         let task = phrasing.told(owner, object, words_max);
-        (!task.is_empty()).then_some(task)
+        if task.is_empty() || is_written(here, &task) {
+            return Some(task).filter(|task| !task.is_empty());
+        }
+        // Without an infinitive, the words are no task: only their thing is named.
+        let inside = |words: &Range<usize>| clause.words.start <= words.start && words.end <= clause.words.end;
+        let places = noun_phrases(here.sentence).into_iter().filter(inside);
+        let places = places.map(|words| NounPhrase { sentence: clause.sentence, words });
+        let places = places.filter(|place| self.is_thing(place) && !self.is_owner(place.sentence, &place.words, owner));
+        let tokens = &here.sentence.tokens;
+        let is_governed = |place: &NounPhrase| {
+            let before = place.words.start.checked_sub(1).map(|before| &tokens[before]);
+            tokens[place.words.start].has(Class::Preposition) || before.is_some_and(|one| one.has(Class::Preposition))
+        };
+        let place = places.min_by_key(is_governed);
+        let thing = place.and_then(|place| self.noun(&place)).or_else(|| object.map(str::to_owned))?;
+        let frames = &here.phrases.frames;
+        Some(filled(if owner.is_some() { &frames.handle } else { &frames.get }, &[("thing", &thing)]))
     }
 
     pub(super) fn is_name(&self, here: Here<'_>, at: usize) -> bool {
@@ -446,8 +567,29 @@ pub(super) fn words_of(here: Here<'_>, announcement: &Announcement) -> Range<usi
     }
 }
 
-fn is_article(here: Here<'_>, at: usize) -> bool {
-    here.phrases.articles.contains(&here.sentence.tokens[at].lower)
+/// Returns false if a task begins with no verb, or with one in the past; in German, if it has no infinitive. In Dutch and
+/// English, the form does not show it.
+fn is_written(here: Here<'_>, task: &str) -> bool {
+    let phrases = here.phrases;
+    let first = task.split_whitespace().next().map(lowered).filter(|_| phrases.code != "en");
+    if phrases.capital_nouns {
+        // A target may follow the verb.
+        let is_verb = |word: &str| word.ends_with('n') && word.chars().all(char::is_lowercase);
+        return task.split_whitespace().skip(1).any(is_verb);
+    }
+    let Some(first) = first.filter(|_| !phrases.sets_verbs_last()) else { return true };
+    let classes = phrases.classes(&first);
+    if classes.has(Class::Infinitive) || phrases.can_be_infinitive(&first) {
+        return true;
+    }
+    let others =
+        [Class::Complement, Class::Preposition, Class::Pronoun, Class::Joint, Class::Negation, Class::Condition];
+    let is_past = phrases.form(&first) == Some("past")
+        || phrases.group(&first).starts_with("be/")
+        || (!classes.has(Class::MeLater) && phrases.code == "es" && first.ends_with('é'));
+    // "(Trato da) planta".
+    let is_noun = classes.has(Class::Third) && !classes.has(Class::Me);
+    !is_past && !is_noun && !others.iter().any(|class| classes.has(*class))
 }
 
 #[cfg(test)]
@@ -626,6 +768,126 @@ mod tests {
         ];
         for (language, said, expected) in talks {
             assert_eq!(lines(language, said), expected, "{language}");
+        }
+    }
+
+    #[test]
+    fn pronoun_stands_for_a_noun_of_its_gender_and_number() {
+        let said = "Eva: Les affiches, elles sont prêtes ?
+            Luc: Oui, elles sont belles, et le serveur marche.
+            Luc: Il reste la maquette et les panneaux du hall. Je la dessine demain.";
+        assert_eq!(lines("fr", said), ["Luc: dessiner la maquette (demain)"]);
+        let said = "Eva: E la mappa dei corrieri?
+            Luca: La mappa funziona, ma mi manca il filtro per zona. Lo finisco entro giovedì.";
+        assert_eq!(lines("it", said), ["Luca: finire il filtro per zona (entro giovedì)"]);
+    }
+
+    #[test]
+    fn second_task_is_written_as_the_first() {
+        let said = "Eva: Le mando un mail al proveedor el lunes y le pregunto el precio de la mesa.";
+        assert_eq!(lines("es", said), ["Eva: mandar un mail al proveedor y preguntar el precio de la mesa (el lunes)"]);
+        let said = "Eva: Dann komm ich morgen mit dem Messgerät vorbei und prüfe die Wand.";
+        assert_eq!(lines("de", said), ["Eva: mit dem Messgerät vorbeikommen und die Wand prüfen (morgen)"]);
+    }
+
+    #[test]
+    fn dative_pronoun_is_no_object() {
+        let said = "Eva: Hay que revisar el empaque de la puerta.
+            Eva: Luis, por favor mándale los resultados a la señora Arriaga mañana.
+            Luis: Sí, claro.";
+        let expected = "Luis: mandar los resultados a la señora Arriaga (mañana)";
+        assert!(lines("es", said).iter().any(|line| line == expected), "{:?}", lines("es", said));
+    }
+
+    #[test]
+    fn claim_keeps_its_verb() {
+        let said = "Eva: Le divise sono ancora dal sarto.
+            Luca: Le ritiro io sabato.";
+        assert_eq!(lines("it", said), ["Luca: ritirare le divise (sabato)"]);
+    }
+
+    #[test]
+    fn agreement_of_the_matter_is_no_task_itself() {
+        let said = "Eva: Luc, réserve cinq cents gobelets avant le vingt, s'il te plaît.
+            Luc: Ça marche.";
+        assert_eq!(lines("fr", said), ["Luc: réserver cinq cents gobelets (avant le vingt)"]);
+    }
+
+    #[test]
+    fn name_beside_a_role_is_the_owner() {
+        let talks = [
+            (
+                "fr",
+                "Eva: Pour les affiches, mon neveu Kévin colle les affiches dimanche.",
+                "Kévin: coller les affiches (dimanche)",
+            ),
+            (
+                "fr",
+                "Eva: Hugo, mon associé, m'a dit qu'il rencontre les serveurs lundi.",
+                "Hugo: rencontrer les serveurs (lundi)",
+            ),
+            (
+                "es",
+                "Eva: La secretaria, Graciela, va a presentar la planilla el lunes.",
+                "Graciela: presentar la planilla (el lunes)",
+            ),
+            (
+                "fr",
+                "Eva: Valérie de la paie prépare le comparatif pour le quinze juin.",
+                "Valérie: préparer le comparatif (pour le quinze juin)",
+            ),
+        ];
+        for (language, said, expected) in talks {
+            assert_eq!(lines(language, said), [expected]);
+        }
+    }
+
+    #[test]
+    fn refused_offer_is_no_task() {
+        let said = "Eva: Eu envio o teste aos finalistas na sexta, pode ser?
+            Rui: Não, o sistema envia sozinho.";
+        assert_eq!(lines("pt", said), [""; 0]);
+    }
+
+    #[test]
+    fn corrected_time_replaces_the_first() {
+        let said = "Eva: Luc, peux-tu mettre à jour les horaires sur le site ?
+            Luc: Oui, je peux faire ça demain. Ah non, demain je suis en formation, samedi.
+            Eva: Samedi, ça marche.";
+        assert_eq!(lines("fr", said), ["Luc: mettre à jour les horaires sur le site (samedi)"]);
+        let said = "Eva: Kannst du das Zertifikat erneuern, Uwe?
+            Uwe: Ja, mach ich bis morgen. Äh, nee, morgen bin ich auf Schulung, sagen wir Samstag.
+            Eva: Samstag ist gut.";
+        assert_eq!(lines("de", said), ["Uwe: das Zertifikat erneuern (Samstag)"]);
+    }
+
+    #[test]
+    fn words_around_an_infinitive_are_left_out_or_reflexive() {
+        let talks = [
+            (
+                "de",
+                "Eva: Uwe, denk bitte dran, bis Montag den Hausmeister zu informieren.\nUwe: Mach ich.",
+                "Uwe: den Hausmeister informieren (bis Montag)",
+            ),
+            (
+                "nl",
+                "Eva: Bram, vergeet niet de loodgieter te bellen, alsjeblieft.\nBram: Doe ik.",
+                "Bram: de loodgieter bellen",
+            ),
+            (
+                "fr",
+                "Eva: Luc, quelqu'un devrait arroser. Je peux m'occuper du plan des bureaux jeudi.",
+                "Eva: s'occuper du plan des bureaux (jeudi)",
+            ),
+            (
+                "es",
+                "Eva: Luis, yo me encargo del plano de las mesas el jueves.",
+                "Eva: encargarse del plano de las mesas (el jueves)",
+            ),
+        ];
+        for (language, said, expected) in talks {
+            let lines = lines(language, said);
+            assert!(lines.iter().any(|line| line == expected), "{lines:?}");
         }
     }
 }

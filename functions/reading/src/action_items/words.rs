@@ -21,10 +21,19 @@ use crate::text::tokens::is_determined;
 pub(super) struct Clause {
     pub(super) sentence: usize,
     pub(super) words: Range<usize>,
-    /// True if they only accept an earlier task.
+    /// True if they accept an earlier task.
     pub(super) is_claim: bool,
+    /// True if they say nothing else.
+    pub(super) is_bare: bool,
     /// True if they only say what is needed.
     pub(super) is_need: bool,
+}
+
+impl Clause {
+    /// Words that name a task themselves.
+    pub(super) fn naming(sentence: usize, words: Range<usize>) -> Self {
+        Self { sentence, words, is_claim: false, is_bare: false, is_need: false }
+    }
 }
 
 impl Tracker<'_> {

@@ -48,7 +48,7 @@ impl Grammar<'_> {
             && tokens[head.start].classes.is_verb()
             && !tokens[head.start].has(Class::Pronoun);
         let start = if stands_for_it { head.start - 1 } else { start };
-        let ahead = can_lead && tokens[start..head.start].iter().any(says);
+        let ahead = can_lead && !head.is_told && tokens[start..head.start].iter().any(says);
         let start = if ahead && head.by != AnnouncedBy::Label {
             start
         } else if head.has_verb {

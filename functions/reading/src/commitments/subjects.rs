@@ -53,7 +53,7 @@ impl Grammar<'_> {
             return None;
         }
         let token = &tokens[verb];
-        let is_finite = token.has(Class::Third) || token.has(Class::ThirdLater);
+        let is_finite = self.is_finite(token);
         let (end, has_verb, meaning) = match found {
             Some(found) if found.meaning == Meaning::PersonComes && !tokens[at].has(Class::Role) => return None,
             Some(found) => (found.end, found.has_verb, found.meaning),
@@ -122,8 +122,13 @@ impl Grammar<'_> {
             && self.phrases.at(tokens, at + 1, |meaning| meaning == Meaning::Person).is_some()
     }
 
+    /// Returns a role as it is said, or the name beside it.
     pub(super) fn as_said(&self, words: Range<usize>) -> Named {
         let tokens = self.tokens();
+        let named = self.names.of_role(tokens, words.end - 1, &self.sentence.text, self.phrases);
+        if let Some(named) = named {
+            return named;
+        }
         Named::Other(self.sentence.text[tokens[words.start].place.start..tokens[words.end - 1].place.end].to_owned())
     }
 

@@ -43,7 +43,10 @@ impl Grammar<'_> {
         let known = |at: &usize| tokens[*at].classes.is_verb() && !tokens[*at].has(Class::Pronoun);
         let unknown =
             |at: &usize| head.wants_time && tokens[*at].classes == crate::languages::classes::Classes::default();
-        (head.start..head.end).find(known).or_else(|| (head.start..head.end).find(unknown))
+        // "Valérie de la paie prépare": attributes precede the verb of a name.
+        let is_named = matches!(head.by, AnnouncedBy::Named(_)) && !tokens[head.start].classes.is_verb();
+        let found = if is_named { (head.start..head.end).rfind(known) } else { (head.start..head.end).find(known) };
+        found.or_else(|| (head.start..head.end).find(unknown))
     }
 
     pub(super) fn has_known_verb(&self, head: &Head, task: &Range<usize>) -> bool {
@@ -87,6 +90,19 @@ impl Grammar<'_> {
         is_verb.then_some(at)
     }
 
+    /// Returns true for a verb in the third person, also one of which only the meaning is known.
+    pub(super) fn is_finite(&self, token: &Token) -> bool {
+        let is_known = |token: &Token| match self.phrases.group(&token.lower) {
+            // In a language with capitalized nouns, few other small words have this ending.
+            "" => self.phrases.capital_nouns && token.lower.ends_with('t') && token.lower.len() > 3,
+            group => group.ends_with("/3"),
+        };
+        let is_unlisted = token.classes == crate::languages::classes::Classes::default() && !token.has_capital;
+        token.has(Class::Third)
+            || token.has(Class::ThirdLater)
+            || (self.phrases.code != "en" && is_unlisted && is_known(token))
+    }
+
     /// Returns the possible positions of a name's verb: behind it, or behind its attributes ("Paul from support").
     pub(super) fn verb_behind(&self, at: usize) -> Option<usize> {
         let tokens = self.tokens();
@@ -95,7 +111,7 @@ impl Grammar<'_> {
             from + tokens.iter().skip(from).take_while(|token| is_between(token)).count()
         };
         let is_verb = |at: usize| {
-            tokens.get(at).is_some_and(|token| token.has(Class::Third) || token.has(Class::ThirdLater))
+            tokens.get(at).is_some_and(|token| self.is_finite(token))
                 || self.phrases.at(tokens, at, Meaning::is_person).is_some()
         };
         let at = skip(at);
@@ -115,6 +131,8 @@ impl Grammar<'_> {
                     && !before.has(Class::Determiner))
         };
         let end = (at + 1..tokens.len()).find(|at| is_own(*at)).unwrap_or(tokens.len());
-        (at + 2..=at + APPOSITION_MAX).map(skip).find(|behind| *behind < end && is_verb(*behind))
+        // "Valérie de la paie": a noun that looks like a verb.
+        let is_noun = |at: usize| tokens[at - 1].has(Class::Determiner) && tokens[at - 2].has(Class::Preposition);
+        (at + 2..=at + APPOSITION_MAX).map(skip).find(|behind| *behind < end && !is_noun(*behind) && is_verb(*behind))
     }
 }

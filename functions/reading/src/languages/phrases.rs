@@ -5,6 +5,7 @@
 //! - `[words]`: classes of single words. `[[verbs]]`: verbs by their infinitive, with the endings of their forms; an
 //!   entry `infinitive/stem` names the stem that the endings follow. `[irregular]`: forms of single verbs.
 //!   `[endings]`: endings by which a form is known whatever the verb.
+//! - `[agreement]`: articles, pronouns and, behind a hyphen, endings of nouns, by the gender and number that they show.
 //! - `[pronouns]`: whom or what a word stands for, as far as it can be told without the words around it.
 //! - `[phrases]`: what a phrase means, and the phrases. A phrase is words with spaces between: `a|b` is either, `word?`
 //!   may be missing, `@class` is any word of a class, `*ing` is any word with this ending that is in none, `...` is up to
@@ -19,6 +20,7 @@ use std::sync::LazyLock;
 use rustc_hash::FxHashMap;
 use serde::Deserialize;
 
+use super::agreement::{Agreement, Kind, Kinds};
 use super::classes::{Class, Classes};
 use super::dates::{Calendar, CalendarFile};
 use super::frames::Frames;
@@ -71,6 +73,8 @@ struct File {
     endings: BTreeMap<Class, String>,
     #[serde(default)]
     not_verbs: String,
+    #[serde(default)]
+    agreement: BTreeMap<Kind, String>,
     pronouns: BTreeMap<Pronoun, String>,
     phrases: BTreeMap<Meaning, Vec<String>>,
     dates: CalendarFile,
@@ -110,6 +114,7 @@ pub struct Phrases {
     infinitive_of: Vec<String>,
     endings: Vec<(String, Class)>,
     not_verbs: Vec<String>,
+    agreement: Agreement,
     pronouns: FxHashMap<String, Pronoun>,
     enclitics: Vec<String>,
     rules: Vec<Rule>,
@@ -312,6 +317,7 @@ impl Phrases {
             infinitive_of,
             endings: file.endings.iter().flat_map(ending).collect(),
             not_verbs: owned(&file.not_verbs),
+            agreement: Agreement::read(&file.agreement),
             pronouns: file.pronouns.iter().flat_map(pronoun).collect(),
             enclitics: owned(&file.enclitics),
             rules,
@@ -355,10 +361,47 @@ impl Phrases {
         self.senses.of(lower)
     }
 
+    /// Returns the group of the meaning of a lower-case word, with the form of a verb ("document", "give/past"); empty if
+    /// it is unknown.
+    #[must_use]
+    pub fn group(&self, lower: &str) -> &'static str {
+        self.sense(lower).map_or("", |sense| sense.group)
+    }
+
+    /// Returns the form of a lower-case word that is a verb by its meaning ("inf", "3").
+    #[must_use]
+    pub fn form(&self, lower: &str) -> Option<&'static str> {
+        Some(self.group(lower).split_once('/')?.1)
+    }
+
     /// Returns the referent of a lower-case word, if it is a pronoun with one.
     #[must_use]
     pub fn pronoun(&self, lower: &str) -> Option<Pronoun> {
         self.pronouns.get(lower).copied()
+    }
+
+    /// Returns the genders and numbers of a lower-case article or pronoun, or of the pronoun attached to a verb
+    /// ("mandarlo"), as far as its form shows them.
+    #[must_use]
+    pub fn kinds(&self, lower: &str) -> Option<Kinds> {
+        let hung = || {
+            let attached = self.enclitics.iter().filter(|ending| self.listed(ending).has(Class::Object));
+            attached.filter(|ending| lower.ends_with(ending.as_str())).max_by_key(|ending| ending.len())
+        };
+        let is_verb = || self.classes(lower).is_verb();
+        self.agreement.of(lower).or_else(|| self.agreement.of(hung().filter(|_| is_verb())?))
+    }
+
+    /// Returns true if the file says which words agree.
+    #[must_use]
+    pub fn has_agreement(&self) -> bool {
+        !self.agreement.is_empty()
+    }
+
+    /// Returns the genders and numbers of a lower-case noun, as far as its ending shows them.
+    #[must_use]
+    pub fn kinds_of_noun(&self, lower: &str) -> Option<Kinds> {
+        self.agreement.of_noun(lower)
     }
 
     /// Returns true if verbs are at the end of their clause.
@@ -473,7 +516,10 @@ impl Phrases {
             self.verb_prefixes.iter().find_map(|prefix| {
                 let rest = lower.strip_prefix(prefix.as_str())?;
                 let form = rest.strip_prefix("ge")?;
-                Some(format!("{prefix}{}", self.unprefixed(self.infinitive(form)?, form)))
+                let stem = form.strip_suffix('t').filter(|_| self.code == "de");
+                let regular = || stem.map(|stem| format!("{stem}en"));
+                let known = self.infinitive(form).map(|infinitive| self.unprefixed(infinitive, form).to_owned());
+                Some(format!("{prefix}{}", known.or_else(regular)?))
             })
         })
     }
@@ -484,7 +530,11 @@ impl Phrases {
         let with = |ending: &str, infinitive: &str| Some(format!("{}{infinitive}", lower.strip_suffix(ending)?));
         match self.code {
             "de" if lower.ends_with("en") => Some(lower.to_owned()),
+            "de" if lower.ends_with('t') && (self.group(lower).is_empty() || self.form(lower) == Some("3")) => {
+                with("et", "en").or_else(|| with("t", "en"))
+            }
             "de" => with("e", "en").or_else(|| with("", "en")),
+            "nl" => dutch_infinitive(lower),
             "fr" => with("e", "er"),
             "es" | "pt" => with("o", "ar"),
             "it" => with("o", "are"),
@@ -503,6 +553,55 @@ impl Phrases {
         let stems = [stem.to_owned(), format!("{stem}e"), single.to_owned()];
         let known = stems.iter().find(is_verb).or_else(|| stems.iter().find(|stem| self.sense(stem).is_some()));
         known.cloned()
+    }
+
+    /// Returns the infinitive in the file of a form that is not: of a wish ("actualices"), of the future or of the first
+    /// person.
+    #[must_use]
+    pub fn related(&self, lower: &str) -> Option<String> {
+        let endings: &[(&str, &[&str])] = match self.code {
+            "fr" => &[
+                ("erais", &["er"]),
+                ("erai", &["er"]),
+                ("eras", &["er"]),
+                ("era", &["er"]),
+                ("es", &["er"]),
+                ("e", &["er"]),
+                ("isse", &["ir"]),
+            ],
+            "es" | "pt" => &[
+                ("quemos", &["car"]),
+                ("ques", &["car"]),
+                ("quen", &["car"]),
+                ("que", &["car"]),
+                ("gues", &["gar"]),
+                ("guen", &["gar"]),
+                ("gue", &["gar"]),
+                ("ces", &["zar"]),
+                ("cen", &["zar"]),
+                ("ce", &["zar"]),
+                ("emos", &["ar"]),
+                ("es", &["ar"]),
+                ("en", &["ar"]),
+                ("em", &["ar"]),
+                ("e", &["ar"]),
+                ("as", &["er", "ir"]),
+                ("an", &["er", "ir"]),
+                ("am", &["er", "ir"]),
+                ("a", &["er", "ir"]),
+                ("o", &["ar", "er", "ir"]),
+            ],
+            "it" => &[("hi", &["are"]), ("i", &["are", "iare"]), ("a", &["ere", "ire"]), ("o", &["are", "ere", "ire"])],
+            _ => &[],
+        };
+        let is_known = |verb: &String| self.listed(verb).has(Class::Infinitive);
+        // "Fasses" is beside "fasse".
+        let beside = || self.infinitive(lower.strip_suffix('s').filter(|_| self.code == "fr")?).map(str::to_owned);
+        let found = endings.iter().find_map(|(ending, infinitives)| {
+            let stem = lower.strip_suffix(ending).filter(|stem| stem.chars().count() > 1)?;
+            infinitives.iter().map(|infinitive| format!("{stem}{infinitive}")).find(is_known)
+        });
+        found.or_else(beside)
     }
 
     /// Returns the infinitive of a form with attached pronouns ("mandarlo").
@@ -587,6 +686,29 @@ impl Phrases {
     pub fn has(&self, tokens: &[Token], meaning: Meaning) -> bool {
         (0..tokens.len()).any(|at| self.at(tokens, at, |one| one == meaning).is_some())
     }
+}
+
+/// Returns the infinitive of a Dutch stem by its spelling ("wis", "maak", "lees").
+fn dutch_infinitive(stem: &str) -> Option<String> {
+    let chars: Vec<char> = stem.chars().collect();
+    let is_vowel = |c: char| "aeiou".contains(c);
+    let [before @ .., first, second, last] = chars.as_slice() else { return None };
+    let (first, second, last) = (*first, *second, *last);
+    if is_vowel(last) || !stem.chars().all(char::is_lowercase) {
+        return None;
+    }
+    let before: String = before.iter().collect();
+    let voiced = |c: char| match c {
+        'f' => 'v',
+        's' => 'z',
+        other => other,
+    };
+    Some(match (is_vowel(first), is_vowel(second)) {
+        (true, true) if first == second => format!("{before}{first}{}en", voiced(last)),
+        (true, true) => format!("{before}{first}{second}{}en", voiced(last)),
+        (false, true) => format!("{before}{first}{second}{last}{last}en"),
+        _ => format!("{stem}en"),
+    })
 }
 
 fn with(stem: &str, ending: &str) -> String {

@@ -6,7 +6,7 @@ use super::sentences::{Sentence, Word, WordClass};
 use super::tokens::is_determined;
 use crate::languages::classes::{Class, Classes};
 use crate::languages::dates::Due;
-use crate::languages::meanings::Pronoun;
+use crate::languages::meanings::{Meaning, Pronoun};
 use crate::languages::phrases::Phrases;
 use crate::languages::token::{Break, Token};
 
@@ -184,7 +184,9 @@ impl Reader<'_> {
         if self.is_determined(at) {
             // "Her directly".
             let is_other = self.phrases.code == "en" && token.has(Class::Between) && token.lower.ends_with("ly");
-            return word.surface.chars().count() > 2 && !token.has(Class::Empty) && !is_other;
+            // "O RH".
+            let is_acronym = self.phrases.code != "en" && word.surface.chars().all(char::is_uppercase);
+            return (word.surface.chars().count() > 2 || is_acronym) && !token.has(Class::Empty) && !is_other;
         }
         // "Share the link": a word before an article is rather a verb.
         let leads = tokens.get(at + 1).is_some_and(|next| {
@@ -226,6 +228,7 @@ impl Reader<'_> {
         let is_verb = is_adverb
             || is_part
             || (self.phrases.code == "en" && is_governed)
+            || self.is_finite(at)
             || token.classes.is_verb() && !(follows && token.has(Class::Infinitive) && self.phrases.code == "en");
         says && is_plain && !is_verb && !leads && !self.phrases.calendar.is_word(&token.lower)
     }
@@ -243,14 +246,25 @@ impl Reader<'_> {
     /// Returns true if a word follows an article. Behind a verb such words are no pronouns ("envoyer le compte rendu").
     fn is_determined(&self, at: usize) -> bool {
         let tokens = &self.sentence.tokens;
+        // Verbs of which only the meaning is known.
+        let is_verb = |at: usize| self.phrases.code != "en" && self.phrases.form(&tokens[at].lower).is_some();
         let is_behind_verb = || {
             at > 1
                 && tokens[at - 1].has(Class::Determiner)
                 && [at - 1, at].iter().all(|at| tokens[*at].before == Break::None)
-                && (tokens[at - 2].classes.is_verb()
-                    || (tokens[at - 2].has(Class::Preposition) && !tokens[at].has(Class::Infinitive)))
+                && !tokens[at].has(Class::Infinitive)
+                && (self.pleases(at - 1)
+                    || tokens[at - 2].classes.is_verb()
+                    || tokens[at - 2].has(Class::Preposition)
+                    || is_verb(at - 2))
         };
         is_determined(tokens, at, self.phrases) || is_behind_verb()
+    }
+
+    /// Returns true if a "please" ends before a token ("envoie-moi s'il te plaît la liste").
+    fn pleases(&self, end: usize) -> bool {
+        let mut all = self.sentence.tokens[..end].iter().flat_map(|token| &token.phrases);
+        all.any(|found| found.meaning == Meaning::Please && found.end == end)
     }
 
     /// Returns true if a word can be between a determiner and its noun.
@@ -259,6 +273,16 @@ impl Reader<'_> {
         let is_other = OTHERS.iter().any(|class| token.has(*class));
         // "A training video".
         let is_verb = token.classes.is_verb() && !token.has(Class::Going) && !token.has(Class::Done);
-        !is_other && !token.has(Class::Between) && !is_verb && !self.is_time(at)
+        !is_other && !token.has(Class::Between) && !is_verb && !self.is_time(at) && !self.is_finite(at)
+    }
+
+    /// Returns true for a form of a verb with a subject, by its meaning ("ist", "ziet").
+    fn is_finite(&self, at: usize) -> bool {
+        let token = &self.sentence.tokens[at];
+        let form = self.phrases.form(&token.lower).filter(|_| self.phrases.code != "en");
+        let is_noun = self.phrases.capital_nouns && token.has_capital;
+        // "De toegang intrekken": a final verb behind its object.
+        let is_final = self.phrases.sets_verbs_last() && !self.has_capitals && form == Some("inf");
+        !is_noun && (is_final || form.is_some_and(|form| !["inf", "part", "ger", "imp"].contains(&form)))
     }
 }

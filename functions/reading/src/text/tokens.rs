@@ -16,7 +16,9 @@ use crate::languages::token::{Break, Token, lowered};
 pub fn is_determined(tokens: &[Token], at: usize, phrases: &Phrases) -> bool {
     let token = &tokens[at];
     let Some(before) = at.checked_sub(1).map(|before| &tokens[before]) else { return false };
-    if token.before != Break::None || !before.has(Class::Determiner) {
+    // "Quelqu'un".
+    let is_elided = at > 1 && before.before == Break::None && tokens[at - 2].lower == "quelqu'";
+    if token.before != Break::None || !before.has(Class::Determiner) || is_elided {
         return false;
     }
     // "She's ordering the laptop", "Paula's doing the slides": a verb and no possessive.
