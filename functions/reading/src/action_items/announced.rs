@@ -6,6 +6,7 @@ use super::draft::{Here, UNKNOWN_VERB, draft, is_same, set_due};
 use super::item::Owner;
 use super::tracker::Tracker;
 use super::wording::words_of;
+use super::words::gives_speaker;
 use crate::commitments::clauses::is_question;
 use crate::commitments::heads::{AnnouncedBy, Announcement};
 use crate::languages::classes::Class;
@@ -21,6 +22,9 @@ pub(super) const BEHIND_WORDS: usize = 8;
 impl Tracker<'_> {
     pub(super) fn announced(&mut self, here: Here<'_>, announcement: &Announcement, times: &[Time]) {
         let Announcement { by, task, is_offer, is_asked, .. } = announcement;
+        // "They'll get the accounts from me" is the speaker's task.
+        let is_receiver = matches!(by, AnnouncedBy::Named(_) | AnnouncedBy::LastNamed);
+        let by = if is_receiver && gives_speaker(here, task.clone()) { &AnnouncedBy::Speaker } else { by };
         if *by == AnnouncedBy::Label {
             let place = self.bytes(here, task.clone());
             self.labelled(here.index, here.sentence, &here.sentence.text[place]);
@@ -89,10 +93,14 @@ impl Tracker<'_> {
         new.verbs.extend(verb.filter(|_| new.verbs.is_empty()).map(|verb| verb.term | UNKNOWN_VERB));
         new.addressed = addressed;
         new.is_asked = *is_asked;
+        new.is_requested = *is_asked && matches!(by, AnnouncedBy::Addressed(_));
         if let Some(time) = time {
             set_due(&mut new, here, time);
             // An offer with a date is a promise.
             new.is_firm |= *by == AnnouncedBy::Speaker && !here.sentence.text.trim_end().ends_with('?');
+        }
+        if let Some((due, day)) = self.time_before(here).filter(|_| *is_asked && time.is_none()) {
+            (new.item.due, new.item.due_day) = (Some(due), day);
         }
         if *is_asked && new.addressed.is_none() && !self.has_known_verb(here, task.clone()) {
             new.is_firm = false;

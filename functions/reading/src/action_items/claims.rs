@@ -73,7 +73,14 @@ impl Tracker<'_> {
         let index = self.material.people.iter().position(|person| Some(&person.id) == owner.id.as_ref());
         let is_theirs_to_answer = |draft: &Draft| draft.addressed.is_none() || draft.addressed == index;
         let is_meant = |draft: &Draft| is_same(draft) || (!draft.is_freed && is_theirs_to_answer(draft));
-        let target = self.waiting(here).filter(|at| is_meant(&self.drafts[*at])).or_else(|| {
+        // "She'll restock the box this week." – … – "She'll have it done on Thursday."
+        let own = self.last_draft(|draft| {
+            announcement.by == AnnouncedBy::LastNamed
+                && !draft.is_dropped
+                && draft.turn.saturating_add(REPLY_TURNS) >= here.turn
+                && is_theirs(draft)
+        });
+        let target = own.or_else(|| self.waiting(here).filter(|at| is_meant(&self.drafts[*at]))).or_else(|| {
             self.last_draft(|draft| {
                 recent(draft)
                     && (is_theirs(draft) || is_free(draft) || names_whom)
@@ -144,6 +151,7 @@ impl Tracker<'_> {
         draft.is_offered = announcement.is_offer && announcement.by == AnnouncedBy::Speaker;
         draft.is_accepted = !announcement.is_asked;
         draft.is_asked = announcement.is_asked;
+        draft.is_requested |= announcement.is_asked;
         draft.addressed = index.filter(|_| announcement.is_asked);
         draft.turn = here.turn;
         draft.settled = here.index;
@@ -208,6 +216,7 @@ impl Tracker<'_> {
         new.said = Some((here.index, words_of(here, announcement)));
         new.about = Some(context.sentence);
         new.is_asked = *is_asked;
+        new.is_requested = *is_asked && matches!(by, AnnouncedBy::Addressed(_));
         new.addressed = index.filter(|_| *is_asked);
         match (time, context.deadline) {
             (Some(time), _) => set_due(&mut new, here, time),

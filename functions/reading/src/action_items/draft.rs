@@ -6,9 +6,11 @@ use chrono::NaiveDate;
 use rustc_hash::FxHashSet;
 
 use super::item::{ActionItem, Owner};
+use crate::languages::classes::Class;
 use crate::languages::dates::Due as Time;
 use crate::languages::phrases::Phrases;
 use crate::model::acts::Fate;
+use crate::text::lines::uncapitalized;
 use crate::text::sentences::{Sentence, normalized};
 
 /// Distinguishes the term of a verb from the number of one.
@@ -50,6 +52,8 @@ pub(super) struct Draft {
     pub(super) is_asked: bool,
     /// True if the speaker offered to do it and there is no answer yet.
     pub(super) is_offered: bool,
+    /// True if "you", with or without a name, was asked to do it.
+    pub(super) is_requested: bool,
     /// True if a person accepted it.
     pub(super) is_accepted: bool,
     /// True if its owner gave it up.
@@ -95,6 +99,7 @@ pub(super) fn draft(here: Here<'_>, owner: Option<Owner>, task: String, terms: F
         addressed: None,
         is_asked: false,
         is_offered: false,
+        is_requested: false,
         is_accepted: false,
         is_freed: false,
         is_idle: false,
@@ -106,13 +111,22 @@ pub(super) fn draft(here: Here<'_>, owner: Option<Owner>, task: String, terms: F
     }
 }
 
+/// Returns a time as it was said, without the capital of its sentence's beginning, and its day.
 pub(super) fn due_of(here: Here<'_>, time: &Time) -> (String, Option<NaiveDate>) {
     let tokens = &here.sentence.tokens;
     // "Encomendo-as hoje".
     let is_hung = |at: &usize| *at + 1 < time.end && here.sentence.text[..tokens[*at].place.start].ends_with('-');
     let start = (time.start..time.end).find(|at| !is_hung(at)).unwrap_or(time.start);
-    let place = tokens[start].place.start..tokens[time.end - 1].place.end;
-    (here.sentence.text[place].to_owned(), time.day)
+    let first = &tokens[start];
+    let due = &here.sentence.text[first.place.start..tokens[time.end - 1].place.end];
+    let leads = [Class::Preposition, Class::Between, Class::Determiner, Class::Temporal];
+    // In English and German, names of days have a capital.
+    let has_small_days = !here.phrases.capital_nouns && here.phrases.code != "en";
+    let is_small = start == 0
+        && (leads.iter().any(|class| first.has(*class))
+            || here.phrases.calendar.is_number(&first.lower)
+            || (has_small_days && here.phrases.calendar.is_word(&first.lower)));
+    (if is_small { uncapitalized(due) } else { due.to_owned() }, time.day)
 }
 
 pub(super) fn set_due(draft: &mut Draft, here: Here<'_>, time: &Time) {

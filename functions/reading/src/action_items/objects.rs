@@ -4,15 +4,17 @@ use std::ops::Range;
 
 use super::draft::Here;
 use super::item::Owner;
-use super::phrasing::uncapitalized;
+use super::pronouns::is_possessive;
 use super::settled::About;
 use super::tracker::Tracker;
+use super::words::Clause;
 use crate::languages::agreement::Kinds;
 use crate::languages::classes::Class;
 use crate::languages::meanings::Pronoun;
 use crate::languages::token::{Break, Token};
 use crate::model::referents::NounPhrase;
-use crate::text::noun_phrases::noun_phrases;
+use crate::text::lines::uncapitalized;
+use crate::text::noun_phrases::{noun_phrases, stands_for_noun};
 
 /// Number of surrounding sentences that are searched for the gender of a noun.
 const GENDER_SENTENCES: usize = 200;
@@ -23,17 +25,6 @@ const AGREEING_BARE: f64 = 0.3;
 const JUST_BEFORE: f64 = 1.3;
 /// Weight of a phrase behind its pronoun.
 const BEHIND: f64 = 0.3;
-
-/// Words of a sentence that can name a task.
-#[derive(Clone)]
-pub(super) struct Clause {
-    pub(super) sentence: usize,
-    pub(super) words: Range<usize>,
-    /// True if they accept an earlier task.
-    pub(super) is_claim: bool,
-    /// True if they say nothing else.
-    pub(super) is_bare: bool,
-}
 
 impl Tracker<'_> {
     /// Counts the noun phrases in some words besides the owner.
@@ -60,10 +51,14 @@ impl Tracker<'_> {
     pub(super) fn is_owner(&self, sentence: usize, place: &Range<usize>, owner: Option<&Owner>) -> bool {
         let sentence = &self.text.sentences[sentence];
         let said = |at: usize| &sentence.text[sentence.tokens[at].place.clone()];
+        let is_english = sentence.language.phrases().is_some_and(|phrases| phrases.code == "en");
         // "Van" and "de" are also words of a surname.
         let is_owner = |at: usize| {
-            sentence.tokens[at].has_capital
-                && owner.is_some_and(|owner| owner.name.split_whitespace().any(|part| part == said(at)))
+            owner.is_some_and(|owner| {
+                let is_role = is_english && owner.id.is_none() && owner.name.eq_ignore_ascii_case(said(at));
+                let can_name = is_english || sentence.tokens[at].has_capital;
+                is_role || (can_name && owner.name.split_whitespace().any(|part| part == said(at)))
+            })
         };
         let is_named = self.names.participant_at(&sentence.tokens, place.start, &sentence.text);
         place.clone().any(is_owner) || is_named.is_some_and(|(_, end)| end >= place.end)
@@ -82,7 +77,12 @@ impl Tracker<'_> {
             let verb =
                 here.sentence.tokens.get(at + 1).filter(|next| next.has(Class::Third) && next.before == Break::None);
             let is_inverted = here.sentence.tokens.get(at + 2).is_some_and(|next| next.has(Class::Pronoun));
-            token.has(Class::Preposition)
+            // "Send them the quote."
+            let is_receiver = here.phrases.code == "en"
+                && matches!(token.lower.as_str(), "them" | "him" | "her")
+                && nouns.iter().any(|place| place.start == at + 1);
+            is_receiver
+                || token.has(Class::Preposition)
                 || here.phrases.pronoun(&token.lower).is_some_and(|who| who != Pronoun::Thing)
                 || (here.phrases.sets_verbs_last() && verb.is_some() && !is_inverted)
         };
@@ -101,7 +101,11 @@ impl Tracker<'_> {
                 && token.before == Break::None
                 && at.checked_sub(1).is_some_and(|before| here.sentence.tokens[before].has(Class::Preposition))
         };
-        (start..until).any(|at| is_direct(at) && !is_governed(at) && !is_noun(at) && !is_subject(at))
+        let people = self.person_pronouns(clause);
+        (start..until).filter(|at| !people.contains(at)).any(|at| {
+            let points = is_direct(at) && !is_governed(at) && !is_noun(at) && !is_subject(at);
+            points || (here.phrases.code == "en" && stands_for_noun(here.sentence, here.phrases, at))
+        })
     }
 
     /// Returns the possible objects of a task, likeliest first. In its own sentence they precede it.
@@ -113,17 +117,15 @@ impl Tracker<'_> {
         about: &About<'_>,
     ) -> Vec<(NounPhrase, f64)> {
         let mut likely = about.likely(index);
-        // "Ask her": the object is a person.
-        let is_person = own.is_some_and(|own| self.stands_for_person(own));
+        if let Some(own) = own.filter(|_| self.here(index).is_some_and(|here| here.phrases.code == "en")) {
+            self.prefer_meant(index, own, &mut likely);
+        }
         likely.retain(|(place, _)| {
             let is_before = place.sentence != index
                 || own.is_none_or(|own| {
                     place.words.end <= own.words.start || place.words.start >= own.words.end || own.is_claim
                 });
-            is_before
-                && self.is_thing(place)
-                && !self.is_owner(place.sentence, &place.words, owner)
-                && (!is_person || self.is_somebody(place))
+            is_before && self.is_thing(place) && !self.is_owner(place.sentence, &place.words, owner)
         });
         if let Some(kinds) = own.and_then(|own| self.kinds_meant(own)) {
             let end = own.map_or(0, |own| own.words.end);
@@ -235,22 +237,6 @@ impl Tracker<'_> {
         }
     }
 
-    fn stands_for_person(&self, clause: &Clause) -> bool {
-        let tokens = &self.text.sentences[clause.sentence].tokens[clause.words.clone()];
-        self.text.sentences[clause.sentence].language.phrases().is_some_and(|phrases| {
-            let is_person = |token: &Token| {
-                token.has(Class::Object) && phrases.pronoun(&token.lower).is_none() && !token.has(Class::Preposition)
-            };
-            phrases.code == "en" && tokens.iter().any(is_person)
-        })
-    }
-
-    /// True if a noun phrase names a person.
-    fn is_somebody(&self, place: &NounPhrase) -> bool {
-        let tokens = &self.text.sentences[place.sentence].tokens;
-        place.words.clone().any(|at| tokens[at].has(Class::Role) || (tokens[at].has_capital && at > 0))
-    }
-
     /// Returns a noun phrase as the object of an action.
     pub(super) fn noun(&self, place: &NounPhrase) -> Option<String> {
         let here = self.here(place.sentence)?;
@@ -262,6 +248,11 @@ impl Tracker<'_> {
         let (first, last) = (tokens.get(start)?, tokens.get(place.words.end.checked_sub(1)?)?);
         let said = &sentence.text[first.place.start..last.place.end];
         let is_behind = start > 0 && tokens[start - 1].has(Class::Preposition) && tokens[start].before == Break::None;
+        // "Your slides" are those of another reader.
+        if here.phrases.code == "en" && is_possessive(first, here.phrases) && !self.is_relative(place) {
+            let rest = tokens.get(start + 1).map_or("", |next| &sentence.text[next.place.start..last.place.end]);
+            return Some(format!("the {rest}"));
+        }
         let article = here.phrases.accusative(&first.lower, is_behind || self.is_feminine(place.sentence, &last.lower));
         if let Some(article) = article {
             let rest = tokens.get(start + 1).map_or("", |next| &sentence.text[next.place.start..last.place.end]);

@@ -6,12 +6,16 @@ use super::draft::Here;
 use super::item::Owner;
 use super::tracker::Tracker;
 use crate::commitments::heads::AnnouncedBy;
-use crate::languages::classes::Class;
+use crate::languages::classes::{Class, Classes};
 use crate::languages::token::Break;
 use crate::material::Person;
 use crate::people::Named;
 use crate::text::lines::capitalized;
 use crate::text::sentences::{Sentence, Source};
+use crate::text::tokens::is_determined;
+
+/// The group of names in the files of senses.
+pub(super) const NAME: &str = "name";
 
 /// Most words between a subject and its verb of telling.
 const TOLD_WORDS: usize = 5;
@@ -99,14 +103,14 @@ impl Tracker<'_> {
             if let Some((named, end)) = self.names.at(tokens, at, &here.sentence.text, here.phrases) {
                 let is_speaker = matches!(&named, Named::Participant(index) if self.material.people.get(*index).map(|person| person.id.as_str()) == here.speaker);
                 // "Priti from support usually writes those": the first word has a capital anyway.
-                let is_subject =
-                    tokens.get(end).is_some_and(|next| next.before == Break::None && next.has(Class::Between));
-                let has_title = tokens[at].has(Class::Title);
+                let is_subject = is_subject_behind(here, at, end);
+                let has_title = tokens[at].has(Class::Title) && here.phrases.code != "en";
                 let is_noun = matches!(named, Named::Other(_))
                     && !has_title
                     && ((here.phrases.capital_nouns && !self.tells(here, end)) || (at == 0 && !is_subject));
                 // "The daughter of Mr Pohl" is about the daughter.
                 let is_attribute = at > 1
+                    && here.phrases.code != "en"
                     && tokens[at].before == Break::None
                     && tokens[at - 1].has(Class::Preposition)
                     && tokens[at - 2].has(Class::Role);
@@ -116,10 +120,18 @@ impl Tracker<'_> {
                 at = end;
                 continue;
             }
-            // "Der Toni hat mir geschrieben".
-            let is_odd = tokens[at].classes == crate::languages::classes::Classes::default()
-                && matches!(here.phrases.group(&tokens[at].lower), "" | "name");
-            if here.phrases.capital_nouns && tokens[at].has_capital && is_odd && self.tells(here, at + 1) {
+            // "The verger told me", "der Toni hat mir geschrieben".
+            let is_plain = tokens[at].classes == Classes::default();
+            let is_told = if here.phrases.code == "en" {
+                tokens.get(at + 1).is_some_and(|next| next.before == Break::None && next.has(Class::Report))
+                    && is_determined(tokens, at, here.phrases)
+            } else {
+                here.phrases.capital_nouns
+                    && tokens[at].has_capital
+                    && matches!(here.phrases.group(&tokens[at].lower), "" | "name")
+                    && self.tells(here, at + 1)
+            };
+            if is_plain && is_told {
                 let said = here.sentence.text[tokens[at].place.clone()].to_owned();
                 self.last_named = Some((Named::Other(said), here.turn));
             }
@@ -131,12 +143,12 @@ impl Tracker<'_> {
                 && tokens[at].before == Break::None;
             // "Kelly from marketing" is Kelly.
             let is_added = at > 0 && tokens[at].before == Break::None && tokens[at - 1].has(Class::Preposition);
-            if tokens[at].has(Class::Role) && !is_told_of && !is_added {
+            if tokens[at].has(Class::Role) && !is_told_of && !is_added && !is_attribute(here, at) {
                 // "The court reporter".
                 let is_part = |start: usize| {
                     let before = &tokens[start - 1];
                     tokens[start].before == Break::None
-                        && before.classes == crate::languages::classes::Classes::default()
+                        && before.classes == Classes::default()
                         && before.lower.chars().all(char::is_alphabetic)
                 };
                 let mut start = at;
@@ -144,6 +156,20 @@ impl Tracker<'_> {
                     start -= 1;
                 }
                 let is_whole = start > 0 && tokens[start - 1].has(Class::Determiner);
+                // "Send it to the inspector. She'll …": the acting person has a name.
+                let governor = start.checked_sub(2).filter(|_| is_whole).map(|before| &tokens[before]);
+                let is_object = governor.is_some_and(|before| before.has(Class::Preposition));
+                let has_name = self.last_named.as_ref().is_some_and(|(named, turn)| {
+                    let is_name = match named {
+                        Named::Participant(_) => true,
+                        Named::Other(name) => name.starts_with(char::is_uppercase),
+                    };
+                    is_name && turn.saturating_add(2) >= here.turn
+                });
+                if is_object && has_name && here.phrases.code == "en" {
+                    at += 1;
+                    continue;
+                }
                 let start = if is_whole { start } else { at };
                 let said = &here.sentence.text[tokens[start].place.start..tokens[at].place.end];
                 let named = self.names.of_role(tokens, at, &here.sentence.text, here.phrases);
@@ -152,4 +178,22 @@ impl Tracker<'_> {
             at += 1;
         }
     }
+}
+
+/// Returns true if a first word with a capital is the name of a subject, by the word behind it.
+pub(super) fn is_subject_behind(here: Here<'_>, at: usize, end: usize) -> bool {
+    let Some(next) = here.sentence.tokens.get(end).filter(|next| next.before == Break::None) else { return false };
+    let is_noun = here.phrases.sense(&here.sentence.tokens[at].lower).is_some_and(|sense| sense.group != NAME);
+    let follows = [Class::Preposition, Class::Modal, Class::Third, Class::Report];
+    next.has(Class::Between) || (!is_noun && follows.iter().any(|class| next.has(*class)))
+}
+
+/// "An estate car": returns true if a role only describes the noun behind it.
+pub(super) fn is_attribute(here: Here<'_>, at: usize) -> bool {
+    let next = here.sentence.tokens.get(at + 1).filter(|next| next.before == Break::None && !next.has_capital);
+    here.phrases.code == "en"
+        && next.is_some_and(|next| {
+            next.classes == Classes::default()
+                && here.phrases.sense(&next.lower).is_none_or(|sense| !sense.group.contains('/'))
+        })
 }

@@ -12,7 +12,8 @@ use crate::languages::classes::{Class, Classes};
 use crate::languages::frames::filled;
 use crate::languages::meanings::{Meaning, Pronoun};
 use crate::languages::token::{Break, Token};
-use crate::text::noun_phrases::noun_phrases;
+use crate::text::lines::uncapitalized;
+use crate::text::noun_phrases::{noun_phrases, stands_for_noun};
 use crate::text::tokens::is_determined;
 
 /// A word of a task.
@@ -141,8 +142,9 @@ impl<'l> Phrasing<'l> {
         } else {
             self.lead_with_verb();
         }
-        if let Some(noun) = object {
-            self.put_object(noun);
+        match object {
+            Some(noun) => self.put_object(noun),
+            None => self.drop_pointer(),
         }
         self.shorten(words_max);
         let is_thing = self
@@ -162,6 +164,12 @@ impl<'l> Phrasing<'l> {
         let frames = &self.here.phrases.frames;
         let frame = if owner.is_some() { &frames.handle } else { &frames.get };
         if is_thing && !text.is_empty() { filled(frame, &[("thing", &text)]) } else { text }
+    }
+
+    /// Replaces pronouns by the person for whom they stand.
+    pub(super) fn put_person(&mut self, pronouns: &[usize], person: &str) {
+        let stands = |piece: &&mut Piece| matches!(piece, Piece::Said(at) if pronouns.contains(at));
+        self.pieces.iter_mut().filter(stands).for_each(|piece| *piece = Piece::Put(person.to_owned()));
     }
 
     /// "Je m'occupe du plan": returns true if a verb of taking over has the pronoun of its own subject.
@@ -290,7 +298,9 @@ impl<'l> Phrasing<'l> {
             let is_unlisted = token.classes == Classes::default() && self.here.phrases.code != "en";
             let form = self.here.phrases.form(&token.lower).filter(|_| is_unlisted);
             let is_finite = is_finite || matches!(form, Some("1" | "3"));
-            token.has(Class::Modal) || (is_finite && !token.has(Class::Infinitive) && !self.is_noun(at))
+            // "So don't touch them."
+            let is_denied = token.has(Class::Negation) && token.lower.ends_with("n't");
+            token.has(Class::Modal) || is_denied || (is_finite && !token.has(Class::Infinitive) && !self.is_noun(at))
         };
         (words.start + 1..words.end)
             .find(|at| {
@@ -727,10 +737,14 @@ impl<'l> Phrasing<'l> {
         let verb = verb.or_else(|| all().find(|place| self.is_guessed(*place)).filter(|_| !is_english));
         if is_english {
             self.lead_in_english();
-            if let Some(infinitive) =
-                self.token(0).filter(|_| self.is_finite(0)).and_then(|token| phrases.infinitive(&token.lower))
-            {
-                self.pieces[0] = Piece::Put(infinitive.to_owned());
+            self.make_active();
+            let known = self.token(0).filter(|_| self.is_finite(0)).and_then(|token| phrases.infinitive(&token.lower));
+            let infinitive = known.map(str::to_owned).or_else(|| {
+                let first = self.token(0).filter(|_| self.said(0).is_some_and(|at| !self.is_noun(at)))?;
+                phrases.without_ing(&first.lower)
+            });
+            if let Some(infinitive) = infinitive {
+                self.pieces[0] = Piece::Put(infinitive);
             }
             return;
         }
@@ -800,13 +814,78 @@ impl<'l> Phrasing<'l> {
         self.pieces.extend(ahead);
     }
 
+    /// "The skip needs collecting", "the report has to be sent by Friday": the verb comes first.
+    fn make_active(&mut self) {
+        let is_need = |token: &Token| matches!(token.lower.as_str(), "need" | "needs" | "wants");
+        let is_help = |token: &Token| {
+            token.has(Class::Modal)
+                || is_need(token)
+                || matches!(token.lower.as_str(), "be" | "has" | "have" | "ought" | "got" | "'s" | "still")
+        };
+        let is_passive = |place: &usize| {
+            let before = place.checked_sub(1).and_then(|before| self.token(before));
+            before.zip(self.token(*place)).is_some_and(|(before, token)| {
+                (before.lower == "be" && !token.has(Class::Preposition) && !token.has(Class::Determiner))
+                    || (is_need(before) && token.has(Class::Going))
+            })
+        };
+        let Some(verb) = (1..self.pieces.len()).find(is_passive) else { return };
+        let first = (0..verb).rev().take_while(|place| self.token(*place).is_some_and(is_help)).last().unwrap_or(verb);
+        let Some(token) = self.token(verb) else { return };
+        let infinitive = self.here.phrases.infinitive(&token.lower).map(str::to_owned);
+        let mut active: Vec<Piece> = match infinitive.filter(|verb| verb != "do") {
+            Some(infinitive) => vec![Piece::Put(infinitive)],
+            None => vec![Piece::Put("get".to_owned()), self.pieces[verb].clone()],
+        };
+        active.splice(1..1, self.pieces[..first].iter().cloned());
+        active.extend(self.pieces[verb + 1..].iter().cloned());
+        self.pieces = active;
+    }
+
+    /// "Write the letter about it": removes a pronoun that only repeats what the noun before it is about.
+    fn drop_pointer(&mut self) {
+        let Some(last) = self.pieces.len().checked_sub(1).filter(|last| *last > 2) else { return };
+        let is_pointer = |at: usize| {
+            let is_thing = self.here.phrases.pronoun(&self.tokens()[at].lower) == Some(Pronoun::Thing);
+            is_thing && self.tokens()[at].lower != "them" && self.tracker.stands_for_it(self.here, at)
+        };
+        let is_governed = self.token(last - 1).is_some_and(|token| token.has(Class::Preposition));
+        let has_noun = (0..last - 1).any(|place| self.said(place).is_some_and(|at| self.is_noun(at)));
+        if self.here.phrases.code == "en" && is_governed && has_noun && self.said(last).is_some_and(is_pointer) {
+            self.pieces.truncate(last - 1);
+        }
+    }
+
+    /// "Order a new one", "write that one": replaces the word for a noun by the noun, or with its pronoun by the phrase.
+    fn put_noun(&mut self, place: usize, noun: &str) {
+        let before = place.checked_sub(1).filter(|before| self.said(*before).map(|at| at + 1) == self.said(place));
+        let leads = |class| before.and_then(|before| self.token(before)).is_some_and(|token| token.has(class));
+        let is_bare = before.is_none() || leads(Class::Infinitive);
+        if leads(Class::Object) {
+            self.pieces.remove(place);
+            self.pieces[place - 1] = Piece::Put(noun.to_owned());
+        } else {
+            let rest = noun.split_once(' ').filter(|(first, _)| {
+                !is_bare && self.here.phrases.classes(&first.to_lowercase()).has(Class::Determiner)
+            });
+            self.pieces[place] = Piece::Put(rest.map_or(noun, |(_, rest)| rest).to_owned());
+        }
+    }
+
     /// Replaces the pronoun by its noun phrase, or inserts the noun phrase beside the verb.
     fn put_object(&mut self, noun: &str) {
+        let is_one = |piece: &Piece| matches!(piece, Piece::Said(at) if stands_for_noun(self.here.sentence, self.here.phrases, *at));
+        if let Some(place) = self.pieces.iter().position(is_one) {
+            return self.put_noun(place, noun);
+        }
         let stands = |piece: &Piece| {
             matches!(piece, Piece::Said(at) if self.tokens()[*at].has(Class::Object)
                 && !self.nouns.iter().any(|place| place.contains(at)))
         };
         let there = self.pieces.iter().position(stands);
+        // "Do row F": the noun is there already.
+        let last = noun.rsplit(' ').next().unwrap_or(noun).to_lowercase();
+        let is_said = (0..self.pieces.len()).any(|place| self.token(place).is_some_and(|token| token.lower == last));
         let noun = Piece::Put(noun.to_owned());
         // "Passer le voir", "terminar de redactar": the object follows the second verb.
         let behind = |place: usize| {
@@ -830,6 +909,7 @@ impl<'l> Phrasing<'l> {
                 self.pieces.remove(place);
                 self.pieces.insert(self.pieces.len().min(1), noun);
             }
+            None if is_said => {}
             None if self.here.phrases.sets_verbs_last() => self.pieces.insert(0, noun),
             None => self.pieces.insert(self.pieces.len().min(1), noun),
         }
@@ -887,14 +967,4 @@ impl<'l> Phrasing<'l> {
 /// "Easily".
 pub(super) fn is_adverb(here: Here<'_>, token: &Token) -> bool {
     here.phrases.code == "en" && token.lower.ends_with("ly") && !token.classes.is_verb()
-}
-
-/// A text with a small letter at its beginning, unless it is an acronym.
-pub(super) fn uncapitalized(text: &str) -> String {
-    let mut chars = text.chars();
-    let Some(first) = chars.next() else { return String::new() };
-    if chars.clone().next().is_some_and(char::is_uppercase) {
-        return text.to_owned();
-    }
-    first.to_lowercase().chain(chars).collect()
 }

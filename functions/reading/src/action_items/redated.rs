@@ -4,7 +4,6 @@ use rustc_hash::FxHashSet;
 
 use super::draft::{Here, due_of};
 use super::item::ActionItem;
-use super::settled::small;
 use super::tracker::Tracker;
 use crate::commitments::clauses::Grammar;
 use crate::languages::classes::Class;
@@ -25,7 +24,7 @@ impl Tracker<'_> {
                     && let Some(here) = self.here(sentence)
                 {
                     let (due, day) = due_of(here, &time);
-                    item.due = Some(small(due, here.sentence));
+                    item.due = Some(due);
                     item.due_day = day;
                     used.insert(sentence);
                 }

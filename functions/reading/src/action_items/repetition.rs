@@ -10,11 +10,22 @@ impl Tracker<'_> {
         let same = self.last_draft(|known| is_same(known, &new));
         if let Some(at) = same.or_else(|| self.answered(here, &new, points_back)) {
             let known = &mut self.drafts[at];
-            // The owner need not be asked again.
-            let is_asked = new.is_asked && known.item.owner.is_none();
+            // The owner need not be asked again, unless by name.
+            let is_asked = new.is_asked && (known.item.owner.is_none() || new.addressed.is_some());
+            known.is_requested |= new.is_requested;
+            // A statement with its own object says more than one that points back.
+            let is_fuller = known.about.is_some() && new.about.is_none();
+            if (is_fuller || new.addressed.is_some()) && new.said.is_some() {
+                (known.said, known.about) = (new.said, new.about);
+            }
+            if new.addressed.is_some() {
+                known.speaker = new.speaker;
+            }
             known.item.owner = known.item.owner.take().or(new.item.owner);
             known.is_firm |= new.is_firm;
-            if new.item.due.is_some() && (known.item.due.is_none() || new.turn > known.turn) {
+            if new.item.due.is_some()
+                && (known.item.due.is_none() || new.turn > known.turn || new.sentence > known.settled)
+            {
                 known.item.due = new.item.due;
                 known.item.due_day = new.item.due_day;
             }

@@ -7,17 +7,17 @@
 use chrono::NaiveDate;
 use rustc_hash::FxHashSet;
 
-use super::draft::Draft;
+use super::draft::{Draft, Here, due_of};
 use super::item::{ActionItem, LINE_WORDS_MAX, Owner, TASK_WORDS_MAX};
-use super::owners::owner_of;
-use super::phrasing::uncapitalized;
+use super::owners::{is_attribute, owner_of};
 use super::tracker::Tracker;
+use super::words::promised_receipt;
 use crate::commitments::clauses::{Grammar, is_question};
 use crate::commitments::heads::AnnouncedBy;
 use crate::languages::classes::Class;
-use crate::languages::meanings::Meaning;
+use crate::languages::meanings::{Meaning, Pronoun};
 use crate::languages::token::{Break, Token};
-use crate::model::acts::Act;
+use crate::model::acts::{Act, Announced, Drafted, Fate, Stage};
 use crate::model::likelihood::Likelihood;
 use crate::model::referents::{NounPhrase, Referents};
 use crate::model::weights::Weights;
@@ -26,6 +26,8 @@ use crate::text::sentences::{Sentence, Source, normalized};
 
 /// Lowest likelihood of each act.
 const LIKELY: [(Act, f64); 3] = [(Act::Own, 0.38), (Act::Unassigned, 0.25), (Act::Others, 0.25)];
+/// The least by which a task of the rules must be likelier than no task, if that is likely.
+const SURER: f64 = 0.1;
 /// The same for a sentence that says that someone should do it.
 const CALLED: f64 = 0.1;
 /// Smallest distance, in sentences, of two items of the same kind by one speaker.
@@ -86,7 +88,11 @@ impl Tracker<'_> {
         };
         let promised = (0..self.drafts.len()).filter(|at| !is_told[*at]);
         let promised = promised
-            .filter(|at| self.is_promised(&self.drafts[*at], likelihoods) && !is_near(&self.drafts[*at]))
+            .filter(|at| {
+                !self.is_english(self.drafts[*at].settled)
+                    && self.is_promised(&self.drafts[*at], likelihoods)
+                    && !is_near(&self.drafts[*at])
+            })
             .collect::<Vec<_>>();
         for at in promised {
             is_told[at] = true;
@@ -95,13 +101,23 @@ impl Tracker<'_> {
             let item = self.item(settled, Some(draft), about(items.len()), &mut known);
             items.extend(item.map(|item| (settled.index, item)));
         }
-        if likelihoods.len() <= FEW_SENTENCES {
-            let missed = self.drafts.iter().zip(is_told).filter(|(_, is_told)| !is_told).map(|(draft, _)| draft);
-            for draft in missed.filter(|draft| draft.is_told() && !self.is_noted(draft)) {
-                let settled = Settled { index: draft.settled, act: self.whose_is(draft, draft.settled), margin: 0.0 };
-                let item = self.item(settled, Some(draft), about(items.len()), &mut known);
-                items.extend(item.map(|item| (settled.index, item)));
+        let is_few = likelihoods.len() <= FEW_SENTENCES;
+        let missed = self.drafts.iter().zip(is_told).filter(|(_, is_told)| !is_told).map(|(draft, _)| draft);
+        let counts = |draft: &&Draft| {
+            draft.is_told()
+                && !self.is_noted(draft)
+                && (is_few || (self.is_english(draft.settled) && self.is_agreed(draft, likelihoods)))
+        };
+        for draft in missed.filter(counts) {
+            // A statement beside it has told the task in other words.
+            let is_near = |index: usize| index.abs_diff(draft.settled) < APART_SENTENCES;
+            let is_there = |(index, item): &(usize, ActionItem)| is_near(*index) && item.owner == draft.item.owner;
+            if !is_few && items.iter().any(is_there) {
+                continue;
             }
+            let settled = Settled { index: draft.settled, act: self.whose_is(draft, draft.settled), margin: 0.0 };
+            let item = self.item(settled, Some(draft), about(items.len()), &mut known);
+            items.extend(item.map(|item| (settled.index, item)));
         }
         let noted = self.drafts.iter().filter(|draft| draft.is_told() && self.is_noted(draft));
         items.extend(noted.filter_map(|draft| Some((draft.settled, draft.item.clone().bounded()?))));
@@ -113,15 +129,30 @@ impl Tracker<'_> {
     fn likely(&self, likelihoods: &[Option<Likelihood>]) -> Vec<Settled> {
         let mut found = Vec::new();
         for (index, likelihood) in likelihoods.iter().enumerate() {
+            let is_english = self.is_english(index);
             let is_possible = |likelihood: &Likelihood| {
                 let nothing = likelihood.of(Act::NoTask);
-                nothing < NOTHING
-                    || (nothing < NOTHING_AT_ALL && likelihood.of(Act::Others).max(likelihood.of(Act::Own)) > SURE)
+                let is_sure = || likelihood.of(Act::Others).max(likelihood.of(Act::Own)) > SURE;
+                nothing < NOTHING || (nothing < NOTHING_AT_ALL && is_sure())
             };
-            let Some(likelihood) = likelihood.filter(is_possible) else { continue };
-            let calls = likelihood.of(Act::NoTask) < NOTHING && self.calls_somebody(index);
+            let can_settle = |likelihood: &Likelihood| {
+                if is_english { self.can_settle(index, likelihood) } else { is_possible(likelihood) }
+            };
+            let Some(likelihood) = likelihood.filter(can_settle) else { continue };
+            if is_english && self.matches[index].announced.is_empty() && self.only_tells(index, &likelihood) {
+                continue;
+            }
+            // "She'll have it done on Thursday" is no task of the speaker.
+            let is_others = is_english && self.is_only_of_others(index);
+            let is_taken = self.is_taken_later(index);
+            let calls = !is_english && likelihood.of(Act::NoTask) < NOTHING && self.calls_somebody(index);
             let least = |act: Act, least: f64| if calls && act == Act::Unassigned { CALLED } else { least };
-            let margins = LIKELY.iter().map(|(act, limit)| (*act, likelihood.of(*act) - least(*act, *limit)));
+            let acts = LIKELY.iter().filter(|(act, _)| match act {
+                Act::Own => !is_others,
+                Act::Unassigned => !is_taken,
+                _ => true,
+            });
+            let margins = acts.map(|(act, limit)| (*act, likelihood.of(*act) - least(*act, *limit)));
             let likely = margins.filter(|(_, margin)| *margin >= 0.0).max_by(|one, other| one.1.total_cmp(&other.1));
             found.extend(likely.map(|(act, margin)| Settled { index, act, margin }));
         }
@@ -138,6 +169,68 @@ impl Tracker<'_> {
             }
         }
         kept.into_iter().flatten().collect()
+    }
+
+    fn is_english(&self, index: usize) -> bool {
+        self.text.sentences[index].language.phrases().is_some_and(|phrases| phrases.code == "en")
+    }
+
+    /// Returns true if a later sentence gives the need of a sentence to a person.
+    fn is_taken_later(&self, index: usize) -> bool {
+        let is_taken =
+            |draft: &Drafted| draft.stage == Stage::Begun && draft.act != Act::Unassigned && draft.fate == Fate::Firm;
+        let drafts = &self.matches[index].drafts;
+        let is_english = self.here(index).is_some_and(|here| here.phrases.code == "en");
+        is_english && !drafts.is_empty() && drafts.iter().all(is_taken)
+    }
+
+    /// Returns true if all announcements of a sentence are those of named people, and the speaker is not mentioned.
+    fn is_only_of_others(&self, index: usize) -> bool {
+        let announced = &self.matches[index].announced;
+        let is_of_person = |one: &Announced| ["named", "last named"].contains(&one.whose);
+        let sentence = &self.text.sentences[index];
+        let mentions = |token: &Token| {
+            let phrases = sentence.language.phrases();
+            phrases.is_some_and(|phrases| phrases.pronoun(&token.lower) == Some(Pronoun::Speaker))
+        };
+        !announced.is_empty()
+            && announced.iter().all(is_of_person)
+            && !sentence.tokens.iter().any(mentions)
+            && self.here(index).and_then(promised_receipt).is_none()
+    }
+
+    /// Returns true if the addressed participant accepted a task, which needs no likelihood: "Okay." says little.
+    fn is_agreed(&self, draft: &Draft, likelihoods: &[Option<Likelihood>]) -> bool {
+        let is_something =
+            |index: usize| likelihoods[index].is_some_and(|likelihood| likelihood.of(Act::NoTask) < NOTHING);
+        draft.is_accepted
+            && draft.is_requested
+            && draft.item.owner.as_ref().is_some_and(|owner| owner.id.is_some())
+            && is_something(draft.sentence)
+            && is_something(draft.settled)
+            && !draft.terms.is_empty()
+    }
+
+    /// Returns true if a sentence can settle a task. "I spoke to Rosa, she's ordering it by Friday" reports like many
+    /// sentences without a task, but contains a whole task of another person.
+    fn can_settle(&self, index: usize, likelihood: &Likelihood) -> bool {
+        let nothing = likelihood.of(Act::NoTask);
+        let is_likelier = |act: Act| self.is_firm_in(index, act) && likelihood.of(act) > nothing + SURER;
+        nothing < NOTHING || is_likelier(Act::Others) || is_likelier(Act::Own)
+    }
+
+    /// Returns true if the rules find a whole task in a sentence.
+    fn is_firm_in(&self, index: usize, act: Act) -> bool {
+        let is_firm = |draft: &Drafted| draft.stage != Stage::Begun && draft.act == act && draft.fate == Fate::Firm;
+        self.matches[index].drafts.iter().any(is_firm)
+    }
+
+    /// Returns true if a sentence that announces nothing rather states a decision, or tells what happened.
+    fn only_tells(&self, index: usize, likelihood: &Likelihood) -> bool {
+        let decides = self.matches[index].decides
+            && LIKELY.iter().all(|(act, _)| likelihood.of(*act) < likelihood.of(Act::Decision));
+        let is_plain_yes = self.matches[index].drafts.is_empty() && self.here(index).is_some_and(only_agrees);
+        decides || is_plain_yes || self.here(index).is_some_and(tells_past)
     }
 
     /// "Marc, send me the list, please." – "Okay.": returns true for a request to a named participant who agrees. It counts
@@ -189,11 +282,14 @@ impl Tracker<'_> {
         };
         let from = settled.index.saturating_sub(DRAFT_SENTENCES);
         let until = drafts.len().min(settled.index + DRAFT_SENTENCES + 1);
-        let near =
-            (from..until).flat_map(|index| drafts[index].iter().map(move |at| (settled.index.abs_diff(index), *at)));
-        near.filter(|(_, at)| !is_told[*at] && !self.drafts[*at].is_dropped && is_meant(&self.drafts[*at]))
+        // "The parents do those, Mrs. Lund promised to bring cakes": rather the task with a content of its own.
+        let is_english = self.here(settled.index).is_some_and(|here| here.phrases.code == "en");
+        let points = |at: usize| is_english && self.drafts[at].about.is_some();
+        let key = |index: usize, at: usize| (settled.index.abs_diff(index), points(at), at);
+        let near = (from..until).flat_map(|index| drafts[index].iter().map(move |at| key(index, *at)));
+        near.filter(|(_, _, at)| !is_told[*at] && !self.drafts[*at].is_dropped && is_meant(&self.drafts[*at]))
             .min()
-            .map(|(_, at)| at)
+            .map(|(_, _, at)| at)
     }
 
     /// The drafts by the sentences in which they began and last changed.
@@ -234,8 +330,7 @@ impl Tracker<'_> {
             return None;
         }
         let due = draft.and_then(|draft| Some((draft.item.due.clone()?, draft.item.due_day)));
-        let due = due.or_else(|| self.time_of(sentence));
-        let due = due.map(|(due, day)| (small(due, sentence), day));
+        let due = due.or_else(|| self.time_of(settled.index));
         let words = |text: &str| text.split_whitespace().count();
         let around = owner.as_ref().map_or(0, |owner| words(&owner.name)) + due.as_ref().map_or(0, |due| words(&due.0));
         let words_max = LINE_WORDS_MAX.saturating_sub(around).min(TASK_WORDS_MAX);
@@ -278,7 +373,7 @@ impl Tracker<'_> {
     fn somebody_else(&self, index: usize) -> Option<Owner> {
         let speaker = self.speaker_of(&self.text.sentences[index]);
         (index.saturating_sub(NAMED_SENTENCES)..=index).rev().find_map(|at| {
-            let named = self.named_in(&self.text.sentences[at]);
+            let named = self.named_in(at);
             let named = named.into_iter().filter(|owner| owner.id.is_none() || owner.id.as_deref() != speaker);
             // In the sentence itself the first name is its subject; before it, the last name was mentioned.
             let mut named: Vec<Owner> = named.filter(|owner| at == index || owner.id.is_none()).collect();
@@ -291,7 +386,8 @@ impl Tracker<'_> {
     }
 
     /// Returns the person who is named in a sentence, by name or by role.
-    fn named_in(&self, sentence: &Sentence) -> Vec<Owner> {
+    fn named_in(&self, index: usize) -> Vec<Owner> {
+        let sentence = &self.text.sentences[index];
         let Some(phrases) = sentence.language.phrases() else { return Vec::new() };
         let mut named = Vec::new();
         let mut at = 0;
@@ -309,7 +405,7 @@ impl Tracker<'_> {
                 at = end.max(at + 1);
                 continue;
             }
-            if token.has(Class::Role) {
+            if token.has(Class::Role) && !self.here(index).is_some_and(|here| is_attribute(here, at)) {
                 let said = || Named::Other(sentence.text[token.place.clone()].to_owned());
                 let name = self.names.of_role(&sentence.tokens, at, &sentence.text, phrases);
                 named.extend(self.owner(&name.unwrap_or_else(said)));
@@ -320,12 +416,37 @@ impl Tracker<'_> {
     }
 
     /// Returns a time in a sentence, as it is said, and its day.
-    fn time_of(&self, sentence: &Sentence) -> Option<(String, Option<NaiveDate>)> {
-        let times = sentence.language.phrases()?.calendar.all(&sentence.tokens, self.held);
+    fn time_of(&self, index: usize) -> Option<(String, Option<NaiveDate>)> {
+        let here = self.here(index)?;
+        let times = self.times(here);
         let time = times.iter().find(|time| time.is_deadline).or(times.first())?;
-        let place = sentence.tokens[time.start].place.start..sentence.tokens[time.end - 1].place.end;
-        Some((sentence.text[place].to_owned(), time.day))
+        Some(due_of(here, time))
     }
+}
+
+/// "Yep, got it.": returns true if a few words only agree. Without a request before them they accept nothing.
+fn only_agrees(here: Here<'_>) -> bool {
+    let tokens = &here.sentence.tokens;
+    let agrees = here.phrases.all(tokens, |meaning| meaning == Meaning::Yes);
+    let is_said = |at: usize| agrees.iter().any(|found| (found.start..found.end).contains(&at));
+    here.phrases.code == "en" && (0..tokens.len()).all(|at| is_said(at) || tokens[at].has(Class::Interjection))
+}
+
+/// "I called them on Tuesday", "I did sign it": returns true if a subject has a verb in the past. In English only: in
+/// other languages the past has an auxiliary, which also occurs in "I have it done by Friday".
+fn tells_past(here: Here<'_>) -> bool {
+    let tokens = &here.sentence.tokens;
+    let is_subject = |token: &Token| token.has(Class::Pronoun) && !token.has(Class::Determiner);
+    let is_past = |token: &Token| {
+        // "As I said" tells of no work.
+        !token.has(Class::Report)
+            && here
+                .phrases
+                .sense(&token.lower)
+                .is_some_and(|sense| sense.group.ends_with("/past") || token.has(Class::Done))
+    };
+    let verb_of = |at: usize| tokens[at + 1..].iter().find(|token| !token.has(Class::Between));
+    here.phrases.code == "en" && (0..tokens.len()).any(|at| is_subject(&tokens[at]) && verb_of(at).is_some_and(is_past))
 }
 
 /// "Komt die terug, dan kijk ik ernaar": a verb at the beginning makes a condition, in languages with final verbs.
@@ -348,19 +469,6 @@ fn once(items: Vec<ActionItem>) -> Vec<ActionItem> {
     };
     let mut is_new = is_new;
     items.into_iter().filter(|item| is_new(item)).collect()
-}
-
-/// Returns a time without the capital of its sentence's beginning.
-pub(super) fn small(due: String, sentence: &Sentence) -> String {
-    let first = sentence.tokens.first().filter(|first| due.starts_with(&sentence.text[first.place.clone()]));
-    let leads = [Class::Preposition, Class::Between, Class::Determiner, Class::Temporal];
-    // In English and German, names of days have a capital.
-    let phrases = sentence.language.phrases().filter(|phrases| !phrases.capital_nouns && phrases.code != "en");
-    let is_small = first.is_some_and(|first| {
-        leads.iter().any(|class| first.has(*class))
-            || phrases.is_some_and(|phrases| phrases.calendar.is_word(&first.lower))
-    });
-    if is_small { uncapitalized(&due) } else { due }
 }
 
 /// The statements before an item that name its object.

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use super::draft::{Draft, Here};
-use super::tracker::Tracker;
+use super::draft::{Draft, Here, due_of, set_due};
+use super::tracker::{REPLY_TURNS, Tracker};
 use crate::commitments::heads::{AnnouncedBy, Announcement};
 use crate::languages::classes::Class;
 use crate::languages::dates::Due as Time;
@@ -11,6 +11,12 @@ use crate::languages::meanings::Meaning;
 
 /// Most words of a sentence that adds a date to the previous statement.
 pub(super) const DATED_WORDS_MAX: usize = 10;
+
+/// Most words besides the time of a sentence that only says a time.
+pub(super) const TIME_WORDS_MAX: usize = 4;
+
+/// Most words between a verb of telling and its time.
+pub(super) const TOLD_WORDS: usize = 2;
 
 /// Most words of a question for a date, and of its answer.
 pub(super) const ANSWER_WORDS_MAX: usize = 8;
@@ -29,10 +35,92 @@ impl Tracker<'_> {
         times.iter().filter(|time| time.start >= next.start && time.end <= next.task.end).cloned().collect()
     }
 
+    /// Returns the times of a sentence that can be those of a task. In English, without a time of telling ("she told me
+    /// this morning"), a period ("the third to the fifth") and a denied time ("not before Monday").
+    pub(super) fn times(&self, here: Here<'_>) -> Vec<Time> {
+        let tokens = &here.sentence.tokens;
+        let all = here.phrases.calendar.all(tokens, self.held);
+        if here.phrases.code != "en" {
+            return all;
+        }
+        let is_past = |at: usize| {
+            let is_subject = at > 0 && tokens[at - 1].has(Class::Pronoun) && !tokens[at - 1].has(Class::Determiner);
+            is_subject && here.phrases.sense(&tokens[at].lower).is_some_and(|sense| sense.group.ends_with("/past"))
+        };
+        let is_said = |at: usize| tokens[at].has(Class::Report) || is_past(at);
+        let is_of_telling = |time: &Time| {
+            let from = time.start.saturating_sub(TOLD_WORDS);
+            !time.is_deadline && (from..time.start).any(is_said) && !tokens[time.start].is_after_break()
+        };
+        let joins = |one: &Time, next: &Time| {
+            next.start <= one.end + 1 && (one.end..=next.start).any(|at| tokens[at].lower == "to")
+        };
+        let ends = |time: &Time| {
+            time.start >= 2
+                && tokens[time.start - 1].lower == "to"
+                && here.phrases.calendar.is_word(&tokens[time.start - 2].lower)
+        };
+        let is_of_period = |time: &Time| ends(time) || all.iter().any(|other| joins(time, other) || joins(other, time));
+        // "Saturday's pick up".
+        let is_owner = |time: &Time| tokens.get(time.end).is_some_and(|next| next.lower == "'s");
+        let is_denied =
+            |time: &Time| (time.start.saturating_sub(1)..time.start).any(|at| tokens[at].has(Class::Negation));
+        // "The night before".
+        let is_vague = |time: &Time| {
+            time.day.is_none()
+                && time.end == time.start + 2
+                && tokens[time.start].lower == "the"
+                && !here.phrases.calendar.is_number(&tokens[time.start + 1].lower)
+                && ["morning", "afternoon", "evening", "night"].contains(&tokens[time.start + 1].lower.as_str())
+        };
+        let is_meant = |time: &&Time| {
+            !is_vague(time) && !is_of_telling(time) && !is_of_period(time) && !is_denied(time) && !is_owner(time)
+        };
+        all.iter().filter(is_meant).cloned().collect()
+    }
+
+    /// Returns true if a sentence says little more than a time ("Friday.", "By Thursday would be great.").
+    fn is_only_time(&self, here: Here<'_>, time: &Time) -> bool {
+        let tokens = &here.sentence.tokens;
+        let other = (0..tokens.len()).filter(|at| !(time.start..time.end).contains(at));
+        other.count() <= TIME_WORDS_MAX && self.terms(here, 0..tokens.len(), std::slice::from_ref(time)).is_empty()
+    }
+
+    /// "By the tenth. Bob, could you count them?": returns the time before a request, said alone.
+    pub(super) fn time_before(&self, here: Here<'_>) -> Option<(String, Option<chrono::NaiveDate>)> {
+        let before = self.here(here.index.checked_sub(1)?)?;
+        let is_near = before.sentence.source == here.sentence.source && here.phrases.code == "en";
+        let time = self.times(before).into_iter().next().filter(|time| is_near && time.is_deadline)?;
+        self.is_only_time(before, &time).then(|| due_of(before, &time))
+    }
+
+    /// Corrects or adds the date of a task by a sentence that says little else: "By Thursday. No, wait. Friday." by its
+    /// owner, "By Friday, please" by the person who asks.
+    fn adjusted(&mut self, here: Here<'_>, times: &[Time]) {
+        let [time] = times else { return };
+        if here.phrases.code != "en" || !self.is_only_time(here, time) {
+            return;
+        }
+        let owner = self.owner_of_speaker(here);
+        let is_corrected =
+            |draft: &Draft| draft.turn.saturating_add(2) >= here.turn && draft.item.owner == owner && draft.is_firm;
+        let is_wanted = |draft: &Draft| {
+            draft.turn.saturating_add(1) >= here.turn
+                && draft.item.due.is_none()
+                && draft.is_firm
+                && draft.item.owner.is_some()
+        };
+        let at = self.last_draft(|draft| !draft.is_dropped && is_corrected(draft));
+        if let Some(at) = at.or_else(|| self.last_draft(|draft| !draft.is_dropped && is_wanted(draft))) {
+            set_due(&mut self.drafts[at], here, time);
+        }
+    }
+
     /// "I'll write it. You'll have it by Friday." – "When?" – "Tomorrow.": handles a later date.
     pub(super) fn added(&mut self, here: Here<'_>, times: &[Time]) {
         let owner = self.owner_of_speaker(here);
         let is_own = |draft: &Draft| draft.item.owner.is_some() && draft.item.owner == owner;
+        self.adjusted(here, times);
         if let Some(time) = times.iter().find(|time| time.is_deadline) {
             // "The text will be ready by Wednesday" may follow the others' agreement.
             let turns = if here.sentence.tokens.len() <= DATED_WORDS_MAX { 2 } else { 0 };
@@ -41,6 +129,14 @@ impl Tracker<'_> {
         let is_short = here.sentence.tokens.len() <= ANSWER_WORDS_MAX;
         if let Some(time) = times.first().filter(|_| is_short && here.opens_turn && self.is_asked_when(here)) {
             self.dated(here, time, |draft| is_own(draft) && draft.turn.saturating_add(2) >= here.turn);
+            // "When do you need it?" – "On Monday.": the task of the person who asks, or of an absent one.
+            let is_english = here.phrases.code == "en";
+            let is_others = |draft: &Draft| is_english && draft.item.owner.is_some() && draft.item.due.is_none();
+            self.dated(here, time, |draft| is_others(draft) && draft.turn.saturating_add(REPLY_TURNS) >= here.turn);
+        }
+        // "Could you write it? Let's say by the tenth.": the person who asks adds a date.
+        if let Some(time) = times.iter().find(|time| time.is_deadline && here.phrases.code == "en") {
+            self.dated(here, time, |draft| draft.is_asked && draft.turn == here.turn);
         }
     }
 

@@ -97,7 +97,7 @@ impl Tracker<'_> {
     pub(super) fn said(&mut self, here: Here<'_>) {
         let Here { sentence, phrases, .. } = here;
         let tokens = &sentence.tokens;
-        let times = phrases.calendar.all(tokens, self.held);
+        let times = self.times(here);
         let first_new = self.drafts.len();
         let grammar = Grammar::of(sentence, self.names);
         let announcements = grammar.map_or_else(Vec::new, |grammar| grammar.announcements());

@@ -8,11 +8,11 @@ use rustc_hash::FxHashSet;
 
 use super::draft::{Draft, Here};
 use super::item::Owner;
-use super::objects::Clause;
 use super::phrasing::{Phrasing, is_adverb};
 use super::settled::{About, Settled};
 use super::tracker::Tracker;
-use crate::commitments::clauses::Grammar;
+use super::words::{Clause, gives_speaker, promised_receipt};
+use crate::commitments::clauses::{Grammar, is_question};
 use crate::commitments::heads::{AnnouncedBy, Announcement};
 use crate::languages::classes::{Class, Classes};
 use crate::languages::frames::filled;
@@ -58,7 +58,7 @@ impl Tracker<'_> {
         let index = settled.index;
         let told = |clause: &Clause, object: Option<&str>| self.told(clause, owner, due, object, words_max);
         let mut own = self.own_clauses(settled);
-        own.sort_by_key(|clause| clause.is_bare || self.nouns(clause, owner) == 0);
+        own.sort_by_key(|clause| (clause.is_bare || self.nouns(clause, owner) == 0, clause.is_need));
         let here = self.here(index)?;
         let own = own.into_iter().next().or_else(|| self.pointing(here, settled));
         if own.as_ref().is_some_and(|own| Self::is_of_person(here, settled, own)) {
@@ -73,25 +73,27 @@ impl Tracker<'_> {
         if let Some(own) = own.as_ref().filter(|own| !own.is_bare && self.nouns(own, owner) > 0) {
             // "Bring it to the board."
             let object = likely.first().filter(|_| self.stands_first(own));
+            let is_english = here.phrases.code == "en";
+            // "The toilet is full, talk to the company about that."
+            let is_same = |at: usize| at == index || (at + 1 == index && self.is_of_turn(at, index));
+            let same = || likely.iter().find(|(place, _)| is_same(place.sentence) && self.stands_last(own));
+            let object = object.or_else(same);
             // "I'll let the dealer know it" says already who.
             let is_said = |noun: &String| {
                 let name = noun.rsplit(' ').next().unwrap_or(noun).to_lowercase();
                 here.sentence.tokens[own.words.clone()].iter().any(|token| token.lower == name)
             };
-            let noun = object.and_then(|(place, _)| self.noun(place)).filter(|noun| !is_said(noun));
+            let noun = object.and_then(|(place, _)| self.noun(place)).filter(|noun| is_english || !is_said(noun));
             let answered = object.map(|(place, _)| place.sentence).filter(|before| *before != index && noun.is_some());
             return Some(Worded { task: told(own, noun.as_deref())?, answered });
         }
         let is_specific = own.as_ref().is_some_and(|own| !own.is_bare && !self.is_said_of_all(own));
-        let is_claim = own.as_ref().is_some_and(|own| own.is_claim);
-        let asked = draft.and_then(|draft| draft.said.clone()).filter(|(sentence, _)| *sentence != index);
-        let asked = asked.map(|(sentence, words)| Clause { sentence, words, is_claim: false, is_bare: false });
-        let is_again = |asked: &Clause| {
-            let (Some(own), Some(there)) = (own.as_ref(), self.here(asked.sentence)) else { return false };
-            is_claim && !self.verbs(here, own.words.clone()).is_disjoint(&self.verbs(there, asked.words.clone()))
-        };
-        let asked = asked.filter(|asked| (!is_specific || is_again(asked)) && self.nouns(asked, owner) > 0);
-        let asked = asked.or_else(|| self.repeated(here, own.as_ref()?, owner));
+        let asked = draft.and_then(|draft| {
+            let is_english = here.phrases.code == "en";
+            let request = if is_english { Self::request } else { Self::plain_request };
+            request(self, here, own.as_ref(), is_specific, draft, owner)
+        });
+        let asked = asked.or_else(|| self.repeated(here, own.as_ref().filter(|_| here.phrases.code != "en")?, owner));
         let asked = asked.or_else(|| if is_specific { None } else { self.asked_before(&likely, here, owner) });
         if let Some(asked) = asked {
             let noun = || self.noun(&self.meant(asked.sentence, Some(&asked), owner, about).first()?.0);
@@ -102,30 +104,91 @@ impl Tracker<'_> {
         let noun = object.and_then(|(place, _)| self.noun(place));
         let answered = object.map(|(place, _)| place.sentence).filter(|before| *before != index);
         if let Some(own) = own.as_ref().filter(|_| is_specific) {
-            return Some(Worded { task: told(own, noun.as_deref())?, answered });
+            return self.specific(here, own, owner, &likely, (noun, answered), &told);
         }
+        self.unspecific(here, (settled, draft), object, owner, (due, words_max))
+    }
+
+    /// Returns the words of a sentence that says what is done, with the thing or the person of its pronoun.
+    fn specific(
+        &self,
+        here: Here<'_>,
+        own: &Clause,
+        owner: Option<&Owner>,
+        likely: &[(NounPhrase, f64)],
+        (noun, answered): (Option<String>, Option<usize>),
+        told: &dyn Fn(&Clause, Option<&str>) -> Option<String>,
+    ) -> Option<Worded> {
+        if !self.person_pronouns(own).is_empty() {
+            let known = self.person(own, owner).is_some();
+            let somebody = likely.iter().find(|(place, _)| !known && self.is_somebody(place));
+            let noun = somebody.and_then(|(place, _)| self.noun(place));
+            let answered = somebody.map(|(place, _)| place.sentence).filter(|before| *before != here.index);
+            // "I'll call him" says nothing to a reader who does not know him.
+            let is_named = known || noun.is_some();
+            return is_named.then_some(Worded { task: told(own, noun.as_deref())?, answered });
+        }
+        let is_named = noun.is_some() || here.phrases.code != "en";
+        is_named.then_some(Worded { task: told(own, noun.as_deref())?, answered })
+    }
+
+    /// Returns the words of a sentence whose own words do not say what is done.
+    fn unspecific(
+        &self,
+        here: Here<'_>,
+        (settled, draft): (Settled, Option<&Draft>),
+        object: Option<&(NounPhrase, f64)>,
+        owner: Option<&Owner>,
+        (due, words_max): (Option<&str>, usize),
+    ) -> Option<Worded> {
+        let index = settled.index;
+        let is_english = here.phrases.code == "en";
         // "Sure, unless it's on Friday": what was asked is not settled.
-        let is_open = here.phrases.code != "en" && here.sentence.tokens.iter().any(|token| token.has(Class::Condition));
-        if is_open && own.is_none() {
+        let is_open = !is_english && here.sentence.tokens.iter().any(|token| token.has(Class::Condition));
+        if is_open && self.own_clauses(settled).is_empty() {
             return None;
         }
+        let noun = object.and_then(|(place, _)| self.noun(place));
+        let answered = object.map(|(place, _)| place.sentence).filter(|before| *before != index);
+        // A whole sentence reads odd as a task.
         let is_own = object.is_some_and(|(place, _)| place.sentence == index);
-        if let Some(most) = self.said_most(here, owner).filter(|_| is_own && !self.takes(index)) {
-            return Some(Worded { task: told(&most, None)?, answered: None });
+        if let Some(most) = self.said_most(here, owner).filter(|_| is_own && !self.takes(index) && !is_english) {
+            return Some(Worded { task: self.told(&most, owner, due, None, words_max)?, answered: None });
         }
+        // Without an owner or a draft, nothing says that the thing is to be handled.
+        let can_handle = !is_english || settled.act != Act::Unassigned || draft.is_some();
         // "Next week I'm in Antwerp" says something else.
         let points = here.sentence.tokens.iter().any(|token| token.has(Class::Object));
-        let says_more = here.phrases.code != "en" && here.sentence.tokens.len() > POINTING_WORDS_MAX && !points;
-        if let Some(noun) = noun.filter(|_| (!is_own && !says_more) || self.takes(index)) {
+        let says_more = !is_english && here.sentence.tokens.len() > POINTING_WORDS_MAX && !points;
+        if let Some(noun) = noun.filter(|_| can_handle && ((!is_own && !says_more) || self.takes(index))) {
             return Some(Worded { task: filled(&here.phrases.frames.handle, &[("thing", &noun)]), answered });
         }
-        self.whole(here, owner, due, words_max)
+        if is_english { None } else { self.whole(here, owner, due, words_max) }
+    }
+
+    /// Returns the words of the request that a sentence answers with fewer or the same words. Not in English.
+    fn plain_request(
+        &self,
+        here: Here<'_>,
+        own: Option<&Clause>,
+        is_specific: bool,
+        draft: &Draft,
+        owner: Option<&Owner>,
+    ) -> Option<Clause> {
+        let (sentence, words) = draft.said.clone().filter(|(sentence, _)| *sentence != here.index)?;
+        let asked = Clause::naming(sentence, words);
+        let is_again = || {
+            let (Some(own), Some(there)) = (own, self.here(asked.sentence)) else { return false };
+            own.is_claim && !self.verbs(here, own.words.clone()).is_disjoint(&self.verbs(there, asked.words.clone()))
+        };
+        ((!is_specific || is_again()) && self.nouns(&asked, owner) > 0).then_some(asked)
     }
 
     /// Returns the whole sentence, which must have the form of a task: in languages with final verbs, at its end.
     fn whole(&self, here: Here<'_>, owner: Option<&Owner>, due: Option<&str>, words_max: usize) -> Option<Worded> {
         let words = 0..here.sentence.tokens.len();
-        let clause = Clause { sentence: here.index, words: words.clone(), is_claim: false, is_bare: false };
+        let clause =
+            Clause { sentence: here.index, words: words.clone(), is_claim: false, is_bare: false, is_need: false };
         let whole = Phrasing::of(self, here, words, due);
         if whole.is_empty() || (here.phrases.code != "en" && self.nouns(&clause, owner) == 0) {
             return None;
@@ -183,7 +246,32 @@ impl Tracker<'_> {
                 && !token.has(Class::Empty)
         });
         let words = Phrasing::extent(self, here, verb..tokens.len());
-        is_verb.then_some(Clause { sentence: here.index, words, is_claim: false, is_bare: false })
+        is_verb.then_some(Clause { sentence: here.index, words, is_claim: false, is_bare: false, is_need: false })
+    }
+
+    /// Returns the words of the request that a sentence answers, unless its own words say more.
+    fn request(
+        &self,
+        here: Here<'_>,
+        own: Option<&Clause>,
+        is_specific: bool,
+        draft: &Draft,
+        owner: Option<&Owner>,
+    ) -> Option<Clause> {
+        let (sentence, words) = draft.said.clone().filter(|(sentence, _)| *sentence != here.index)?;
+        let asked = Clause { sentence, words, is_claim: false, is_bare: false, is_need: false };
+        let nouns = self.nouns(&asked, owner);
+        // "Could you get the invoice?" – "I can walk over there." Where the verb comes last, the words around a request
+        // are less sure.
+        let is_accepted = draft.is_requested && draft.is_accepted && !here.phrases.sets_verbs_last();
+        let says_more = if is_specific {
+            is_accepted && (nouns > 0 || own.is_some_and(|own| self.is_weak(here, own)))
+        } else {
+            // "Could you call them?": in English, the verb alone says something.
+            let says_verb = here.phrases.code == "en" && !self.is_said_of_all(&asked);
+            nouns > 0 || (is_accepted && (says_verb || self.stands_first(&asked)))
+        };
+        says_more.then_some(asked)
     }
 
     /// "You'll have the list on Monday", "den Termin hast du bis Mittwoch".
@@ -197,14 +285,31 @@ impl Tracker<'_> {
         let is_addressed = all().any(|at| is_subject(at, Pronoun::Addressed));
         let is_own = all().any(|at| is_subject(at, Pronoun::Speaker) || is_subject(at, Pronoun::Everybody));
         let says_have = all().any(|at| self.is_empty(here, at..at + 1) && tokens[at].has(Class::Empty));
-        if !is_addressed || is_own || here.sentence.text.ends_with('?') || !says_have {
+        // "They'll have the cards on Friday."
+        let promised = promised_receipt(here).filter(|end| {
+            let behind = Clause {
+                sentence: here.index,
+                words: *end..tokens.len(),
+                is_claim: false,
+                is_bare: false,
+                is_need: false,
+            };
+            self.nouns(&behind, owner) > 0
+        });
+        let is_given = is_addressed || gives_speaker(here, 0..tokens.len()) || promised.is_some();
+        if !is_given || is_own || here.sentence.text.ends_with('?') || !says_have {
             return None;
         }
+        let mut likely = likely.to_vec();
+        let all =
+            Clause { sentence: here.index, words: 0..tokens.len(), is_claim: false, is_bare: false, is_need: false };
+        self.prefer_number(&all, &mut likely);
         let stands = |place: &Range<usize>| {
             let first = place.start;
             tokens[first].has(Class::Object) && first > 0 && tokens[first - 1].has(Class::Pronoun)
         };
-        let all_inside = noun_phrases(here.sentence).into_iter();
+        let first = promised.unwrap_or(0);
+        let all_inside = noun_phrases(here.sentence).into_iter().filter(|place| place.start >= first);
         let inside =
             all_inside.filter(|place| !stands(place)).find(|place| !self.is_owner(settled.index, place, owner));
         let inside = inside.map(|words| NounPhrase { sentence: settled.index, words });
@@ -221,7 +326,12 @@ impl Tracker<'_> {
             let is_own = token.has(Class::Me) || token.has(Class::MeLater) || token.classes == Classes::default();
             is_own && !token.has(Class::Empty)
         };
-        let points = (0..tokens.len()).any(|at| self.stands_for_it(here, at));
+        // "It'll go out on Friday": the thing is the subject.
+        let is_subject = |at: usize| {
+            here.phrases.code == "en"
+                && tokens.get(at + 1).is_some_and(|next| next.has(Class::Modal) || next.lower.starts_with('\''))
+        };
+        let points = (0..tokens.len()).any(|at| self.stands_for_it(here, at) && !is_subject(at));
         let is_meant = settled.act == Act::Own && tokens.len() <= POINTING_WORDS_MAX;
         let words = Phrasing::extent(self, here, 0..tokens.len());
         // "My husband puts me on the street."
@@ -234,6 +344,7 @@ impl Tracker<'_> {
             words,
             is_claim: false,
             is_bare: false,
+            is_need: false,
         })
     }
 
@@ -269,7 +380,8 @@ impl Tracker<'_> {
         // "Lo confermo io" has a verb of its own, "lo faccio io" has none.
         let is_bare = is_claim && !self.has_own_verb(here, announcement);
         let words = if is_bare { words } else { Phrasing::extent(self, here, words) };
-        Clause { sentence: here.index, words, is_claim, is_bare }
+        let is_need = here.phrases.code == "en" && announcement.by == AnnouncedBy::Everybody;
+        Clause { sentence: here.index, words, is_claim, is_bare, is_need }
     }
 
     /// Returns true if the words of a claim contain a verb that says what is done.
@@ -307,6 +419,19 @@ impl Tracker<'_> {
         })
     }
 
+    /// "Get it ordered", "make it a kind one": returns true if the verb of some words says little about the task.
+    fn is_weak(&self, here: Here<'_>, clause: &Clause) -> bool {
+        let verb = here.sentence.tokens.get(clause.words.start);
+        let is_thing =
+            clause.words.contains(&(clause.words.start + 1)) && self.stands_for_it(here, clause.words.start + 1);
+        is_thing && verb.is_some_and(|verb| matches!(verb.lower.as_str(), "get" | "have" | "make"))
+    }
+
+    /// Returns true if two sentences belong to one turn.
+    fn is_of_turn(&self, one: usize, other: usize) -> bool {
+        self.text.sentences[one].source == self.text.sentences[other].source
+    }
+
     /// Returns earlier requests and needs, likeliest first.
     fn asked_before(&self, likely: &[(NounPhrase, f64)], answer: Here<'_>, owner: Option<&Owner>) -> Option<Clause> {
         let least = likely.first()?.1 * REQUEST_MIN;
@@ -316,6 +441,7 @@ impl Tracker<'_> {
             // A promise of another speaker is no request.
             let is_meant = |one: &&Announcement| match one.by {
                 AnnouncedBy::Claim => false,
+                AnnouncedBy::LastNamed => one.is_asked,
                 AnnouncedBy::Speaker => one.is_offer || here.speaker == answer.speaker,
                 // A request to another person.
                 AnnouncedBy::Addressed(Some(ref named)) => self.owner(named).as_ref() == owner,
@@ -359,12 +485,12 @@ impl Tracker<'_> {
         let start = match asked {
             Some(asked) if asked.has_verb || here.phrases.sets_verbs_last() => asked.start,
             Some(asked) => asked.end,
-            None if is_order => first,
+            None if is_order && !(here.phrases.code == "en" && is_question(&here.sentence.text)) => first,
             None => return None,
         };
         let words =
             if here.phrases.sets_verbs_last() { Phrasing::around(here, start..start + 1) } else { start..tokens.len() };
-        Some(Clause { sentence: here.index, words, is_claim: false, is_bare: false })
+        Some(Clause::naming(here.index, words))
     }
 
     /// Returns the most specific part of a sentence: with a verb and an object.
@@ -374,7 +500,7 @@ impl Tracker<'_> {
             .filter(|at| *at == 0 || tokens[*at].is_after_break() || tokens[at - 1].has(Class::Joint));
         let parts = starts.map(|start| {
             let words = Phrasing::extent(self, here, start..tokens.len());
-            Clause { sentence: here.index, words, is_claim: false, is_bare: false }
+            Clause::naming(here.index, words)
         });
         let verbs = [Class::Infinitive, Class::Me, Class::MeLater, Class::ThirdLater, Class::Third, Class::Going];
         let does = |token: &Token| verbs.iter().any(|class| token.has(*class)) && !token.has(Class::Empty);
@@ -391,7 +517,14 @@ impl Tracker<'_> {
         words_max: usize,
     ) -> Option<String> {
         let here = self.here(clause.sentence)?;
-        let phrasing = Phrasing::of(self, here, clause.words.clone(), due);
+        let mut phrasing = Phrasing::of(self, here, clause.words.clone(), due);
+        let people = self.person_pronouns(clause);
+        let person = self.person(clause, owner);
+        let is_person = person.is_none() && !people.is_empty() && !self.stands_first(clause);
+        let (person, object) = if is_person { (object.map(str::to_owned), None) } else { (person, object) };
+        if let Some(person) = person {
+            phrasing.put_person(&people, &person);
+        }
         if phrasing.is_empty() && object.is_none() {
             return None;
         }
@@ -500,6 +633,90 @@ mod tests {
             Tom: Sure, I'll do it tomorrow.";
         let expected =
             ["Luis: push the rounding fix (this morning)", "Tom: send Ana the invoice of the venue (tomorrow)"];
+        assert_eq!(lines("en", said), expected);
+    }
+
+    #[test]
+    fn pronouns_become_the_names_and_nouns_for_which_they_stand() {
+        let talks = [
+            (
+                "Beth: What about Danny, the new assistant?
+                 Beth: Would you ask him, Omar?
+                 Omar: Yeah, I'll catch him on Monday.",
+                "Omar: catch Danny (on Monday)",
+            ),
+            (
+                "Ann: What we haven't got is a banner.
+                 Ann: Owen, can you order a new one?
+                 Owen: Yep, will do, I'll get it ordered by Wednesday.",
+                "Owen: order a new banner (by Wednesday)",
+            ),
+            (
+                "Ann: The letter to the patients is late.
+                 Owen: I'll finish the list for it on Friday.",
+                "Owen: finish the list (on Friday)",
+            ),
+        ];
+        for (said, expected) in talks {
+            assert_eq!(lines("en", said), [expected], "{said}");
+        }
+    }
+
+    #[test]
+    fn answer_without_an_object_uses_the_words_of_its_request() {
+        let said = "Carol: Ben, could you get the invoice from purchasing?
+            Ben: Sure, I can walk over there this afternoon.";
+        assert_eq!(lines("en", said), ["Ben: get the invoice from purchasing (this afternoon)"]);
+    }
+
+    #[test]
+    fn reports_of_the_past_are_no_items() {
+        let said = "Tanya: I chased the last two approvals on Tuesday, they both came in.
+            Carol: Excellent.";
+        assert_eq!(lines("en", said), [] as [&str; 0]);
+    }
+
+    #[test]
+    fn absent_person_is_the_owner_and_what_others_get_is_delivered() {
+        let said = "Ann: Katie in operations told me she'll clean up the duplicate accounts by Friday.
+            Owen: Good.
+            Ann: Owen, the trustees would like to see the accounts page.
+            Owen: They'll get the accounts page from me on Monday.";
+        let expected =
+            ["Katie: clean up the duplicate accounts (by Friday)", "Owen: deliver the accounts page (on Monday)"];
+        assert_eq!(lines("en", said), expected);
+    }
+
+    #[test]
+    fn passive_need_becomes_an_order() {
+        let said = "Ann: The skip needs collecting before the weekend.
+            Owen: True.";
+        assert_eq!(lines("en", said), ["Collect the skip (before the weekend)"]);
+    }
+
+    #[test]
+    fn later_date_of_the_owner_counts() {
+        let said = "Ann: Tom, could you update the wiki page about the schema?
+            Tom: Sure, I can do that by Thursday. No wait, I'm away. Friday.
+            Ann: Fine.";
+        assert_eq!(lines("en", said), ["Tom: update the wiki page about the schema (Friday)"]);
+    }
+
+    #[test]
+    fn asker_names_the_date_of_an_accepted_request() {
+        let said = "Beth: Nicola, would you mind writing the risk assessment?
+            Nicola: Not at all. When do you need it?
+            Beth: Two weeks from today?";
+        let items = items("en", said);
+        assert_eq!(items[0].line(), "Nicola: write the risk assessment (two weeks from today)");
+        assert_eq!(items[0].due_day.unwrap().to_string(), "2026-01-15");
+    }
+
+    #[test]
+    fn times_of_telling_and_denied_times_are_no_dates() {
+        let said = "Ann: Doctor Amin told me this morning she'll write the letter to the patients.
+            Owen: Good. I'll put the names into the system, but not before Monday.";
+        let expected = ["Doctor Amin: write the letter to the patients", "Owen: put the names into the system"];
         assert_eq!(lines("en", said), expected);
     }
 

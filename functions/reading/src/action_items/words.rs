@@ -16,6 +16,26 @@ use crate::text::noun_phrases::word_at;
 use crate::text::sentences::WordClass;
 use crate::text::tokens::is_determined;
 
+/// Words of a sentence that can name a task.
+#[derive(Clone)]
+pub(super) struct Clause {
+    pub(super) sentence: usize,
+    pub(super) words: Range<usize>,
+    /// True if they accept an earlier task.
+    pub(super) is_claim: bool,
+    /// True if they say nothing else.
+    pub(super) is_bare: bool,
+    /// True if they only say what is needed.
+    pub(super) is_need: bool,
+}
+
+impl Clause {
+    /// Words that name a task themselves.
+    pub(super) fn naming(sentence: usize, words: Range<usize>) -> Self {
+        Self { sentence, words, is_claim: false, is_bare: false, is_need: false }
+    }
+}
+
 impl Tracker<'_> {
     /// Returns the terms of some tokens that distinguish a task.
     pub(super) fn terms(&self, here: Here<'_>, tokens: Range<usize>, times: &[Time]) -> FxHashSet<u32> {
@@ -135,8 +155,30 @@ impl Tracker<'_> {
             && tokens.get(at + 1).is_some_and(|next| {
                 let is_verb = next.classes.is_verb() && !(here.phrases.capital_nouns && next.has_capital);
                 let is_other = [Class::Modal, Class::Between, Class::Preposition, Class::Pronoun, Class::Negation];
-                next.before == Break::None && !is_verb && !is_other.iter().any(|class| next.has(*class))
+                // "I'll call her tomorrow."
+                let is_time = here.phrases.code == "en" && here.phrases.calendar.is_word(&next.lower);
+                next.before == Break::None && !is_verb && !is_time && !is_other.iter().any(|class| next.has(*class))
             });
         token.has(Class::Object) && !is_article
     }
+}
+
+/// "They'll have it in time": returns the end of the words by which the speaker promises others a thing. In English only.
+pub(super) fn promised_receipt(here: Here<'_>) -> Option<usize> {
+    let tokens = &here.sentence.tokens;
+    let is_promise = |words: &[Token]| {
+        words[0].has(Class::ThirdPronoun)
+            && matches!(words[1].lower.as_str(), "'ll" | "will")
+            && matches!(words[2].lower.as_str(), "have" | "get")
+    };
+    // "She'll have it done" is her own work.
+    let is_work = |token: &Token| matches!(token.lower.as_str(), "done" | "ready" | "finished" | "fixed");
+    let is_meant = here.phrases.code == "en" && !tokens.iter().any(is_work);
+    tokens.windows(3).position(is_promise).filter(|_| is_meant).map(|start| start + 3)
+}
+
+/// "They'll get the accounts from me": returns true if some words name the speaker as the source. In English only.
+pub(super) fn gives_speaker(here: Here<'_>, mut words: Range<usize>) -> bool {
+    let tokens = &here.sentence.tokens;
+    here.phrases.code == "en" && words.any(|at| at > 0 && tokens[at].lower == "me" && tokens[at - 1].lower == "from")
 }

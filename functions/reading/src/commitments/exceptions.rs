@@ -39,6 +39,7 @@ impl Grammar<'_> {
         // "She wants us to shorten it" is a wish and no task of the subject.
         let is_wish = !head.is_told
             && matches!(head.by, AnnouncedBy::Named(_) | AnnouncedBy::LastNamed)
+            && !self.tokens()[head.end - 1].has(Class::Going)
             && self.tokens().get(head.end).is_some_and(|token| token.has(Class::Complement));
         if is_wish {
             return false;

@@ -65,7 +65,13 @@ impl Grammar<'_> {
                 || is_soon
                 || matches!(head.by, AnnouncedBy::Named(Named::Other(_)) if tokens[head.start].has_capital && !self.phrases.capital_nouns);
         }
-        let stands = |token: &Token| token.has(Class::Infinitive) || self.phrases.can_be_infinitive(&token.lower);
+        let is_known = |token: &Token| {
+            self.phrases.code == "en"
+                && self.phrases.sense(&token.lower).is_some_and(|sense| sense.group.ends_with("/inf"))
+        };
+        let stands = |token: &Token| {
+            token.has(Class::Infinitive) || self.phrases.can_be_infinitive(&token.lower) || is_known(token)
+        };
         // German and Dutch have the verb at the end of the clause.
         tokens.get(verb).is_some_and(stands)
             || (self.phrases.sets_verbs_last()

@@ -7,6 +7,7 @@ use chrono::{Datelike as _, Days, Months, NaiveDate, Weekday};
 use rustc_hash::FxHashMap;
 use serde::Deserialize;
 
+use super::classes::Classes;
 use super::token::{Break, Token};
 
 /// A deadline, or a time of an event.
@@ -336,6 +337,13 @@ impl Calendar {
             at = end;
         }
         let (_, end) = self.is(tokens, at, |word| word == Word::Event)?;
+        // "Before the Christmas boxes come": the noun is another one.
+        let is_attribute = tokens.get(end).is_some_and(|next| {
+            next.before == Break::None && next.classes == Classes::default() && !self.is_word(&next.lower)
+        });
+        if is_attribute {
+            return None;
+        }
         Some(Due { start, end, is_deadline, day: None })
     }
 
@@ -377,7 +385,7 @@ impl Calendar {
                 }
                 Word::Month(month) => self.month(tokens, end, held, month, marked),
                 Word::Ordinal(number) => self.ordinal(tokens, at, end, held, number, marked),
-                Word::Number(_) => self.clock(tokens, end),
+                Word::Number(number) => self.clock(tokens, end).or_else(|| self.days_ahead(tokens, end, held, number)),
                 Word::Before | Word::At | Word::Last | Word::Clock | Word::Event => None,
             };
             if found.is_some() {
@@ -513,6 +521,26 @@ impl Calendar {
             Unit::Year => held.checked_add_months(Months::new(months?.checked_mul(12)?)),
         });
         Some((day, end, true))
+    }
+
+    /// "Two weeks from today".
+    fn days_ahead(
+        &self,
+        tokens: &[Token],
+        at: usize,
+        held: Option<NaiveDate>,
+        number: u64,
+    ) -> Option<(Option<NaiveDate>, usize, bool)> {
+        let (unit, end) = self.is(tokens, at, |word| matches!(word, Word::Unit(_)))?;
+        let (_, end) = self.is(tokens, end, |word| word == Word::At).filter(|_| tokens[end].lower == "from")?;
+        let is_now = self.is(tokens, end, |word| word == Word::Day(0)).map(|today| today.1);
+        let end = is_now.or_else(|| (tokens.get(end)?.lower == "now").then_some(end + 1))?;
+        let days = match unit {
+            Word::Unit(Unit::Day) => number,
+            Word::Unit(Unit::Week) => number.checked_mul(7)?,
+            _ => return Some((None, end, true)),
+        };
+        Some((held.and_then(|held| held.checked_add_days(Days::new(days))), end, true))
     }
 
     fn month(

@@ -542,6 +542,19 @@ impl Phrases {
         }
     }
 
+    /// Returns the infinitive of an English form with "-ing" that is in no file of verbs: a word of known meaning.
+    #[must_use]
+    pub fn without_ing(&self, lower: &str) -> Option<String> {
+        let stem = lower.strip_suffix("ing").filter(|stem| self.code == "en" && stem.len() > 2)?;
+        let mut ends = stem.chars().rev();
+        let is_double = ends.next() == ends.next();
+        let single = if is_double { &stem[..stem.len() - 1] } else { stem };
+        let is_verb = |verb: &&String| self.sense(verb).is_some_and(|sense| sense.group.ends_with("/inf"));
+        let stems = [stem.to_owned(), format!("{stem}e"), single.to_owned()];
+        let known = stems.iter().find(is_verb).or_else(|| stems.iter().find(|stem| self.sense(stem).is_some()));
+        known.cloned()
+    }
+
     /// Returns the infinitive in the file of a form that is not: of a wish ("actualices"), of the future or of the first
     /// person.
     #[must_use]

@@ -25,6 +25,17 @@ pub fn capitalized(text: &str) -> String {
     chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }
 
+/// Returns a text with a small initial letter, unless it is an acronym.
+#[must_use]
+pub fn uncapitalized(text: &str) -> String {
+    let mut chars = text.chars();
+    let Some(first) = chars.next() else { return String::new() };
+    if chars.clone().next().is_some_and(char::is_uppercase) {
+        return text.to_owned();
+    }
+    first.to_lowercase().chain(chars).collect()
+}
+
 /// Returns a confidence with two decimals, since the evidence is not more precise.
 #[must_use]
 pub fn rounded(confidence: f64) -> f64 {

@@ -44,6 +44,18 @@ pub fn noun_phrases(sentence: &Sentence) -> Vec<Range<usize>> {
     found
 }
 
+/// Returns true if a word stands for a noun that was said before: "a new one", "that one".
+pub(crate) fn stands_for_noun(sentence: &Sentence, phrases: &Phrases, at: usize) -> bool {
+    let tokens = &sentence.tokens;
+    let is_one = |token: &Token| token.lower == "one" && token.before == Break::None;
+    // "One of them", "the one who", "one day". In "pick one up", the next word belongs to the verb.
+    let is_over = tokens.get(at + 1).is_none_or(|next| {
+        let others = [Class::Preposition, Class::Between, Class::Joint, Class::Empty];
+        next.before != Break::None || (next.lower != "of" && others.iter().any(|class| next.has(*class)))
+    });
+    phrases.code == "en" && at > 0 && tokens.get(at).is_some_and(is_one) && is_over
+}
+
 struct Reader<'s> {
     sentence: &'s Sentence,
     phrases: &'static Phrases,
@@ -126,7 +138,13 @@ impl Reader<'_> {
                 break;
             }
         }
-        last.map(|last| last + 1)
+        let end = last? + 1;
+        // "A new one" stands for an earlier phrase.
+        let stands = stands_for_noun(self.sentence, self.phrases, end);
+        // "All three" does, too.
+        let counts = |token: &Token| token.has(Class::Determiner) || self.phrases.calendar.is_number(&token.lower);
+        let is_number = self.phrases.code == "en" && tokens[at..end].iter().all(counts);
+        (!stands && !is_number).then_some(end)
     }
 
     /// Returns true if a hyphen joins a word to an adjacent one.
@@ -164,9 +182,11 @@ impl Reader<'_> {
             return token.has_capital && at > 0 && (!is_thing || is_opened);
         }
         if self.is_determined(at) {
+            // "Her directly".
+            let is_other = self.phrases.code == "en" && token.has(Class::Between) && token.lower.ends_with("ly");
             // "O RH".
-            let is_acronym = word.surface.chars().all(char::is_uppercase);
-            return (word.surface.chars().count() > 2 || is_acronym) && !token.has(Class::Empty);
+            let is_acronym = self.phrases.code != "en" && word.surface.chars().all(char::is_uppercase);
+            return (word.surface.chars().count() > 2 || is_acronym) && !token.has(Class::Empty) && !is_other;
         }
         // "Share the link": a word before an article is rather a verb.
         let leads = tokens.get(at + 1).is_some_and(|next| {
@@ -179,8 +199,35 @@ impl Reader<'_> {
         let says = word.class == WordClass::Content
             || (word.class == WordClass::Number && !token.lower.starts_with(char::is_numeric));
         let is_plain = ![Class::Between, Class::Empty].iter().any(|class| token.has(*class)) && !is_thing;
-        let is_adverb = self.phrases.code == "en" && token.lower.ends_with("ly");
+        // "I spoke to her", "the programme is coming along": a form of a verb that no file of verbs has.
+        let is_form = || {
+            let group = self.phrases.sense(&token.lower).map_or("", |sense| sense.group);
+            // "Parking passes".
+            let leads = tokens.get(at + 1).is_some_and(|next| {
+                next.before == Break::None && next.classes == Classes::default() && !self.is_time(at + 1)
+            });
+            ["/past", "/part"].iter().any(|form| group.ends_with(form)) || (group.ends_with("/ger") && !leads)
+        };
+        let is_adverb = self.phrases.code == "en" && (token.lower.ends_with("ly") || is_form());
+        // "I can steal from that", "to catch him", "can it wait?".
+        let is_infinitive = || self.phrases.sense(&token.lower).is_some_and(|sense| sense.group.ends_with("/inf"));
+        let governs = |before: &Token| {
+            let is_subject = before.has(Class::Pronoun) && !before.has(Class::Determiner);
+            is_subject || (before.has(Class::Modal) && (before.lower != "to" || is_infinitive()))
+        };
+        let is_governed = at > 0 && token.before == Break::None && !token.has_capital && governs(&tokens[at - 1]);
+        // "I'm lining it", "get them retuned".
+        let is_progress = |before: &Token| {
+            matches!(before.lower.as_str(), "'m" | "am" | "'re" | "are") && token.lower.ends_with("ing")
+        };
+        let is_result = |before: &Token| before.has(Class::Object) && token.lower.ends_with("ed");
+        let is_part = at > 0
+            && self.phrases.code == "en"
+            && token.before == Break::None
+            && (is_progress(&tokens[at - 1]) || is_result(&tokens[at - 1]));
         let is_verb = is_adverb
+            || is_part
+            || (self.phrases.code == "en" && is_governed)
             || self.is_finite(at)
             || token.classes.is_verb() && !(follows && token.has(Class::Infinitive) && self.phrases.code == "en");
         says && is_plain && !is_verb && !leads && !self.phrases.calendar.is_word(&token.lower)

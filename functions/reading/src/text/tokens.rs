@@ -21,6 +21,11 @@ pub fn is_determined(tokens: &[Token], at: usize, phrases: &Phrases) -> bool {
     if token.before != Break::None || !before.has(Class::Determiner) || is_elided {
         return false;
     }
+    // "She's ordering the laptop", "Paula's doing the slides": a verb and no possessive.
+    let is_contracted = before.lower == "'s" && (token.has(Class::Going) || (at >= 2 && contracts(&tokens[at - 2])));
+    if is_contracted {
+        return false;
+    }
     let is_article = phrases.code == "en"
         || phrases.articles.contains(&before.lower)
         || (phrases.capital_nouns && token.has_capital)
@@ -34,6 +39,11 @@ pub fn is_determined(tokens: &[Token], at: usize, phrases: &Phrases) -> bool {
                 || (ahead.has(Class::Pronoun) && at >= 3 && tokens[at - 3].classes.is_verb())
         });
     !token.classes.is_verb() || is_article
+}
+
+/// Returns true if an ending "'s" behind a word is a verb or "us": "she's", "let's".
+fn contracts(word: &Token) -> bool {
+    word.has(Class::Pronoun) || word.lower == "let"
 }
 
 /// Returns the tokens of a sentence. A part joined by an apostrophe is a token ("I'll", "l'équipe", "Bob's"), and a URL
