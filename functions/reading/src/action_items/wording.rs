@@ -670,6 +670,13 @@ mod tests {
     }
 
     #[test]
+    fn word_that_is_also_a_verb_is_a_noun_behind_a_preposition() {
+        let said = "Bob: The plan for the week is simple.
+            Ada: Okay, I'll take care of page 5 tomorrow.";
+        assert_eq!(lines("en", said), ["Ada: take care of page 5 (tomorrow)"]);
+    }
+
+    #[test]
     fn reports_of_the_past_are_no_items() {
         let said = "Tanya: I chased the last two approvals on Tuesday, they both came in.
             Carol: Excellent.";

@@ -195,7 +195,11 @@ impl Reader<'_> {
                 && next.lower != "'s"
                 && !next.has(Class::Preposition)
         });
-        let follows = at > 0 && token.before == Break::None && tokens[at - 1].classes == Classes::default();
+        // "Take care of page 5".
+        let is_behind = |before: &Token| {
+            before.classes == Classes::default() || (before.has(Class::Preposition) && !before.has(Class::Modal))
+        };
+        let follows = at > 0 && token.before == Break::None && is_behind(&tokens[at - 1]);
         let says = word.class == WordClass::Content
             || (word.class == WordClass::Number && !token.lower.starts_with(char::is_numeric));
         let is_plain = ![Class::Between, Class::Empty].iter().any(|class| token.has(*class)) && !is_thing;
