@@ -180,8 +180,7 @@ impl Tracker<'_> {
         let is_taken =
             |draft: &Drafted| draft.stage == Stage::Begun && draft.act != Act::Unassigned && draft.fate == Fate::Firm;
         let drafts = &self.matches[index].drafts;
-        let is_english = self.here(index).is_some_and(|here| here.phrases.code == "en");
-        is_english && !drafts.is_empty() && drafts.iter().all(is_taken)
+        self.is_english(index) && !drafts.is_empty() && drafts.iter().all(is_taken)
     }
 
     /// Returns true if all announcements of a sentence are those of named people, and the speaker is not mentioned.
