@@ -38,10 +38,12 @@ folders+=("$conf")
 
 start "$probes" --trusted-proxy 127.0.0.1/32
 
-# block LANGUAGE PORT: prints the configuration of the guide with the paths and ports of this test.
+# block LANGUAGE PORT: prints the configuration of the guide with the paths and ports of this test, and with the name that an
+# option has in Caddy 2.6.2, the version of Debian 12.
 block() {
   awk -v word="\`\`\`$1" '$0 == word { shown = 1; next } /^```$/ { shown = 0 } shown' docs/how-to/proxy.md |
-    sed "s#/etc/$1/tls/#$conf/#g; s#127.0.0.1:3210#${url#http://}#; s#listen 443#listen $2#; s#bind :443#bind :$2#; s#^api.example.com {#api.example.com:$2 {#"
+    sed "s#/etc/$1/tls/#$conf/#g; s#127.0.0.1:3210#${url#http://}#; s#listen 443#listen $2#; s#bind :443#bind :$2#; s#^api.example.com {#api.example.com:$2 {#" |
+    case $(caddy version) in 2.6.[0-2]*) sed "s/request_buffers .*/buffer_requests/" ;; *) cat ;; esac
 }
 
 # proxy COMMAND …: starts a proxy in the background.

@@ -424,6 +424,24 @@ mod probes {
             Ok(ctx.db().query(Entry::by_amount).paginate(&args.pagination_opts)?)
         }
     }
+
+    pub(crate) mod files {
+        use convoke::prelude::*;
+        use convoke::{File, Upload};
+
+        /// A kept content.
+        #[table(name = "kept", prefix = "kept")]
+        pub(crate) struct Kept {
+            #[file(max = "8MiB")]
+            pub content: File,
+        }
+
+        /// Returns an address for an upload.
+        #[mutation]
+        pub(crate) fn begin(ctx: &mut MutationCtx) -> Result<Upload> {
+            ctx.files().upload::<Kept>()
+        }
+    }
 }
 
 fn main() -> ExitCode {
