@@ -1,7 +1,8 @@
 //! Rows within a limit of memory, found by id or by the keys of a unique index.
 
-use std::hash::{BuildHasher as _, Hash, Hasher, RandomState};
+use std::hash::{BuildHasher as _, Hash, Hasher};
 
+use foldhash::quality::RandomState;
 use quick_cache::Weighter;
 use quick_cache::unsync::Cache;
 use rustc_hash::FxBuildHasher;

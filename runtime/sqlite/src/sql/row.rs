@@ -7,7 +7,7 @@ use rusqlite::types::{ToSql, ToSqlOutput, ValueRef as Raw};
 use rusqlite::{Result, Statement};
 
 use super::statement_key::places;
-use super::text::Tail;
+use super::text::{Tail, limit};
 use convoke_store::{ColumnType, PackedRow, Plan, Row, StoreError, TableDef, Value, ValueRef};
 
 /// The current row of a statement.
@@ -150,7 +150,7 @@ pub(crate) fn bind_plan(statement: &mut Statement<'_>, plan: &Plan) -> Result<()
         }
         next.bind_tail(plan, values, *id)?;
     }
-    if let Some(limit) = plan.limit {
+    if let Some(limit) = limit(plan) {
         next.bind(&Value::Integer(i64::try_from(limit).unwrap_or(i64::MAX)))?;
     }
     Ok(())

@@ -241,17 +241,22 @@ pub(crate) fn select(plan: &Plan) -> String {
     if !order.is_empty() {
         let _ = write!(sql, " ORDER BY {}", order.join(", "));
     }
-    if plan.limit.is_some() {
+    if limit(plan).is_some() {
         let _ = write!(sql, " LIMIT ?{}", text.parameter());
     }
     sql
+}
+
+/// Returns the limit of a plan, unless all keys of a unique index limit it to one row.
+pub(crate) fn limit(plan: &Plan) -> Option<u64> {
+    plan.limit.filter(|_| plan.unique_index().is_none())
 }
 
 /// Counts the rows of a plan.
 pub(crate) fn count(plan: &Plan) -> String {
     let mut text = PlanText::new(plan);
     let from = text.from();
-    match plan.limit {
+    match limit(plan) {
         None => format!("SELECT count(*) {from}"),
         Some(_) => format!("SELECT count(*) FROM (SELECT 1 {from} LIMIT ?{})", text.parameter()),
     }

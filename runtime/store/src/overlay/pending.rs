@@ -80,8 +80,8 @@ struct TableRows {
 struct Order {
     /// By the positions now.
     now: BTreeMap<Vec<u8>, u128>,
-    /// By the positions in the database.
-    base: BTreeMap<Vec<u8>, u128>,
+    /// Rows that have another position in the database, or are deleted, by that position.
+    left: BTreeMap<Vec<u8>, u128>,
 }
 
 /// A write that can be undone.
@@ -151,8 +151,7 @@ impl Pending {
 
     /// Returns true if the row of the database with these keys of a unique index is pending.
     pub(super) fn has_left(&mut self, table: &TableDef, index: usize, keys: &[u8]) -> bool {
-        let Some(rows) = self.tables.get_mut(table.name) else { return false };
-        rows.by(index).base.range::<[u8], _>(bounds(&Range::under(keys))).next().is_some()
+        self.tables.get_mut(table.name).is_some_and(|rows| rows.has_left(index, keys))
     }
 
     /// Returns the rows of a plan.
@@ -180,7 +179,7 @@ impl Pending {
             Some(number) => {
                 let mut ids = BTreeSet::new();
                 for range in &ranges {
-                    ids.extend(rows.by(number).base.range::<[u8], _>(bounds(range)).map(|(_, id)| *id));
+                    ids.extend(rows.stored(number, bounds(range)));
                 }
                 ids.len()
             }
@@ -242,6 +241,24 @@ impl Pending {
 }
 
 impl PendingRow {
+    /// Returns the position in an index now, and the position in the database if it differs.
+    fn places(&self, table: &TableDef, index: &'static IndexDef, id: u128) -> (Option<Vec<u8>>, Option<Vec<u8>>) {
+        let of = |row: &Option<PackedRow>| place(table, index, row.as_ref()?, id);
+        let now = of(&self.now);
+        let left = if self.may_have_left(table, index) {
+            of(&self.base).filter(|base| Some(base) != now.as_ref())
+        } else {
+            None
+        };
+        (now, left)
+    }
+
+    /// Returns true if the position in an index may differ from that in the database.
+    fn may_have_left(&self, table: &TableDef, index: &'static IndexDef) -> bool {
+        let is_updated = self.base.is_some() && self.now.is_some() && !self.is_replaced;
+        !is_updated || deciding_fields(table, index).any(|field| self.fields.has(field))
+    }
+
     fn change(&self, table: &'static TableDef, id: u128) -> RowChange {
         let mut places = Vec::with_capacity(table.indexes.len());
         for (number, index) in table.indexes.iter().enumerate() {
@@ -263,18 +280,18 @@ impl TableRows {
 
     /// Sets or removes a row, and returns the former one.
     fn replace(&mut self, id: u128, row: Option<PendingRow>) -> Option<PendingRow> {
-        let open =
-            self.indexes.iter_mut().zip(self.table.indexes).filter_map(|(open, index)| Some((open.as_mut()?, index)));
         let former = self.rows.get(&id);
-        for (open, index) in open {
-            let place_of = |row: Option<&PackedRow>| place(self.table, index, row?, id);
-            let now = |row: Option<&PendingRow>| place_of(row?.now.as_ref());
-            replace(&mut open.now, id, now(former), now(row.as_ref()));
-            // The row in the database does not change while the row is pending.
-            if former.is_some() != row.is_some() {
-                let base = |row: Option<&PendingRow>| place_of(row?.base.as_ref());
-                replace(&mut open.base, id, base(former), base(row.as_ref()));
+        for (order, index) in self.indexes.iter_mut().zip(self.table.indexes) {
+            let Some(order) = order else { continue };
+            let is_unmoved = |row: Option<&PendingRow>| row.is_some_and(|row| !row.may_have_left(self.table, index));
+            if is_unmoved(former) && is_unmoved(row.as_ref()) {
+                continue;
             }
+            let places =
+                |row: Option<&PendingRow>| row.map(|row| row.places(self.table, index, id)).unwrap_or_default();
+            let ((former, former_left), (now, left)) = (places(former), places(row.as_ref()));
+            replace(&mut order.now, id, former, now);
+            replace(&mut order.left, id, former_left, left);
         }
         self.hidden += u64::from(row.as_ref().is_some_and(|row| row.base.is_some()));
         let former = match row {
@@ -292,16 +309,38 @@ impl TableRows {
         indexes[index].get_or_insert_with(|| {
             let mut order = Order::default();
             for (id, row) in &*rows {
-                let place_of = |row: &Option<PackedRow>| place(table, &table.indexes[index], row.as_ref()?, *id);
-                replace(&mut order.now, *id, None, place_of(&row.now));
-                replace(&mut order.base, *id, None, place_of(&row.base));
+                let (now, left) = row.places(table, &table.indexes[index], *id);
+                replace(&mut order.now, *id, None, now);
+                replace(&mut order.left, *id, None, left);
             }
             order
         })
     }
 
     fn has_other(&mut self, index: usize, keys: &[u8], id: u128) -> bool {
-        self.by(index).now.range::<[u8], _>(bounds(&Range::under(keys))).any(|(_, other)| *other != id)
+        under(&self.by(index).now, keys).any(|(_, other)| *other != id)
+    }
+
+    fn has_left(&mut self, index: usize, keys: &[u8]) -> bool {
+        let under = Range::under(keys);
+        self.stored(index, bounds(&under)).next().is_some()
+    }
+
+    /// Returns the rows that have their positions in the database between these bounds of an index.
+    fn stored(&mut self, index: usize, bounds: (Bound<&[u8]>, Bound<&[u8]>)) -> impl Iterator<Item = u128> {
+        self.by(index);
+        let Self { table, rows, indexes, .. } = &*self;
+        let definition = &table.indexes[index];
+        let is_stored_here = move |place: &[u8], id: u128| {
+            let base = rows.get(&id).and_then(|row| row.base.as_ref());
+            base.and_then(|base| self::place(table, definition, base, id)).as_deref() == Some(place)
+        };
+        let order = indexes[index].iter();
+        order.flat_map(move |Order { now, left }| {
+            let left = left.range::<[u8], _>(bounds).map(|(_, id)| *id);
+            let now = now.range::<[u8], _>(bounds).filter(move |(place, id)| is_stored_here(place, **id));
+            left.chain(now.map(|(_, id)| *id))
+        })
     }
 
     /// Returns the position of the index of a plan in the table.
@@ -312,6 +351,13 @@ impl TableRows {
     }
 
     fn matches(&mut self, plan: &Plan) -> Result<Vec<(Vec<u8>, MemoryRow)>, StoreError> {
+        if let Some(index) = plan.unique_index()
+            && let Some(number) = self.number_of(plan)?
+            && let Some(keys) = index_key::of_fixed(plan, index)
+        {
+            let found = under(&self.by(number).now, &keys).next().map(|(place, id)| (place.clone(), *id));
+            return Ok(found.and_then(|found| self.with_row(found)).into_iter().collect());
+        }
         let limit = plan.limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
         let ranges = index_key::of_plan(plan);
         let Some(number) = self.number_of(plan)? else {
@@ -335,8 +381,11 @@ impl TableRows {
             places.reverse();
         }
         places.truncate(limit);
-        let with_row = |(place, id)| Some((place, MemoryRow { id, columns: self.rows.get(&id)?.now.clone()? }));
-        Ok(places.into_iter().filter_map(with_row).collect())
+        Ok(places.into_iter().filter_map(|found| self.with_row(found)).collect())
+    }
+
+    fn with_row(&self, (place, id): (Vec<u8>, u128)) -> Option<(Vec<u8>, MemoryRow)> {
+        Some((place, MemoryRow { id, columns: self.rows.get(&id)?.now.clone()? }))
     }
 
     /// Returns the changed rows of the database whose former unique keys another row has now.
@@ -379,6 +428,12 @@ pub(super) fn deciding_fields(table: &TableDef, index: &'static IndexDef) -> imp
 
 fn unique_keys(table: &TableDef) -> Fields {
     table.indexes.iter().filter(|index| index.unique).flat_map(|index| index.keys).map(|key| key.field).collect()
+}
+
+/// Returns the ids of the rows whose positions begin with these keys.
+fn under<'a>(order: &'a BTreeMap<Vec<u8>, u128>, keys: &'a [u8]) -> impl Iterator<Item = (&'a Vec<u8>, &'a u128)> {
+    let from = order.range::<[u8], _>((Bound::Included(keys), Bound::Unbounded));
+    from.take_while(move |(place, _)| place.starts_with(keys))
 }
 
 fn bounds(range: &Range) -> (Bound<&[u8]>, Bound<&[u8]>) {

@@ -165,17 +165,36 @@ impl Transaction {
         if keys_only { &self.keys_visited } else { &self.rows_visited }
     }
 
-    /// Remembers a row of the base that is visited, unless it cannot be read or the limits are reached.
-    fn remember(&self, table: &'static TableDef, row: &dyn Row) {
+    /// Remembers a row of the base that is visited, and returns it, which is cheaper to read. None: it cannot be read, or
+    /// the limits are reached.
+    fn remember(&self, table: &'static TableDef, id: u128, row: &dyn Row) -> Option<MemoryRow> {
         let mut known = self.known.borrow_mut();
         if known.len() >= KNOWN_MAX {
-            return;
+            return None;
         }
-        let Ok(id) = row.id() else { return };
-        let Entry::Vacant(free) = known.entry((table.name, id)) else { return };
-        if let Ok(Some(columns)) = row.packed(table.fields.len(), KNOWN_BYTES_MAX - self.known_bytes.get()) {
-            self.known_bytes.set(self.known_bytes.get() + columns.bytes());
-            free.insert(columns);
+        let columns = match known.entry((table.name, id)) {
+            Entry::Occupied(known) => known.get().clone(),
+            Entry::Vacant(free) => {
+                let columns = row.packed(table.fields.len(), KNOWN_BYTES_MAX - self.known_bytes.get()).ok()??;
+                self.known_bytes.set(self.known_bytes.get() + columns.bytes());
+                free.insert(columns).clone()
+            }
+        };
+        Some(MemoryRow { id, columns })
+    }
+
+    /// Visits a row of the base, and remembers it.
+    fn visit_base(
+        &self,
+        table: &'static TableDef,
+        id: u128,
+        row: &dyn Row,
+        visit: &mut Visit<'_>,
+    ) -> Result<ControlFlow<()>> {
+        self.rows_visited.set(self.rows_visited.get() + 1);
+        match self.remember(table, id, row) {
+            Some(row) => visit(&row),
+            None => visit(row),
         }
     }
 
@@ -529,11 +548,7 @@ impl Reader for Transaction {
             count();
             return visit(&MemoryRow { id, columns }).map(|_| true);
         }
-        self.base.get(table, id, &mut |row| {
-            self.remember(table, row);
-            count();
-            visit(row)
-        })
+        self.base.get(table, id, &mut |row| self.visit_base(table, id, row, visit))
     }
 
     fn select(&self, plan: &Plan, visit: &mut Visit<'_>) -> Result<()> {
@@ -552,16 +567,16 @@ impl Reader for Transaction {
         let (mut flow, mut is_absent) = (ControlFlow::Continue(()), true);
         let mut visit_base = |row: &dyn Row| {
             is_absent = false;
-            if hidden > 0 && self.batch.pending().get(plan.table, row.id()?).is_some() {
+            let id = row.id()?;
+            if hidden > 0 && self.batch.pending().get(plan.table, id).is_some() {
                 return Ok(ControlFlow::Continue(()));
             }
-            if remembers {
-                self.remember(plan.table, row);
-            }
-            flow = merged.visit_behind_pending(row)?;
+            let known = if remembers { self.remember(plan.table, id, row) } else { None };
+            flow = merged.visit_behind_pending(known.as_ref().map_or(row, |known| known))?;
             Ok(flow)
         };
-        if hidden == 0 {
+        // A plan with all keys of a unique index has one row, so no other row is behind a hidden one.
+        if hidden == 0 || plan.unique_index().is_some() {
             self.base.select(plan, &mut visit_base)?;
         } else {
             let limit = plan.limit.map(|limit| limit.saturating_add(hidden));
@@ -589,11 +604,7 @@ impl Reader for Transaction {
         if others.is_empty() {
             return Ok(());
         }
-        self.base.get_many(table, &others, &mut |row| {
-            self.remember(table, row);
-            count();
-            visit(row)
-        })
+        self.base.get_many(table, &others, &mut |row| self.visit_base(table, row.id()?, row, visit))
     }
 
     fn count(&self, plan: &Plan) -> Result<u64> {

@@ -111,11 +111,16 @@ fn keys_of_row<'a>(table: &TableDef, index: &IndexDef, value: impl Fn(usize) -> 
     if !index.when.is_none_or(|when| when.may_hold(table, |place| Some(value(place)))) {
         return None;
     }
-    let mut keys = Vec::with_capacity(16 + 10 * index.keys.len());
+    let mut keys = Vec::with_capacity(bytes_of(index.keys.len()));
     for key in 0..index.keys.len() {
         encode(table, index, key, value(index.keys[key].field), &mut keys)?;
     }
     Some(keys)
+}
+
+/// Returns the bytes of a position with this number of short keys.
+fn bytes_of(keys: usize) -> usize {
+    16 + 10 * keys
 }
 
 /// Appends one key of a position. None: the value does not fit the column.
@@ -213,7 +218,7 @@ pub fn of_visited(plan: &Plan, row: &dyn Row) -> Result<Option<Vec<u8>>, StoreEr
 
 /// Returns the fixed keys of a plan: the positions of its rows begin with them. None: a value does not fit the index.
 pub fn of_fixed(plan: &Plan, index: &IndexDef) -> Option<Vec<u8>> {
-    let mut keys = Vec::new();
+    let mut keys = Vec::with_capacity(bytes_of(plan.eq.len()));
     for (key, value) in plan.eq.iter().enumerate() {
         encode(plan.table, index, key, value.as_ref(), &mut keys)?;
     }
