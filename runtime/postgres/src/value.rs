@@ -7,7 +7,7 @@ use bytes::BufMut as _;
 use bytes::BytesMut;
 use tokio_postgres::types::{FromSql, IsNull, ToSql, Type};
 
-use super::sql::Tail;
+use convoke_store::query::sql::Tail;
 use convoke_store::{ColumnType, Plan, Row, StoreError, TableDef, Value, ValueRef};
 
 /// A parameter of a statement.

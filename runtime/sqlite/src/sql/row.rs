@@ -7,7 +7,8 @@ use rusqlite::types::{ToSql, ToSqlOutput, ValueRef as Raw};
 use rusqlite::{Result, Statement};
 
 use super::statement_key::places;
-use super::text::{Tail, limit};
+use super::text::limit;
+use convoke_store::query::sql::Tail;
 use convoke_store::{ColumnType, PackedRow, Plan, Row, StoreError, TableDef, Value, ValueRef};
 
 /// The current row of a statement.

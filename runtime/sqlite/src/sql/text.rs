@@ -1,27 +1,45 @@
 //! The SQL of every operation, and the names of tables and indexes in the file.
 //!
-//! Columns are always named, a query with an index always names it, and parameters are numbered in the order of
-//! `row::bind_plan`: the equal keys, the list, the range, the position to continue from, the limit. Null is part of the
-//! text, never a parameter.
+//! Columns are always named, and a query with an index always names it.
 
 use std::fmt::Write as _;
-use std::ops::Bound;
 
 use super::single_row::unique_index;
 use super::statement_key::{places, split};
-use convoke_store::{ColumnType, Condition, FieldDef, Fields, IndexDef, Plan, TableDef, Value};
+use convoke_store::query::sql::{self, Dialect, PlanText, Tail};
+use convoke_store::{ColumnType, FieldDef, Fields, IndexDef, Plan, TableDef, Value};
 
-/// `_id`, as a column.
-pub(crate) const ID: &str = "\"_id\"";
+pub(crate) use convoke_store::query::sql::{ID, quoted};
+
+/// The SQL of SQLite.
+struct Sqlite;
+
+impl Dialect for Sqlite {
+    const PARAMETER: char = '?';
+    const DIRECTIONS: [&'static str; 2] = ["", " DESC"];
+    const ORDERS_BY_NULL_KEYS: bool = false;
+
+    fn literal(value: &Value) -> String {
+        literal(value)
+    }
+
+    fn null(_: ColumnType) -> &'static str {
+        "NULL"
+    }
+
+    fn id_if(condition: &str) -> String {
+        format!("CASE WHEN {condition} THEN {ID} ELSE x'' END")
+    }
+
+    fn any(field: &str, values: &[Value], parameters: &mut sql::Parameters<Self>) -> String {
+        let (_, others) = split(values);
+        format!("{field} IN ({})", parameters.list(places(others)))
+    }
+}
 
 /// The number by which SQLite finds a row without its id. No field has this name, because field names begin with a
 /// letter.
 pub(crate) const NUMBER: &str = "_rowid_";
-
-/// Returns a name in double quotes.
-pub(crate) fn quoted(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
-}
 
 /// Returns the name of an index in the file; all tables share the names of indexes.
 pub(crate) fn index_name(table: &str, index: &str) -> String {
@@ -56,53 +74,6 @@ fn blob(bytes: &[u8]) -> String {
     format!("x'{digits}'")
 }
 
-/// Returns the condition of a conditional index. The constant must be in the text, so that SQLite sees that the index
-/// applies.
-pub(crate) fn condition(condition: Condition) -> String {
-    match condition {
-        Condition::Equals(field, value) => format!("{} = {}", quoted(field), literal(&value.value())),
-        Condition::IsNull(field) => format!("{} IS NULL", quoted(field)),
-        Condition::NotNull(field) => format!("{} IS NOT NULL", quoted(field)),
-    }
-}
-
-/// The last key of an index, which makes its order total.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Tail {
-    /// The id.
-    Id,
-    /// None: the keys are unique and never null.
-    None,
-    /// The id if one of these nullable keys is null, otherwise nothing: unique keys that may be null. Rows with a null
-    /// key never conflict, since the id is part of their entry.
-    IdIfNull(Vec<usize>),
-}
-
-impl Tail {
-    /// Returns the tail of an index, or of a table's order by id.
-    pub(crate) fn of(table: &TableDef, index: Option<&IndexDef>) -> Self {
-        let Some(index) = index.filter(|index| index.unique) else { return Tail::Id };
-        let nullable: Vec<usize> =
-            (0..index.keys.len()).filter(|&key| table.fields[index.keys[key].field].nullable).collect();
-        if nullable.is_empty() { Tail::None } else { Tail::IdIfNull(nullable) }
-    }
-
-    /// Returns the last expression of the index.
-    pub(crate) fn expression(&self, table: &TableDef, index: Option<&IndexDef>) -> Option<String> {
-        match (self, index) {
-            (Tail::None, _) => None,
-            (Tail::IdIfNull(nullable), Some(index)) => {
-                let null: Vec<String> = nullable
-                    .iter()
-                    .map(|&key| format!("{} IS NULL", quoted(table.fields[index.keys[key].field].name)))
-                    .collect();
-                Some(format!("CASE WHEN {} THEN {ID} ELSE x'' END", null.join(" OR ")))
-            }
-            (Tail::Id | Tail::IdIfNull(_), _) => Some(ID.to_owned()),
-        }
-    }
-}
-
 /// Creates a table.
 pub(crate) fn create_table(table: &TableDef, name: &str) -> String {
     let mut sql = format!("CREATE TABLE {} ({ID} BLOB, \"_creationTime\" INTEGER", quoted(name));
@@ -125,7 +96,7 @@ pub(crate) fn create_index(table: &TableDef, index: &IndexDef) -> String {
         .iter()
         .map(|key| format!("{}{}", quoted(table.fields[key.field].name), if key.descending { " DESC" } else { "" }))
         .collect();
-    keys.extend(Tail::of(table, Some(index)).expression(table, Some(index)));
+    keys.extend(Tail::of(table, Some(index)).expression::<Sqlite>(table, Some(index)));
     let mut sql = format!(
         "CREATE{} INDEX {} ON {} ({})",
         if index.unique { " UNIQUE" } else { "" },
@@ -134,7 +105,7 @@ pub(crate) fn create_index(table: &TableDef, index: &IndexDef) -> String {
         keys.join(", ")
     );
     if let Some(when) = index.when {
-        let _ = write!(sql, " WHERE {}", condition(when));
+        let _ = write!(sql, " WHERE {}", sql::condition::<Sqlite>(when));
     }
     sql
 }
@@ -149,25 +120,8 @@ pub(crate) fn add_field(table: &TableDef, field: &FieldDef) -> String {
     sql
 }
 
-/// Returns the columns of a row: id, creation time, and every field at its position; retired ones read as null.
 fn columns(table: &TableDef) -> String {
-    let mut sql = format!("{ID}, \"_creationTime\"");
-    for field in table.fields {
-        sql.push_str(", ");
-        if field.retired { sql.push_str("NULL") } else { sql.push_str(&quoted(field.name)) }
-    }
-    sql
-}
-
-/// Like [`columns`], with only the id and the keys of the plan's index.
-fn keys(plan: &Plan) -> String {
-    let mut sql = format!("{ID}, NULL");
-    let keys = plan.index.map_or(&[][..], |index| index.keys);
-    for (place, field) in plan.table.fields.iter().enumerate() {
-        sql.push_str(", ");
-        if keys.iter().any(|key| key.field == place) { sql.push_str(&quoted(field.name)) } else { sql.push_str("NULL") }
-    }
-    sql
+    sql::columns::<Sqlite>(table)
 }
 
 /// The bytes of one b-tree.
@@ -185,6 +139,10 @@ pub(crate) fn trees(table: &TableDef) -> Vec<String> {
     names
 }
 
+fn parameters(count: usize) -> String {
+    sql::Parameters::<Sqlite>::default().list(count)
+}
+
 /// Reads a row by its id.
 pub(crate) fn get(table: &TableDef) -> String {
     format!("SELECT {}, {NUMBER} FROM {} WHERE {ID} = ?1", columns(table), quoted(table.name))
@@ -192,7 +150,7 @@ pub(crate) fn get(table: &TableDef) -> String {
 
 /// Reads rows by `places` ids.
 pub(crate) fn get_many(table: &TableDef, places: usize) -> String {
-    format!("SELECT {} FROM {} WHERE {ID} IN ({})", columns(table), quoted(table.name), parameters(1, places))
+    format!("SELECT {} FROM {} WHERE {ID} IN ({})", columns(table), quoted(table.name), parameters(places))
 }
 
 /// Inserts a row: id, creation time, and the fields that are not retired.
@@ -203,7 +161,7 @@ pub(crate) fn insert(table: &TableDef) -> String {
         let _ = write!(names, ", {}", quoted(field.name));
         count += 1;
     }
-    format!("INSERT INTO {} ({names}) VALUES ({})", quoted(table.name), parameters(1, count))
+    format!("INSERT INTO {} ({names}) VALUES ({})", quoted(table.name), parameters(count))
 }
 
 /// Updates some fields of a row; the id is the last parameter.
@@ -231,20 +189,25 @@ pub(crate) fn delete(table: &TableDef) -> String {
 
 /// Reads the rows of a plan, in order.
 pub(crate) fn select(plan: &Plan) -> String {
-    let mut text = PlanText::new(plan);
-    let mut columns = if plan.keys_only { keys(plan) } else { columns(plan.table) };
+    let mut text = PlanText::<Sqlite>::new(plan);
+    let mut columns = if plan.keys_only { sql::keys::<Sqlite>(plan) } else { columns(plan.table) };
     if unique_index(plan).is_some() {
         let _ = write!(columns, ", {NUMBER}");
     }
-    let mut sql = format!("SELECT {columns} {}", text.from());
-    let order = text.order();
-    if !order.is_empty() {
-        let _ = write!(sql, " ORDER BY {}", order.join(", "));
-    }
+    let mut sql = format!("SELECT {columns} {}{}", from(&mut text, plan), text.order());
     if limit(plan).is_some() {
-        let _ = write!(sql, " LIMIT ?{}", text.parameter());
+        let _ = write!(sql, " LIMIT {}", text.parameters.one());
     }
     sql
+}
+
+/// `FROM … WHERE …`.
+fn from(text: &mut PlanText<'_, Sqlite>, plan: &Plan) -> String {
+    let mut sql = format!("FROM {}", quoted(plan.table.name));
+    if let Some(index) = plan.index {
+        let _ = write!(sql, " INDEXED BY {}", index_name(plan.table.name, index.name));
+    }
+    sql + &text.filter()
 }
 
 /// Returns the limit of a plan, unless all keys of a unique index limit it to one row.
@@ -255,10 +218,10 @@ pub(crate) fn limit(plan: &Plan) -> Option<u64> {
 /// Counts the rows of a plan.
 pub(crate) fn count(plan: &Plan) -> String {
     let mut text = PlanText::new(plan);
-    let from = text.from();
+    let from = from(&mut text, plan);
     match limit(plan) {
         None => format!("SELECT count(*) {from}"),
-        Some(_) => format!("SELECT count(*) FROM (SELECT 1 {from} LIMIT ?{})", text.parameter()),
+        Some(_) => format!("SELECT count(*) FROM (SELECT 1 {from} LIMIT {})", text.parameters.one()),
     }
 }
 
@@ -269,178 +232,12 @@ pub(crate) fn span_of_rows(table: &TableDef) -> String {
     format!("SELECT (SELECT max({NUMBER}) FROM {name}) - (SELECT min({NUMBER}) FROM {name}) + 1")
 }
 
-fn parameters(first: usize, count: usize) -> String {
-    let mut sql = String::with_capacity(count * 4);
-    for number in first..first + count {
-        let _ = write!(sql, "{}?{number}", if number == first { "" } else { "," });
-    }
-    sql
-}
-
-/// A key of the order of a plan's rows.
-struct Ordered {
-    expression: String,
-    descending: bool,
-    nullable: bool,
-}
-
-/// The text of a plan, which numbers its parameters in order.
-struct PlanText<'plan> {
-    plan: &'plan Plan,
-    last: usize,
-}
-
-impl<'plan> PlanText<'plan> {
-    fn new(plan: &'plan Plan) -> Self {
-        Self { plan, last: 0 }
-    }
-
-    fn parameter(&mut self) -> usize {
-        self.last += 1;
-        self.last
-    }
-
-    fn field(&self, key: usize) -> String {
-        let index = self.plan.index.expect("keys are given for an index only");
-        quoted(self.plan.table.fields[index.keys[key].field].name)
-    }
-
-    /// `FROM … WHERE …`.
-    fn from(&mut self) -> String {
-        let plan = self.plan;
-        let mut sql = format!("FROM {}", quoted(plan.table.name));
-        if let Some(index) = plan.index {
-            let _ = write!(sql, " INDEXED BY {}", index_name(plan.table.name, index.name));
-        }
-        let conditions = self.conditions();
-        if !conditions.is_empty() {
-            let _ = write!(sql, " WHERE {}", conditions.join(" AND "));
-        }
-        sql
-    }
-
-    fn conditions(&mut self) -> Vec<String> {
-        let plan = self.plan;
-        let mut all = Vec::new();
-        all.extend(plan.index.and_then(|index| index.when).map(condition));
-        for (key, value) in plan.eq.iter().enumerate() {
-            let field = self.field(key);
-            all.push(match value {
-                Value::Null => format!("{field} IS NULL"),
-                _ => format!("{field} = ?{}", self.parameter()),
-            });
-        }
-        if let Some(values) = &plan.any {
-            all.push(self.any(values));
-        }
-        if let Some((start, end)) = &plan.range {
-            self.range(start, end, &mut all);
-        }
-        if let Some((values, _)) = &plan.after {
-            all.push(self.after(values));
-        }
-        all
-    }
-
-    fn any(&mut self, values: &[Value]) -> String {
-        let field = self.field(self.plan.eq.len());
-        let (null, others) = split(values);
-        let count = places(others);
-        let list = format!("{field} IN ({})", parameters(self.last + 1, count));
-        self.last += count;
-        if null { format!("({field} IS NULL OR {list})") } else { list }
-    }
-
-    /// Null as a start excludes only null, which every range excludes; as an end it excludes everything.
-    fn range(&mut self, start: &Bound<Value>, end: &Bound<Value>, all: &mut Vec<String>) {
-        let field = self.field(self.plan.eq.len());
-        let null = |bound: &Bound<Value>| {
-            matches!(bound, Bound::Included(Value::Null) | Bound::Excluded(Value::Null) | Bound::Unbounded)
-        };
-        match start {
-            Bound::Included(value) if *value != Value::Null => all.push(format!("{field} >= ?{}", self.parameter())),
-            Bound::Excluded(value) if *value != Value::Null => all.push(format!("{field} > ?{}", self.parameter())),
-            _ => {}
-        }
-        match end {
-            Bound::Unbounded if null(start) => all.push(format!("{field} IS NOT NULL")),
-            Bound::Unbounded => {}
-            Bound::Included(Value::Null) | Bound::Excluded(Value::Null) => all.push("FALSE".to_owned()),
-            Bound::Included(_) => all.push(format!("{field} <= ?{}", self.parameter())),
-            Bound::Excluded(_) => all.push(format!("{field} < ?{}", self.parameter())),
-        }
-    }
-
-    /// The keys of the order: those that are not fixed, and the tail.
-    fn keys(&self) -> Vec<Ordered> {
-        let (plan, mut keys) = (self.plan, Vec::new());
-        for key in plan.index.map_or(&[][..], |index| index.keys).iter().skip(plan.eq.len()) {
-            let field = &plan.table.fields[key.field];
-            keys.push(Ordered {
-                expression: quoted(field.name),
-                descending: key.descending != plan.reverse,
-                nullable: field.nullable,
-            });
-        }
-        if let Some(expression) = Tail::of(plan.table, plan.index).expression(plan.table, plan.index) {
-            keys.push(Ordered { expression, descending: plan.reverse, nullable: false });
-        }
-        keys
-    }
-
-    fn order(&self) -> Vec<String> {
-        self.keys()
-            .into_iter()
-            .map(|key| if key.descending { key.expression + " DESC" } else { key.expression })
-            .collect()
-    }
-
-    /// Returns the condition for rows behind a position. If all keys have one direction and null cannot be among those
-    /// behind, it is a comparison of row values, at which SQLite starts directly. Otherwise it is a condition per key.
-    fn after(&mut self, values: &[Value]) -> String {
-        let keys = self.keys();
-        let fixed = self.plan.eq.len();
-        let is_null = |key: usize| values.get(fixed + key) == Some(&Value::Null);
-        let places: Vec<Option<usize>> =
-            (0..keys.len()).map(|key| if is_null(key) { None } else { Some(self.parameter()) }).collect();
-        let Some(first) = keys.first() else { return "FALSE".to_owned() };
-        let one_way = keys.iter().all(|key| key.descending == first.descending && !(key.descending && key.nullable));
-        if one_way && places.iter().all(Option::is_some) {
-            let names: Vec<&str> = keys.iter().map(|key| &*key.expression).collect();
-            let sign = if first.descending { '<' } else { '>' };
-            let values: Vec<String> = places.iter().flatten().map(|place| format!("?{place}")).collect();
-            return format!("({}) {sign} ({})", names.join(", "), values.join(", "));
-        }
-        behind(&keys, &places)
-    }
-}
-
-/// `(first key at or behind) AND ((first key behind) OR (the rest behind))`; the first part lets SQLite start near.
-fn behind(keys: &[Ordered], places: &[Option<usize>]) -> String {
-    let [key, rest @ ..] = keys else { return "FALSE".to_owned() };
-    let name = &key.expression;
-    let (beyond, at) = match (places[0], key.descending) {
-        (None, false) => (format!("{name} IS NOT NULL"), format!("{name} IS NULL")),
-        (None, true) => ("FALSE".to_owned(), format!("{name} IS NULL")),
-        (Some(place), false) => (format!("{name} > ?{place}"), format!("{name} = ?{place}")),
-        (Some(place), true) if key.nullable => {
-            (format!("({name} < ?{place} OR {name} IS NULL)"), format!("{name} = ?{place}"))
-        }
-        (Some(place), true) => (format!("{name} < ?{place}"), format!("{name} = ?{place}")),
-    };
-    let near = match (places[0], key.descending) {
-        (Some(place), false) => format!("{name} >= ?{place} AND "),
-        (Some(place), true) if !key.nullable => format!("{name} <= ?{place} AND "),
-        (None, true) => format!("{name} IS NULL AND "),
-        (None, false) | (Some(_), true) => String::new(),
-    };
-    format!("({near}({beyond} OR ({at} AND {})))", behind(rest, &places[1..]))
-}
-
 #[cfg(test)]
 mod tests {
+    use std::ops::Bound;
+
     use super::*;
-    use convoke_store::{KeyDef, Literal};
+    use convoke_store::{Condition, KeyDef, Literal};
 
     const fn field(name: &'static str, nullable: bool) -> FieldDef {
         let column = ColumnType::Integer;

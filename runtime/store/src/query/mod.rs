@@ -9,6 +9,7 @@ mod misuse;
 mod page_ends;
 mod pages;
 mod plan;
+pub mod sql;
 
 pub use builder::{Keyed, Order, Query, Ranged};
 pub use cursor::Cursor;
