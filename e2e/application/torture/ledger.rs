@@ -164,8 +164,10 @@ fn call_with(stream: &mut TcpStream, token: &str, path: &str, key: Option<&str>,
 pub(crate) fn check(folder: &Path, clients: &[Client]) {
     let acknowledged: HashSet<&str> =
         clients.iter().flat_map(|client| client.meetings.iter().map(String::as_str)).collect();
-    let runtime =
-        Runtime::start(RuntimeOptions::in_folder(folder.join("data"), convoke::embed::default_engine())).unwrap();
+    let mut options = RuntimeOptions::in_folder(folder.join("data"), convoke::embed::default_engine());
+    // Each read below is of all rows, however many they are and however busy the machine is.
+    options.limits.query_timeout = Duration::from_hours(1);
+    let runtime = Runtime::start(options).unwrap();
     let checked: Result<HashSet<String>> = runtime.read(|db| {
         let (mut there, mut titles) = (HashSet::new(), HashSet::new());
         for meeting in db.scan::<Meeting>().take(usize::MAX >> 1)? {
