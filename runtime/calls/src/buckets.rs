@@ -16,6 +16,9 @@ use convoke_core::identity::Identity;
 pub(crate) enum Payment {
     /// The call is rejected if the bucket does not hold enough.
     Now,
+    /// The same, and half a full bucket is enough for any cost, which leaves a debt: for costs that may exceed a full
+    /// bucket, and whose preparation has a small cost itself.
+    Large,
     /// The bucket goes into debt: for work that was accepted before and that no client would retry.
     Later,
 }
@@ -53,6 +56,7 @@ impl Charge {
     pub(crate) fn needed(&self) -> f64 {
         match self.payment {
             Payment::Now => self.cost.min(self.refill.full),
+            Payment::Large => self.cost.min(self.refill.full / 2.0),
             Payment::Later => f64::NEG_INFINITY,
         }
     }
@@ -111,6 +115,17 @@ impl Buckets {
             return Ok(());
         }
         Err(refill.time_for(charge.needed() - bucket.tokens))
+    }
+
+    /// Gives back tokens of a charge that were not used.
+    pub(crate) fn give(&self, identity: &Identity, charge: &Charge) {
+        let key = hash(&identity.issuer, &identity.subject);
+        let mut shard = self.0[usize::try_from(key % SHARDS as u64).unwrap_or(0)].lock();
+        // An absent bucket is full.
+        if let Some(bucket) = shard.buckets.get_mut(&(key, charge.name)) {
+            bucket.tokens = bucket.refilled(charge.now) + charge.cost;
+            bucket.at = charge.now;
+        }
     }
 }
 

@@ -116,6 +116,18 @@ impl Rates {
         })
     }
 
+    /// Gives back bytes that were charged and not written.
+    pub(crate) fn give_back_bytes(&self, caller: &Caller, bytes: u64, now: Millis) {
+        let (Some(identity), Some(refill)) = (caller.identity(), self.writes) else { return };
+        if bytes > 0 {
+            let charge = Charge { name: BYTES, refill, cost: bytes as f64, payment: Payment::Later, now };
+            match &self.buckets {
+                Storage::Local(buckets) => buckets.give(identity, &charge),
+                Storage::Shared(buckets) => buckets.give(identity, &charge),
+            }
+        }
+    }
+
     fn take(&self, identity: &Identity, charge: &Charge, message: impl FnOnce(Duration) -> String) -> Result<()> {
         let taken = match &self.buckets {
             Storage::Local(buckets) => buckets.take(identity, charge).map_err(NotTaken::For),

@@ -110,6 +110,15 @@ impl SharedBuckets {
     }
 }
 
+impl SharedBuckets {
+    /// Gives back tokens of a charge that were not used. This node holds them.
+    pub(crate) fn give(&self, identity: &Identity, charge: &Charge) {
+        let key = (hash(&identity.issuer, &identity.subject), charge.name);
+        let shard = &self.shards[usize::try_from(key.0 % SHARDS as u64).unwrap_or(0)];
+        shard.held.lock().put(key, charge, charge.cost);
+    }
+}
+
 impl Holdings {
     /// Takes held tokens, or returns a known rejection. Returns `None` if a draw is needed.
     fn take(&mut self, key: Key, charge: &Charge) -> Option<Result<(), NotTaken>> {

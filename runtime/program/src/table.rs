@@ -6,10 +6,12 @@ use std::time::{Duration, UNIX_EPOCH};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::failure::Failure;
+use super::operator_log::visible;
 
-/// Formats rows as lines. Each column is as wide as its widest cell, except the last one.
+/// Formats rows as lines. Each column is as wide as its widest cell, except the last one. Control characters of a cell are
+/// escaped: clients choose some of the texts, and must not control the terminal of the operator.
 pub(crate) fn aligned<const N: usize>(rows: impl IntoIterator<Item = [String; N]>) -> String {
-    let rows: Vec<[String; N]> = rows.into_iter().collect();
+    let rows: Vec<[String; N]> = rows.into_iter().map(|row| row.map(|cell| visible(&cell).into_owned())).collect();
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
     let widths: [usize; N] = std::array::from_fn(|column| if column + 1 < N { width(column) } else { 0 });
     let line = |row: &[String; N]| {
@@ -51,6 +53,12 @@ mod tests {
     fn columns_line_up_and_no_line_ends_in_spaces() {
         let rows = [["A", "BB", "C"], ["aaa", "b", ""]].map(|row| row.map(str::to_owned));
         assert_eq!(aligned(rows), "A    BB  C\naaa  b");
+    }
+
+    #[test]
+    fn control_characters_do_not_reach_the_terminal() {
+        let rows = [["https://example.com/\x1b[31m\nFAKE", "x"]].map(|row| row.map(str::to_owned));
+        assert_eq!(aligned(rows), "https://example.com/\\u001b[31m\\nFAKE  x");
     }
 
     #[test]

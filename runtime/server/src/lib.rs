@@ -16,6 +16,7 @@ pub mod auth;
 pub mod admin;
 mod live;
 mod page;
+mod retry_after;
 mod files;
 pub mod console;
 mod sync;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use schemars::{Schema, SchemaGenerator};
 
 use super::unverified::Unverified;
-use convoke_core::error::Result;
+use convoke_core::error::{Code, Error, Result};
 
 /// The options of `#[route]`.
 pub struct RouteDef {
@@ -131,6 +131,20 @@ impl RouteDef {
             let star = if name.starts_with('*') { "*" } else { "" };
             format!("{pattern}{{{star}p{number}}}{rest}")
         })
+    }
+
+    /// Returns the HTTP status of the response to an error. On a route with `verify`, an error that is not of the
+    /// function itself, and one that passes, never has a status of 2xx: the sender of an event then sends it again.
+    pub fn status_of(&self, error: &Error) -> u16 {
+        let status = error.route_status();
+        match error.code() {
+            _ if self.verify.is_none() || status != 200 => status,
+            Code::InvalidArgument => 400,
+            Code::Unauthenticated => 401,
+            Code::RateLimited => 429,
+            Code::ProviderError | Code::Timeout | Code::Unavailable => 503,
+            _ => status,
+        }
     }
 
     /// True if a request may have a body.

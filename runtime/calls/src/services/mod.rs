@@ -356,6 +356,11 @@ impl Services {
         self.0.rates.charge_bytes(caller, bytes, payment, self.0.clock.now())
     }
 
+    /// Gives back bytes that were charged and not written.
+    pub(crate) fn give_back_bytes(&self, caller: &Caller, bytes: u64) {
+        self.0.rates.give_back_bytes(caller, bytes, self.0.clock.now());
+    }
+
     pub(crate) fn action_permit(&self) -> Result<OwnedSemaphorePermit> {
         let permit = self.0.actions.clone().try_acquire_owned();
         permit.map_err(|_| Error::overloaded("Too many actions are running; try again in a second"))

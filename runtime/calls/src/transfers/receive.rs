@@ -23,6 +23,7 @@ use crate::services::Services;
 use convoke_core::clock::Millis;
 use convoke_core::error::{Code, Error, Result};
 use convoke_core::id::Id;
+use convoke_core::identity::Caller;
 use convoke_store::{ContentState, Db, DbMut, Doc, FileRule, StoredFile, private_file};
 
 /// The pieces of a request are collected up to this length before they are written. An upload has two chunks: one is
@@ -94,10 +95,24 @@ pub async fn create(services: &Services, token: &str, length: u64) -> Result<Off
     let (id, ticket, rule) = ticket(services, token).await?;
     require_open(&ticket, services.clock().now())?;
     require_length(length, rule)?;
+    let offset = partial_bytes(services.files(), id)?;
+    if length < offset {
+        let message = format!("Upload-Length is less than the {offset} bytes that have arrived");
+        return Err(Error::invalid_argument("upload-length", message));
+    }
     let declared = i64::try_from(length).map_err(|_| too_large(rule))?;
-    let declare = move |db: &mut DbMut| Ok(db.patch(id, |ticket| ticket.length = Some(declared)).map(drop)?);
+    let declare = move |db: &mut DbMut| {
+        let ticket = Db::get(db, id)?.ok_or_else(used)?;
+        match ticket.length {
+            Some(former) if former != declared => {
+                Err(Error::conflict(format!("The length of this upload was declared before: {former} bytes")))
+            }
+            Some(_) => Ok(()),
+            None => Ok(db.patch_doc(ticket, |ticket| ticket.length = Some(declared)).map(drop)?),
+        }
+    };
     services.database().write("declare an upload", declare).await?;
-    Ok(Offset { id, offset: partial_bytes(services.files(), id)?, length: Some(length), is_complete: false })
+    Ok(Offset { id, offset, length: Some(length), is_complete: false })
 }
 
 fn partial_bytes(depot: &Depot, id: StorageId) -> Result<u64> {
@@ -137,6 +152,16 @@ fn require_length(bytes: u64, rule: FileRule) -> Result<()> {
     if bytes > rule.bytes_max { Err(too_large(rule)) } else { Ok(()) }
 }
 
+fn require_declared(bytes: u64, length: Option<i64>) -> Result<()> {
+    match length.and_then(|length| u64::try_from(length).ok()) {
+        Some(length) if bytes > length => {
+            let message = format!("The upload has more than the {length} bytes that were declared");
+            Err(Error::new(Code::PayloadTooLarge, message).with("bytesMax", length))
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+
 /// An upload whose bytes are arriving.
 pub struct Receiving {
     services: Services,
@@ -152,12 +177,44 @@ pub struct Receiving {
     last_piece_at: Duration,
     /// Received bytes, including those of earlier parts.
     offset: u64,
-    charged: u64,
+    charge: ByteCharge,
     room_checked_at: u64,
+    /// True if an action writes the content. Its bytes are charged at the end, since no client could send the rest later.
+    is_own: bool,
     /// The type of the content, after enough of its bytes have arrived.
     content_type: Option<&'static str>,
     partial: Partial,
     arrival: Arc<Arrival>,
+}
+
+/// The charge for the bytes of one request. What is charged and does not arrive is given back.
+struct ByteCharge {
+    services: Services,
+    owner: Caller,
+    charged: u64,
+    received: u64,
+}
+
+impl ByteCharge {
+    /// Charges the declared bytes.
+    fn begin(services: &Services, owner: Caller, declared: u64) -> Result<Self> {
+        services.charge_bytes(&owner, declared, Payment::Large)?;
+        Ok(Self { services: services.clone(), owner, charged: declared, received: 0 })
+    }
+
+    /// Charges the received bytes that are not charged yet.
+    fn cover(&mut self, payment: Payment) -> Result<()> {
+        let missing = self.received.saturating_sub(self.charged);
+        self.services.charge_bytes(&self.owner, missing, payment)?;
+        self.charged += missing;
+        Ok(())
+    }
+}
+
+impl Drop for ByteCharge {
+    fn drop(&mut self) {
+        self.services.give_back_bytes(&self.owner, self.charged.saturating_sub(self.received));
+    }
 }
 
 /// The file of an upload, and the chunk that is not collected. The next bytes are received while the last ones are written.
@@ -262,7 +319,8 @@ impl Receiving {
         };
         let ticket = services.database().write("begin an upload", insert).await?;
         let rule = FileRule { bytes_max: FileRule::BYTES_MAX, ..FileRule::DEFAULT };
-        Self::of(services, (ticket.id(), ticket), rule, (0, false), None).await
+        let receiving = Self::of(services, (ticket.id(), ticket), rule, (0, false), None).await?;
+        Ok(Self { is_own: true, ..receiving })
     }
 
     async fn of(
@@ -280,8 +338,9 @@ impl Receiving {
         }
         let declared = declared.unwrap_or(0);
         require_length(offset.saturating_add(declared), rule)?;
+        require_declared(offset.saturating_add(declared), ticket.length)?;
         depot.require_room(declared)?;
-        services.charge_bytes(&ticket.owner(), declared, Payment::Now)?;
+        let charge = ByteCharge::begin(services, ticket.owner(), declared)?;
         let path = depot.storage().folder().incoming(&name_of(id, is_part)).map_err(failed)?;
         let partial = Partial { path: path.clone(), is_kept: is_part };
         let of_sink = arrival.clone();
@@ -296,8 +355,9 @@ impl Receiving {
             large: None,
             last_piece_at: services.clock().monotonic(),
             offset,
-            charged: declared,
+            charge,
             room_checked_at: offset,
+            is_own: false,
             content_type: None,
             partial,
             arrival,
@@ -317,14 +377,19 @@ impl Receiving {
     /// Writes the next bytes.
     ///
     /// # Errors
-    /// `PAYLOAD_TOO_LARGE`; `INVALID_ARGUMENT`: the field does not accept the type of the content; `UNAVAILABLE`: the
-    /// disk has no room.
+    /// `PAYLOAD_TOO_LARGE`; `INVALID_ARGUMENT`: the field does not accept the type of the content; `RATE_LIMITED`: the
+    /// client has not declared these bytes, and may not write them now; `UNAVAILABLE`: the disk has no room.
     pub async fn write(&mut self, mut bytes: Bytes) -> Result<()> {
         let after = self.offset + bytes.len() as u64;
         if let Err(error) = require_length(after, self.rule) {
             // A later part cannot succeed either.
             self.partial.is_kept = false;
             return Err(error);
+        }
+        require_declared(after, self.ticket.length)?;
+        self.charge.received += bytes.len() as u64;
+        if !self.is_own {
+            self.charge.cover(Payment::Now)?;
         }
         self.offset = after;
         FileCounters::count(&self.services.files().counters().bytes_received, bytes.len() as u64);
@@ -428,8 +493,7 @@ impl Receiving {
         let (mut sink, _) = self.settled().await?;
         let content_type = self.require_type(&mut sink)?;
         let owner = self.ticket.owner();
-        let owed = self.offset.saturating_sub(self.charged);
-        self.services.charge_bytes(&owner, owed, Payment::Now)?;
+        self.charge.cover(Payment::Large)?;
         let hash = blocking(move || sink.seal()).await.map_err(failed)?;
         let content = Content {
             ticket: self.id,

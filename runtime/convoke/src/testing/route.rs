@@ -10,8 +10,8 @@ use serde_json::Value;
 use super::app::{TestApp, TestCaller};
 use convoke_calls::call::dispatch::Request;
 use convoke_calls::call::envelope;
-use convoke_calls::route::Verify;
 use convoke_calls::route::encoded::{self, Decoded, DecodedBody};
+use convoke_calls::route::{RouteDef, Verify};
 use convoke_core::error::{Code, Error, Result};
 use convoke_core::identity::Caller;
 
@@ -87,11 +87,11 @@ impl TestRequest<'_> {
         let Self { app, caller, method, uri, headers, body } = self;
         let runtime = app.runtime();
         let Some((function, path_values)) = runtime.registry().route(&method, uri.path()) else {
-            return RouteReply::of(Err(Error::new(Code::RouteNotFound, "There is no such route.")), false).await;
+            return RouteReply::of(None, Err(Error::new(Code::RouteNotFound, "There is no such route.")), false).await;
         };
         let request = function.route_request(method, uri, headers, body, path_values);
         if let Err(error) = runtime.verify(function, &request) {
-            return RouteReply::of(Err(error), false).await;
+            return RouteReply::of(function.def.route, Err(error), false).await;
         }
         let caller = match function.def.route.and_then(|route| route.verify) {
             Some(Verify::Own(_)) => Caller::Nobody,
@@ -100,7 +100,7 @@ impl TestRequest<'_> {
         let call = Request::Route { function, request: &request };
         let (outcome, _) = runtime.call(call, caller, runtime.request_id()).await;
         let decoded = outcome.result.and_then(|encoded| encoded::decode(encoded, &request));
-        RouteReply::of(decoded, outcome.is_replayed).await
+        RouteReply::of(function.def.route, decoded, outcome.is_replayed).await
     }
 }
 
@@ -118,13 +118,14 @@ pub struct RouteReply {
 }
 
 impl RouteReply {
-    async fn of(result: Result<Decoded>, is_replayed: bool) -> Self {
+    async fn of(route: Option<&RouteDef>, result: Result<Decoded>, is_replayed: bool) -> Self {
         let Decoded { status, headers, body } = match result {
             Ok(decoded) => decoded,
             Err(error) => {
                 let body = envelope::failure(&error, &convoke_calls::logs::LogLines::default());
                 let body = Bytes::from(body);
-                return Self { status: error.route_status(), headers: HeaderMap::new(), body, is_replayed };
+                let status = route.map_or(error.code().status(), |route| route.status_of(&error));
+                return Self { status, headers: HeaderMap::new(), body, is_replayed };
             }
         };
         let body = match body {

@@ -2,9 +2,11 @@
 
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::DirBuilderExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
+
+use parking_lot::Mutex;
 
 use super::parts::Listed;
 use convoke_store::{private_file, sync_folder};
@@ -12,10 +14,17 @@ use convoke_store::{private_file, sync_folder};
 /// Suffix of a file that is not complete.
 const PARTIAL: &str = ".partial";
 
+fn identity(folder: &fs::Metadata) -> (u64, u64) {
+    (folder.dev(), folder.ino())
+}
+
 /// A folder with copies.
 #[derive(Debug)]
 pub(super) struct Folder {
     path: PathBuf,
+    /// The folder's device and number, and the file that was stored last. An empty folder of the same path, in which the
+    /// disk is no longer mounted, has another identity and does not have the file.
+    known: Mutex<((u64, u64), Option<String>)>,
 }
 
 impl Folder {
@@ -25,7 +34,9 @@ impl Folder {
     /// A message for the operator.
     pub(super) fn open(path: &Path) -> Result<Self, String> {
         match fs::metadata(path) {
-            Ok(found) if found.is_dir() => Ok(Self { path: path.to_owned() }),
+            Ok(found) if found.is_dir() => {
+                Ok(Self { path: path.to_owned(), known: Mutex::new((identity(&found), None)) })
+            }
             Ok(_) => Err(format!("{} is not a folder", path.display())),
             Err(error) => Err(format!(
                 "the folder of copies {} cannot be opened: {error}; mount its disk, or create it",
@@ -38,11 +49,32 @@ impl Folder {
         &self.path
     }
 
+    /// Fails if the folder is missing, or is another one than that with the copies so far.
+    fn require_same(&self) -> io::Result<()> {
+        let not_found = |reason: &str| {
+            let message = format!("the folder {} {reason}; mount its disk", self.path.display());
+            io::Error::new(io::ErrorKind::NotFound, message)
+        };
+        let found = fs::metadata(&self.path).ok().filter(fs::Metadata::is_dir);
+        let found = identity(&found.ok_or_else(|| not_found("does not exist"))?);
+        let mut known = self.known.lock();
+        // A disk that was mounted again may have another number, but has the file.
+        if known.0 != found {
+            if !known.1.as_ref().is_some_and(|last| self.path.join(last).exists()) {
+                return Err(not_found("is not the one with the copies"));
+            }
+            known.0 = found;
+        }
+        Ok(())
+    }
+
     pub(super) fn put_new(&self, name: &str, bytes: &[u8], at: i64) -> io::Result<()> {
         let (path, partial) = self.begin(name)?;
         let stored = write(&partial, &mut &*bytes, at).and_then(|()| take_name(&partial, &path));
         let _ = fs::remove_file(&partial);
-        stored
+        stored?;
+        self.known.lock().1 = Some(name.to_owned());
+        Ok(())
     }
 
     pub(super) fn put_file(&self, name: &str, from: &Path, at: i64) -> io::Result<()> {
@@ -53,17 +85,14 @@ impl Folder {
             let _ = fs::remove_file(&partial);
         }
         stored?;
-        sync_folder(&path)
+        sync_folder(&path)?;
+        self.known.lock().1 = Some(name.to_owned());
+        Ok(())
     }
 
     fn begin(&self, name: &str) -> io::Result<(PathBuf, PathBuf)> {
         let path = self.path.join(name);
-        if !self.path.is_dir() {
-            return Err(io::Error::new(
-                io::ErrorKind::NotFound,
-                format!("the folder {} does not exist", self.path.display()),
-            ));
-        }
+        self.require_same()?;
         if let Some(folder) = path.parent()
             && !folder.is_dir()
         {
@@ -159,4 +188,25 @@ fn take_name(partial: &Path, path: &Path) -> io::Result<()> {
         Err(_) => fs::rename(partial, path)?,
     }
     sync_folder(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn empty_folder_in_place_of_an_unmounted_disk_gets_no_copies() {
+        let disks = tempfile::tempdir().unwrap();
+        let (path, away) = (disks.path().join("place"), disks.path().join("away"));
+        fs::create_dir(&path).unwrap();
+        let folder = Folder::open(&path).unwrap();
+        folder.put_new("a", b"first", 0).unwrap();
+        fs::rename(&path, &away).unwrap();
+        fs::create_dir(&path).unwrap();
+        let error = folder.put_new("b", b"second", 0).unwrap_err().to_string();
+        assert!(error.contains("is not the one with the copies") && !path.join("b").exists(), "{error}");
+        // The same disk under another number: its files are there.
+        fs::copy(away.join("a"), path.join("a")).unwrap();
+        folder.put_new("b", b"second", 0).unwrap();
+    }
 }

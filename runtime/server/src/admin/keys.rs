@@ -3,7 +3,7 @@
 //! A change takes effect in this process with its response. A key can create or rotate only keys whose scopes it has
 //! itself.
 
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -91,6 +91,15 @@ pub async fn create(admin: &Admin, request: AdminRequest) -> Result<Reply> {
         last_used_at: None,
     };
     let row = change(admin, "create a deploy key", move |db| {
+        let creator = db.query(DeployKey::by_name).eq(&row.created_by).unique()?;
+        if let Some(end) = creator.and_then(|creator| creator.expires_at)
+            && row.expires_at.is_none_or(|at| at > end)
+        {
+            let end = humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_millis(end.0.unsigned_abs()));
+            let message =
+                format!("expiresIn: the key that creates this one expires at {end}; this one must not outlive it");
+            return Err(Error::invalid_argument("expiresIn", message));
+        }
         if db.query(DeployKey::by_name).eq(&row.name).unique()?.is_some() {
             let message = "A deploy key has or had this name; choose another name";
             return Err(Error::conflict(message).with("name", row.name.as_str()));

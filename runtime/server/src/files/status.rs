@@ -3,6 +3,7 @@
 
 use hyper::header::{HeaderName, HeaderValue};
 
+use crate::retry_after::retry_after_s;
 use convoke_calls::call::envelope;
 use convoke_calls::logs::LogLines;
 use convoke_core::error::{Code, Error};
@@ -14,8 +15,11 @@ pub(super) fn failed(error: &Error, fields: Vec<(HeaderName, HeaderValue)>) -> R
         tracing::error!(target: "convoke::files", "{}", error.chain());
     }
     let status = status(error.code());
-    let retry_after_s = matches!(status, 429 | 503).then_some(1);
-    Reply { retry_after_s, fields, ..Reply::json(status, envelope::failure(error, &LogLines::default())) }
+    Reply {
+        retry_after_s: retry_after_s(status, error),
+        fields,
+        ..Reply::json(status, envelope::failure(error, &LogLines::default()))
+    }
 }
 
 fn status(code: Code) -> u16 {

@@ -14,10 +14,12 @@ use convoke_http::{BodyStream, Incoming, Reply};
 use convoke_store::FileRule;
 
 /// The fields of a request that this route reads.
-pub(crate) const FIELDS: &[&str] = &[TUS_RESUMABLE, UPLOAD_OFFSET, UPLOAD_LENGTH, "content-type", "content-encoding"];
+pub(crate) const FIELDS: &[&str] =
+    &[TUS_RESUMABLE, UPLOAD_OFFSET, UPLOAD_LENGTH, UPLOAD_DEFER_LENGTH, "content-type", "content-encoding"];
 const TUS_RESUMABLE: &str = "tus-resumable";
 const UPLOAD_OFFSET: &str = "upload-offset";
 const UPLOAD_LENGTH: &str = "upload-length";
+const UPLOAD_DEFER_LENGTH: &str = "upload-defer-length";
 /// The version of tus.
 const VERSION: &str = "1.0.0";
 /// The type of the bytes of a part.
@@ -118,7 +120,11 @@ async fn create<E>(runtime: &Runtime, incoming: &Incoming<E>) -> Result<Reply> {
     fields.extend(HeaderValue::try_from(incoming.uri.path()).map(|path| (LOCATION, path)));
     match number(incoming, UPLOAD_LENGTH)? {
         // The client declares the length with the last part.
-        None => drop(transfers::status(runtime, token).await?),
+        None if text(incoming, UPLOAD_DEFER_LENGTH) == Some("1") => drop(transfers::status(runtime, token).await?),
+        None => {
+            let message = "Upload-Length must be the number of bytes of the file, or Upload-Defer-Length must be 1";
+            return Err(Error::invalid_argument(UPLOAD_LENGTH, message));
+        }
         Some(length) => {
             let offset = transfers::create(runtime, token, length).await?;
             if length == 0 {
@@ -137,7 +143,7 @@ async fn progress<E>(runtime: &Runtime, incoming: &Incoming<E>) -> Result<Reply>
     fields.push((HeaderName::from_static(UPLOAD_OFFSET), offset.offset.into()));
     fields.push(match offset.length {
         Some(length) => (HeaderName::from_static(UPLOAD_LENGTH), length.into()),
-        None => (HeaderName::from_static("upload-defer-length"), HeaderValue::from_static("1")),
+        None => (HeaderName::from_static(UPLOAD_DEFER_LENGTH), HeaderValue::from_static("1")),
     });
     if offset.is_complete {
         fields.extend(storage_id(offset.id));

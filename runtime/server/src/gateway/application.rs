@@ -11,6 +11,7 @@ use futures_util::StreamExt as _;
 use hyper::header::HeaderValue;
 
 use super::{Ended, Gateway, IDEMPOTENCY_REPLAYED, failed};
+use crate::retry_after::retry_after_s;
 use crate::routes::Endpoint;
 use convoke_calls::call::dispatch::{Outcome, Request};
 use convoke_calls::call::envelope;
@@ -18,7 +19,7 @@ use convoke_calls::logs::LogLines;
 use convoke_calls::observe::Stage;
 use convoke_calls::route::encoded::{self, Decoded, DecodedBody};
 use convoke_calls::route::request::ByteStream;
-use convoke_calls::route::{RouteRequest, Verify};
+use convoke_calls::route::{RouteDef, RouteRequest, Verify};
 use convoke_core::answer::budget::{Budget, Exhausted};
 use convoke_core::answer::pieces::Piece;
 use convoke_core::error::Error;
@@ -45,7 +46,7 @@ impl Gateway {
         );
         if let Err(error) = self.runtime.verify(function, &request) {
             self.rejected(incoming, Stage::Credentials, &Caller::Nobody, &error);
-            return refused(&error, envelope::failure(&error, &LogLines::default()));
+            return refused(route, &error, &LogLines::default());
         }
         let (caller, key) = match route.verify {
             // The check may have used the field that names a caller elsewhere.
@@ -58,13 +59,13 @@ impl Gateway {
         let idempotency_key = incoming.idempotency_key.as_ref().map(|field| field.as_bytes());
         let call = Request::Route { function, request: &request };
         match self.ended(incoming, call, caller, key.as_deref(), idempotency_key).await {
-            Ok(Ended { outcome, .. }) => reply(outcome, &request, self.runtime.answers()),
+            Ok(Ended { outcome, .. }) => reply(route, outcome, &request, self.runtime.answers()),
             Err(error) => failed(&error),
         }
     }
 }
 
-fn reply(outcome: Outcome, request: &RouteRequest, answers: &Arc<Budget>) -> Reply {
+fn reply(route: &RouteDef, outcome: Outcome, request: &RouteRequest, answers: &Arc<Budget>) -> Reply {
     let Outcome { result, log_lines, is_replayed } = outcome;
     match result.and_then(|encoded| encoded::decode(encoded, request)) {
         Ok(Decoded { status, headers: mut fields, body }) => {
@@ -77,15 +78,13 @@ fn reply(outcome: Outcome, request: &RouteRequest, answers: &Arc<Budget>) -> Rep
             };
             Reply { fields, ..Reply::of(status, "application/octet-stream", body) }
         }
-        Err(error) => refused(&error, envelope::failure(&error, &log_lines)),
+        Err(error) => refused(route, &error, &log_lines),
     }
 }
 
-/// Returns the response of an error, with the status that the function chose.
-fn refused(error: &Error, body: Vec<u8>) -> Reply {
-    let status = error.route_status();
-    // Each 503 carries `Retry-After`.
-    Reply { retry_after_s: (status == 503).then_some(1), ..Reply::json(status, body) }
+fn refused(route: &RouteDef, error: &Error, log_lines: &LogLines) -> Reply {
+    let status = route.status_of(error);
+    Reply { retry_after_s: retry_after_s(status, error), ..Reply::json(status, envelope::failure(error, log_lines)) }
 }
 
 /// Returns a body that is sent while its stream is read. The stream is dropped when its reader is gone.

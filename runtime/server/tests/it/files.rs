@@ -1,5 +1,7 @@
 //! Files over HTTP: uploads whole and in parts, links, their limits, and the removal of contents.
 
+use std::io::{Read as _, Write as _};
+use std::net::{Shutdown, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
@@ -476,6 +478,106 @@ fn action_reads_and_writes_contents_as_streams() {
     let loud = client.value("shout", json!({ "document": id }));
     let link = client.value("showDocument", json!({ "document": loud }));
     assert!(get(&app, link.as_str().unwrap(), &[]).body == b"QUIET ".repeat(20_000));
+}
+
+#[test]
+fn length_of_an_upload_in_parts_is_declared_once_and_holds() {
+    let app = TestApp::new();
+    let client = Client::of(&app);
+    let url = client.begin("file");
+    let tus = ("tus-resumable", "1.0.0");
+    let create = |fields: &[(&str, &str)]| send(&app, "POST", &url, &[&[tus], fields].concat(), "");
+    assert_eq!(create(&[]).status, 400, "neither a length nor that it follows");
+    assert_eq!(create(&[("upload-defer-length", "1")]).status, 201);
+    assert_eq!(create(&[("upload-length", "10")]).status, 201);
+    assert_eq!(create(&[("upload-length", "10")]).status, 201, "the same again");
+    assert_eq!(create(&[("upload-length", "4")]).status, 409);
+    let part = |offset: &str, bytes: &'static str| {
+        let fields = [tus, ("upload-offset", offset), ("content-type", "application/offset+octet-stream")];
+        send(&app, "PATCH", &url, &fields, bytes)
+    };
+    assert_eq!(part("0", "more than ten bytes").status, 413);
+    assert_eq!(part("0", "ten ").status, 204);
+    assert_eq!(part("4", "bytes.").field("upload-offset"), "10");
+}
+
+/// An app in which a user may write 100,000 bytes at once, and 28 per second.
+fn with_rate_of_bytes() -> TestApp {
+    TestApp::with(|options| {
+        options.limits.user_bytes_written_burst = 100_000;
+        options.limits.user_bytes_written_per_hour = 100_000;
+    })
+}
+
+/// Sends a request on a connection of its own, and closes its sending side. Returns the response.
+fn send_raw(method: &str, url: &str, head: &str, body: &[u8]) -> String {
+    let url = reqwest::Url::parse(url).unwrap();
+    let mut stream = TcpStream::connect((url.host_str().unwrap(), url.port().unwrap())).unwrap();
+    write!(stream, "{method} {} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n{head}\r\n\r\n", url.path())
+        .unwrap();
+    // The server may respond, and close, before the end of the body.
+    let _ = stream.write_all(body);
+    let _ = stream.shutdown(Shutdown::Write);
+    let mut response = String::new();
+    let _ = stream.read_to_string(&mut response);
+    response
+}
+
+#[test]
+fn each_byte_of_an_upload_in_parts_is_charged_once() {
+    let app = with_rate_of_bytes();
+    let client = Client::of(&app);
+    let url = client.begin("file");
+    for part in 0..4_u8 {
+        let (offset, length) = ((20_000 * usize::from(part)).to_string(), if part == 3 { "80000" } else { "" });
+        let mut fields = vec![
+            ("tus-resumable", "1.0.0"),
+            ("upload-offset", &*offset),
+            ("content-type", "application/offset+octet-stream"),
+        ];
+        fields.extend((!length.is_empty()).then_some(("upload-length", length)));
+        assert_eq!(send(&app, "PATCH", &url, &fields, vec![part; 20_000]).status, 204, "part {part}");
+    }
+}
+
+#[test]
+fn bytes_without_a_declared_length_are_charged_as_they_arrive() {
+    let app = with_rate_of_bytes();
+    let client = Client::of(&app);
+    let mut body = format!("{:x}\r\n", 150_000).into_bytes();
+    body.extend_from_slice(&[1; 150_000]);
+    body.extend_from_slice(b"\r\n0\r\n\r\n");
+    let head = "transfer-encoding: chunked\r\ntus-resumable: 1.0.0\r\nupload-offset: 0\r\n\
+                content-type: application/offset+octet-stream";
+    let response = send_raw("PATCH", &client.begin("file"), head, &body);
+    assert!(response.starts_with("HTTP/1.1 429") && response.contains("RATE_LIMITED"), "{response}");
+    assert!(client.bytes_stored().is_empty());
+}
+
+#[test]
+fn file_larger_than_a_burst_is_accepted_and_the_next_one_waits() {
+    let app = with_rate_of_bytes();
+    let client = Client::of(&app);
+    let (first, second) = (client.begin("file"), client.begin("file"));
+    send(&app, "POST", &first, &[], vec![1; 120_000]).storage_id();
+    let refused = send(&app, "POST", &second, &[], vec![2; 1_000]);
+    let wait: u64 = refused.field("retry-after").parse().unwrap();
+    assert!(refused.status == 429 && wait > 600, "{} after {wait} s", refused.status);
+}
+
+#[test]
+fn bytes_that_were_declared_and_did_not_arrive_are_given_back() {
+    let app = with_rate_of_bytes();
+    let client = Client::of(&app);
+    let url = client.begin("file");
+    send_raw("POST", &url, "content-length: 80000", &[1; 10_000]);
+    let whole = || send(&app, "POST", &url, &[], vec![1; 80_000]);
+    // The server may not have noticed yet that the first client is gone.
+    let done = (0..600).map(|_| whole()).find(|answer| {
+        std::thread::sleep(Duration::from_millis(if answer.status == 409 { 20 } else { 0 }));
+        answer.status != 409
+    });
+    done.unwrap().storage_id();
 }
 
 #[test]

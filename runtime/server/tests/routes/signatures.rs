@@ -1,5 +1,7 @@
 //! Signatures: the check comes before everything else.
 
+use std::time::Duration;
+
 use convoke_calls::signatures::{Key, standard_webhooks};
 
 use crate::client::{Answer, send};
@@ -75,4 +77,27 @@ fn own_check_may_use_the_field_of_credentials() {
     assert_eq!((good.status, good.text()), (200, "true"));
     let bad = send(&app, &server, "POST", "/hooks/own", &[("authorization", "open")], "");
     assert_eq!((bad.status, &*bad.code()), (401, "INVALID_SIGNATURE"));
+}
+
+#[test]
+fn sender_of_a_signed_event_sees_that_it_was_not_taken() {
+    let app = TestApp::with(|options| {
+        for (name, secret) in [("SHOP_WEBHOOKS", &*WEBHOOKS.join("\n")), ("SHOP_PLAIN", PLAIN)] {
+            convoke_calls::outbound::secret::write(&options.data, name, secret).unwrap();
+        }
+        options.limits.mutation_timeout = Duration::from_nanos(1);
+    });
+    let server = app.serve();
+    let good = r#"{"order":"a","cents":7}"#;
+    for (id, body, status, code) in [
+        ("msg_1", "not JSON", 400, "INVALID_ARGUMENT"),
+        ("msg_2", r#"{"order":"a"}"#, 400, "INVALID_ARGUMENT"),
+        ("msg_3", good, 503, "TIMEOUT"),
+    ] {
+        let answer = deliver(&app, &server, WEBHOOKS[0], (id, 0), body);
+        assert_eq!((answer.status, &*answer.code()), (status, code), "{body}");
+    }
+    let unsigned = send(&app, &server, "POST", "/payments", &[JSON], good);
+    assert_eq!((unsigned.status, &*unsigned.code()), (200, "TIMEOUT"), "no event: as each other call");
+    assert_eq!(app.count::<Payment>(), 0);
 }

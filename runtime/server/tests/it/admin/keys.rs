@@ -97,6 +97,23 @@ fn invalid_key_is_rejected_with_its_field() {
 }
 
 #[test]
+fn key_does_not_outlive_the_key_that_created_it() {
+    let app = TestApp::new();
+    let door = Door::of(&app);
+    let keeper = json!({ "name": "keeper", "scopes": ["keys", "functions"], "expiresIn": 60_000 });
+    let keeper = door.operator(Method::POST, KEYS, Some(&keeper)).value()["key"].as_str().unwrap().to_owned();
+    let create = |expires_in: Value| {
+        let more = json!({ "name": "more", "scopes": ["functions"], "expiresIn": expires_in });
+        door.with(Some(&format!("Convoke {keeper}")), Method::POST, KEYS, Some(&more))
+    };
+    for expires_in in [Value::Null, json!(61_000)] {
+        let refused = create(expires_in);
+        assert_eq!((refused.code(), &refused.body["errorData"]["field"]), ("INVALID_ARGUMENT", &json!("expiresIn")));
+    }
+    create(json!(30_000)).value();
+}
+
+#[test]
 fn key_cannot_grant_scopes_that_it_lacks() {
     let app = TestApp::new();
     let door = Door::of(&app);
