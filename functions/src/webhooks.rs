@@ -6,6 +6,11 @@
 use convoke::prelude::*;
 use schema::{Meeting, User};
 
+const MEETING_ENDED: &str = "meeting.ended";
+const INSIGHTS_READY: &str = "insights.ready";
+/// The events that endpoints may name.
+pub(crate) const EVENTS: [&str; 2] = [MEETING_ENDED, INSIGHTS_READY];
+
 /// A meeting has ended.
 #[value(output, name = "MeetingEndedEvent")]
 pub struct MeetingEnded {
@@ -41,7 +46,7 @@ pub fn meeting_ended(ctx: &mut MutationCtx, meeting: &Doc<Meeting>) -> Result<()
         started_at: meeting.started_at,
         ended_at: meeting.ended_at,
     };
-    deliver(ctx, meeting, "meeting.ended", &event)
+    deliver(ctx, meeting, MEETING_ENDED, &event)
 }
 
 /// Delivers the event `insights.ready`.
@@ -51,7 +56,7 @@ pub fn meeting_ended(ctx: &mut MutationCtx, meeting: &Doc<Meeting>) -> Result<()
 pub fn insights_ready(ctx: &mut MutationCtx, meeting: Id<Meeting>, readers: usize) -> Result<()> {
     let Some(meeting) = ctx.db().get(meeting)? else { return Ok(()) };
     let readers = u32::try_from(readers).unwrap_or(u32::MAX);
-    deliver(ctx, &meeting, "insights.ready", &InsightsReady { meeting_id: meeting.id(), readers })
+    deliver(ctx, &meeting, INSIGHTS_READY, &InsightsReady { meeting_id: meeting.id(), readers })
 }
 
 fn deliver(ctx: &mut MutationCtx, meeting: &Meeting, name: &str, event: &impl serde::Serialize) -> Result<()> {

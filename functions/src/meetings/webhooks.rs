@@ -13,7 +13,7 @@ use schema::{Limit, Meeting};
 
 use crate::access::{self, Admin};
 use crate::events::Event;
-use crate::webhooks;
+use crate::webhooks::{self, EVENTS};
 
 crate::listener!(on_event);
 
@@ -123,6 +123,18 @@ pub struct CreateEndpoint {
     pub description: String,
 }
 
+/// Requires the names of events that occur.
+fn require_known(events: &[String]) -> Result<()> {
+    match events.iter().position(|event| !EVENTS.contains(&event.as_str())) {
+        None => Ok(()),
+        Some(index) => {
+            let field = format!("events[{index}]");
+            let message = format!("{field}: must be one of {} (got {:?})", EVENTS.join(", "), events[index]);
+            Err(Error::invalid_argument(&*field, message))
+        }
+    }
+}
+
 /// Creates an endpoint. Its secret is in this response only.
 ///
 /// # Errors
@@ -132,6 +144,7 @@ pub struct CreateEndpoint {
 #[mutation(admin, rights = organization)]
 pub fn create_endpoint(ctx: &mut MutationCtx, owner: Owner, args: CreateEndpoint) -> Result<EndpointWithSecret> {
     let CreateEndpoint { url, events, description } = args;
+    require_known(&events)?;
     let new = NewEndpoint { owner: None, url, events, description };
     let (endpoint, secret) = ctx.webhooks_mut(owner.0.as_deref()).create(new)?;
     Ok(EndpointWithSecret { endpoint: endpoint.into(), secret: secret.expose().to_owned() })
@@ -172,6 +185,7 @@ pub struct UpdateEndpoint {
 #[mutation(admin, rights = own_endpoint(args.endpoint_id))]
 pub fn update_endpoint(ctx: &mut MutationCtx, own: OwnEndpoint, args: UpdateEndpoint) -> Result<WebhookEndpoint> {
     let UpdateEndpoint { url, events, description, enabled, .. } = args;
+    events.as_deref().map(require_known).transpose()?;
     let change = EndpointChange { url, events, description, enabled };
     Ok(ctx.webhooks_mut(own.owner.0.as_deref()).change(own.id, change)?.into())
 }

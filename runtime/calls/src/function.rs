@@ -35,6 +35,15 @@ impl Kind {
             Kind::Action => "action",
         }
     }
+
+    /// Returns the name with its article.
+    pub const fn with_article(self) -> &'static str {
+        match self {
+            Kind::Query => "a query",
+            Kind::Mutation => "a mutation",
+            Kind::Action => "an action",
+        }
+    }
 }
 
 /// The callers that a function accepts.

@@ -578,7 +578,8 @@ impl Handler for Gateway {
 impl RejectionObserver for Gateway {
     fn rejected(&self, request: RejectedRequest<'_>) {
         let RejectedRequest { code, message, request_id, method, path, peer } = request;
-        let rejection = Rejection { stage: Stage::Listener, asked: &format!("{method} {path}"), peer: Some(peer) };
+        let rejection =
+            Rejection { stage: Stage::Listener, asked: &format!("{method} {}", without_token(path)), peer: Some(peer) };
         self.runtime.rejected(rejection, &request_id.into(), &Caller::Nobody, &Error::new(code, message));
     }
 }
@@ -592,6 +593,12 @@ fn reply(outcome: Outcome, format: Format, log_lines: LogLinesOn) -> Reply {
     let replayed = outcome.is_replayed.then_some((IDEMPOTENCY_REPLAYED, const { HeaderValue::from_static("true") }));
     let (status, body) = envelope::write(outcome, format, log_lines);
     Reply { retry_after_s, fields: replayed.into_iter().collect(), ..Reply::json(status, body) }
+}
+
+/// Returns a path for logs and records without a token that it contains.
+fn without_token(path: &str) -> &str {
+    let begins = ["/files/uploads/", "/files/", "/api/callback/", "/console/api/downloads/"];
+    begins.into_iter().find(|begin| path.starts_with(begin)).unwrap_or(path)
 }
 
 /// Returns the target of a request for logs and records, as far as it is known before the body is read.

@@ -74,6 +74,7 @@ fn admin_changes_rotates_and_deletes_an_endpoint() {
     );
     assert_eq!(on("updateEndpoint", json!({ "enabled": true })).value()["state"], "enabled");
     assert_eq!(on("updateEndpoint", json!({ "url": "https://10.0.0.1/" })).field(), Some("url"));
+    assert_eq!(on("updateEndpoint", json!({ "events": ["meeting.endd"] })).field(), Some("events[0]"));
     let rotated = on("rotateEndpointSecret", json!({}));
     assert!(rotated.value()["secret"].as_str().unwrap().starts_with("whsec_"));
     assert_eq!(on("redeliver", json!({})).value()["redelivered"], 0);

@@ -389,8 +389,9 @@ impl Dispatcher {
     fn find_of(&self, kind: Kind, path: &str, reach: Reach) -> Result<Registered> {
         let function = self.find(&slashed(path), reach)?.clone();
         if function.kind() != kind {
-            let (is, asked) = (function.kind().as_str(), kind.as_str());
-            let message = format!("{} is a {is}, not a {asked}; call it by /api/{is}", function.path);
+            let is = function.kind();
+            let (is, asked, route) = (is.with_article(), kind.with_article(), is.as_str());
+            let message = format!("{} is {is}, not {asked}; call it by /api/{route}", function.path);
             return Err(Error::new(Code::WrongFunctionKind, message));
         }
         Ok(function)
@@ -528,7 +529,7 @@ impl Dispatcher {
         match function.kind() {
             Kind::Query => Ok(function.clone()),
             kind => {
-                let message = format!("{} is a {}, and only queries are live", function.path, kind.as_str());
+                let message = format!("{} is {}, and only queries are live", function.path, kind.with_article());
                 Err(Error::new(Code::WrongFunctionKind, message))
             }
         }
@@ -627,8 +628,8 @@ fn repeatable_call(
     caller: &Caller,
 ) -> Result<RepeatableCall> {
     if function.kind() != Kind::Mutation {
-        let (path, kind) = (&function.path, function.kind().as_str());
-        let message = format!("Only a mutation may carry an Idempotency-Key, and {path} is a {kind}");
+        let (path, kind) = (&function.path, function.kind().with_article());
+        let message = format!("Only a mutation may carry an Idempotency-Key, and {path} is {kind}");
         return Err(Error::new(Code::WrongFunctionKind, message));
     }
     repeatable.check(caller)?;

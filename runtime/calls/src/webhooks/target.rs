@@ -24,6 +24,14 @@ pub(super) fn read(text: &str, settings: &WebhookSettings, is_development: bool)
         return Err(refuse(format!("must have at most {URL_BYTES_MAX} bytes (got {})", text.len())));
     }
     let url = Url::parse(text).map_err(|error| refuse(format!("{error}; write https://HOST/PATH")))?;
+    // The parser repairs these; the stored text is shown to operators as it is.
+    let is_as_written = text.split_once("://").is_some_and(|(_, rest)| !rest.starts_with(['/', '\\']));
+    if !is_as_written || text.contains(|c: char| c.is_control() || c.is_whitespace() || c == '\\') {
+        return Err(refuse(format!("must be written as {url}")));
+    }
+    if url.port() == Some(0) {
+        return Err(refuse("must not have the port 0".to_owned()));
+    }
     match url.scheme() {
         "https" => {}
         "http" if is_development => {}

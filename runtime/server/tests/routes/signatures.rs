@@ -90,7 +90,7 @@ fn sender_of_a_signed_event_sees_that_it_was_not_taken() {
     let server = app.serve();
     let good = r#"{"order":"a","cents":7}"#;
     for (id, body, status, code) in [
-        ("msg_1", "not JSON", 400, "INVALID_ARGUMENT"),
+        ("msg_1", "not JSON", 400, "INVALID_JSON"),
         ("msg_2", r#"{"order":"a"}"#, 400, "INVALID_ARGUMENT"),
         ("msg_3", good, 503, "TIMEOUT"),
     ] {

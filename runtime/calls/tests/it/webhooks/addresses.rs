@@ -27,6 +27,23 @@ fn production_rejects_http() {
 }
 
 #[test]
+fn url_that_the_parser_would_repair_is_rejected() {
+    let app = TestApp::with(|options| options.is_development = false);
+    for url in [
+        "https:///example.com",
+        "https:example.com",
+        "https:\\\\example.com\\x",
+        "https://exa\nmple.com/",
+        " https://example.com/",
+        "https://example.com/\u{1b}[31m",
+        "https://example.com:0/",
+    ] {
+        let reply = app.nobody().call("webhooks/functions/add", json!({ "url": url, "events": [] }));
+        assert_eq!((reply.code(), reply.field()), ("INVALID_ARGUMENT", Some("url")), "{url:?}");
+    }
+}
+
+#[test]
 fn name_that_leads_to_a_private_address_is_refused_at_the_connection() {
     let receiver = Receiver::accepting();
     let port = receiver.url.rsplit(':').next().unwrap().to_owned();
