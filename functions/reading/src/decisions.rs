@@ -223,7 +223,7 @@ fn closes_question(text: &Text, index: usize) -> bool {
     let Some(phrases) = sentence.language.phrases() else { return false };
     let closes = [Class::Interjection, Class::Consequence];
     let is_short = sentence.tokens.len() <= AGREED_WORDS_MAX && sentence.tokens.len() >= 2;
-    let begins = sentence.tokens.first().is_some_and(|token| closes.iter().any(|class| token.has(*class)));
+    let begins = sentence.tokens.first().is_some_and(|token| token.has_any(&closes));
     let has_verb = sentence.tokens.iter().any(|token| token.classes.is_verb() || token.has(Class::Modal));
     if !is_short || !begins || has_verb || takes_on(sentence, phrases) {
         return false;

@@ -6,7 +6,7 @@ use super::draft::Here;
 use super::item::Owner;
 use super::tracker::Tracker;
 use crate::commitments::heads::AnnouncedBy;
-use crate::languages::classes::{Class, Classes};
+use crate::languages::classes::Class;
 use crate::languages::token::Break;
 use crate::material::Person;
 use crate::people::Named;
@@ -59,6 +59,11 @@ impl Tracker<'_> {
     pub(super) fn speaker_of(&self, sentence: &Sentence) -> Option<&str> {
         let Source::Turn(turn) = sentence.source else { return None };
         self.text.turns.get(turn).map(|turn| turn.speaker_id.as_str())
+    }
+
+    /// Returns the index of an owner who is a participant.
+    pub(super) fn index_of(&self, owner: &Owner) -> Option<usize> {
+        self.material.people.iter().position(|person| Some(&person.id) == owner.id.as_ref())
     }
 
     pub(super) fn speaker_index(&self, here: Here<'_>) -> Option<usize> {
@@ -121,7 +126,7 @@ impl Tracker<'_> {
                 continue;
             }
             // "The verger told me", "der Toni hat mir geschrieben".
-            let is_plain = tokens[at].classes == Classes::default();
+            let is_plain = tokens[at].is_unlisted();
             let is_told = if here.phrases.code == "en" {
                 tokens.get(at + 1).is_some_and(|next| next.before == Break::None && next.has(Class::Report))
                     && is_determined(tokens, at, here.phrases)
@@ -148,7 +153,7 @@ impl Tracker<'_> {
                 let is_part = |start: usize| {
                     let before = &tokens[start - 1];
                     tokens[start].before == Break::None
-                        && before.classes == Classes::default()
+                        && before.is_unlisted()
                         && before.lower.chars().all(char::is_alphabetic)
                 };
                 let mut start = at;
@@ -185,7 +190,7 @@ pub(super) fn is_subject_behind(here: Here<'_>, at: usize, end: usize) -> bool {
     let Some(next) = here.sentence.tokens.get(end).filter(|next| next.before == Break::None) else { return false };
     let is_noun = here.phrases.sense(&here.sentence.tokens[at].lower).is_some_and(|sense| sense.group != NAME);
     let follows = [Class::Preposition, Class::Modal, Class::Third, Class::Report];
-    next.has(Class::Between) || (!is_noun && follows.iter().any(|class| next.has(*class)))
+    next.has(Class::Between) || (!is_noun && next.has_any(&follows))
 }
 
 /// "An estate car": returns true if a role only describes the noun behind it.
@@ -193,7 +198,6 @@ pub(super) fn is_attribute(here: Here<'_>, at: usize) -> bool {
     let next = here.sentence.tokens.get(at + 1).filter(|next| next.before == Break::None && !next.has_capital);
     here.phrases.code == "en"
         && next.is_some_and(|next| {
-            next.classes == Classes::default()
-                && here.phrases.sense(&next.lower).is_none_or(|sense| !sense.group.contains('/'))
+            next.is_unlisted() && here.phrases.sense(&next.lower).is_none_or(|sense| !sense.group.contains('/'))
         })
 }

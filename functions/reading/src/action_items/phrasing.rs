@@ -8,7 +8,7 @@ use std::ops::Range;
 use super::draft::Here;
 use super::item::Owner;
 use super::tracker::Tracker;
-use crate::languages::classes::{Class, Classes};
+use crate::languages::classes::Class;
 use crate::languages::frames::filled;
 use crate::languages::meanings::{Meaning, Pronoun};
 use crate::languages::token::{Break, Token};
@@ -244,7 +244,7 @@ impl<'l> Phrasing<'l> {
         self.tokens().get(at).is_some_and(|token| {
             let who = self.here.phrases.pronoun(&token.lower);
             let is_person = matches!(who, Some(Pronoun::Speaker | Pronoun::Addressed | Pronoun::Everybody));
-            token.has(Class::Pronoun) && !token.has(Class::Determiner) && (is_person || !token.has(Class::Object))
+            token.is_plain_pronoun() && (is_person || !token.has(Class::Object))
         })
     }
 
@@ -253,7 +253,7 @@ impl<'l> Phrasing<'l> {
         let (tokens, text) = (self.tokens(), &self.here.sentence.text);
         let leads = |at: usize| {
             let token = &tokens[at];
-            let is_loose = [Class::Interjection, Class::Between, Class::Joint].iter().any(|class| token.has(*class));
+            let is_loose = token.has_any(&[Class::Interjection, Class::Between, Class::Joint]);
             is_loose || self.tracker.names.participant_at(tokens, at, text).is_some()
         };
         let mut start = words.start;
@@ -295,7 +295,7 @@ impl<'l> Phrasing<'l> {
         let is_verb = |at: usize| {
             let token = &tokens[at];
             let is_finite = token.has(Class::Third) || token.has(Class::Me) || token.has(Class::Past);
-            let is_unlisted = token.classes == Classes::default() && self.here.phrases.code != "en";
+            let is_unlisted = token.is_unlisted() && self.here.phrases.code != "en";
             let form = self.here.phrases.form(&token.lower).filter(|_| is_unlisted);
             let is_finite = is_finite || matches!(form, Some("1" | "3"));
             // "So don't touch them."
@@ -380,7 +380,7 @@ impl<'l> Phrasing<'l> {
                 && !self.is_noun(at)
                 && phrases.pronoun(&token.lower).is_none()
                 && !phrases.is_verb_prefix(&token.lower)
-                && !others.iter().any(|class| token.has(*class))
+                && !token.has_any(&others)
         };
         let is_kept = |at: &usize| !gone.iter().any(|place| place.contains(at)) && !is_filler(*at);
         let mut kept: Vec<usize> = words.filter(is_kept).collect();
@@ -484,7 +484,7 @@ impl<'l> Phrasing<'l> {
             };
             let others = [Class::Determiner, Class::Object, Class::Preposition, Class::Joint];
             let is_subject = self.is_beside_verb(at) || (place == 0 && code == "en");
-            let is_other = others.iter().any(|class| token.has(*class));
+            let is_other = token.has_any(&others);
             let is_plain =
                 (!is_other || (verbs_last && is_subject && token.has(Class::Determiner))) && !self.is_noun(at);
             let name = match self.here.phrases.pronoun(&token.lower).filter(|_| is_plain) {
@@ -534,7 +534,7 @@ impl<'l> Phrasing<'l> {
 
     fn is_finite(&self, place: usize) -> bool {
         let (Some(at), Some(token)) = (self.said(place), self.token(place)) else { return false };
-        FINITE.iter().any(|class| token.has(*class)) && !self.is_noun(at) && !token.has(Class::Modal)
+        token.has_any(&FINITE) && !self.is_noun(at) && !token.has(Class::Modal)
     }
 
     fn is_infinitive(&self, place: usize) -> bool {
@@ -665,7 +665,7 @@ impl<'l> Phrasing<'l> {
         let (Some(at), Some(token)) = (self.said(place), self.token(place)) else { return false };
         let tokens = self.tokens();
         let leads = place == 0 && tokens.get(at + 1).is_some_and(|next| next.has(Class::Determiner));
-        let is_unknown = token.classes == Classes::default();
+        let is_unknown = token.is_unlisted();
         // "Schaltet", behind its owner's name; "sagst du".
         let is_owners = place == 0 && at > 0 && is_unknown && token.lower.ends_with('t');
         let is_asked = token.lower.ends_with("st") && tokens.get(at + 1).is_some_and(|next| next.lower == "du");
@@ -759,9 +759,8 @@ impl<'l> Phrasing<'l> {
         let infinitive = infinitive.or_else(|| phrases.without_hung(&token.lower));
         let is_infinitive = token.has(Class::Infinitive) || self.said(place).is_some_and(|at| self.is_governed(at));
         let infinitive = infinitive.or_else(|| phrases.related(&token.lower).filter(|_| !is_infinitive));
-        let infinitive = infinitive.or_else(|| {
-            phrases.guessed(&token.lower).filter(|_| token.classes == Classes::default() && !is_infinitive)
-        });
+        let infinitive =
+            infinitive.or_else(|| phrases.guessed(&token.lower).filter(|_| token.is_unlisted() && !is_infinitive));
         let mut ahead: Vec<Piece> = self.pieces.drain(..place).collect();
         let is_clitic = |piece: &Piece| {
             let Piece::Said(at) = piece else { return false };
@@ -922,7 +921,7 @@ impl<'l> Phrasing<'l> {
         }
         let is_loose = |token: &Token| {
             let is_bound = token.has(Class::Determiner) && !token.has(Class::Object) && !token.has(Class::Pronoun);
-            is_bound || [Class::Joint, Class::Interjection, Class::Preposition].iter().any(|class| token.has(*class))
+            is_bound || token.has_any(&[Class::Joint, Class::Interjection, Class::Preposition])
         };
         while let Some(last) = self.pieces.len().checked_sub(1).filter(|last| *last > 0) {
             let (Some(token), Some(at)) = (self.token(last), self.said(last)) else { break };
@@ -952,7 +951,7 @@ impl<'l> Phrasing<'l> {
             match piece {
                 Piece::Said(at) => {
                     let word = &said[tokens[*at].place.clone()];
-                    let is_plain = tokens[*at].classes != Classes::default() || !self.here.phrases.capital_nouns;
+                    let is_plain = !tokens[*at].is_unlisted() || !self.here.phrases.capital_nouns;
                     let is_small = *at == 0 && is_plain && !self.tracker.is_name(self.here, 0);
                     text.push_str(&if is_small { uncapitalized(word) } else { word.to_owned() });
                 }

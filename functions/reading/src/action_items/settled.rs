@@ -9,7 +9,7 @@ use rustc_hash::FxHashSet;
 
 use super::draft::{Draft, Here, due_of};
 use super::item::{ActionItem, LINE_WORDS_MAX, Owner, TASK_WORDS_MAX};
-use super::owners::{is_attribute, owner_of};
+use super::owners::is_attribute;
 use super::tracker::Tracker;
 use super::words::promised_receipt;
 use crate::commitments::clauses::{Grammar, is_question};
@@ -316,7 +316,7 @@ impl Tracker<'_> {
             return None;
         }
         let owner = match settled.act {
-            Act::Own => self.owner_who_speaks(sentence),
+            Act::Own => self.owner_of_speaker(self.here(settled.index)?),
             Act::Others => {
                 let known = draft.and_then(|draft| draft.item.owner.clone());
                 Some(known.or_else(|| self.somebody_else(settled.index))?)
@@ -358,14 +358,6 @@ impl Tracker<'_> {
                 && !one.language.phrases().is_some_and(|phrases| phrases.has(&one.tokens, Meaning::Thanks))
         };
         asks(index) && next.next().is_some_and(refuses)
-    }
-
-    fn owner_who_speaks(&self, sentence: &Sentence) -> Option<Owner> {
-        let Source::Turn(turn) = sentence.source else { return None };
-        let turn = self.text.turns.get(turn)?;
-        let person = self.material.people.iter().find(|person| person.id == turn.speaker_id);
-        let unknown = || Owner { id: Some(turn.speaker_id.clone()), name: turn.speaker_name.clone() };
-        Some(person.map_or_else(unknown, owner_of))
     }
 
     /// Returns the person who is named in a sentence or before it, and does not speak in it.
@@ -435,7 +427,7 @@ fn only_agrees(here: Here<'_>) -> bool {
 /// other languages the past has an auxiliary, which also occurs in "I have it done by Friday".
 fn tells_past(here: Here<'_>) -> bool {
     let tokens = &here.sentence.tokens;
-    let is_subject = |token: &Token| token.has(Class::Pronoun) && !token.has(Class::Determiner);
+    let is_subject = |token: &Token| token.is_plain_pronoun();
     let is_past = |token: &Token| {
         // "As I said" tells of no work.
         !token.has(Class::Report)

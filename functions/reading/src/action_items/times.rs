@@ -44,7 +44,7 @@ impl Tracker<'_> {
             return all;
         }
         let is_past = |at: usize| {
-            let is_subject = at > 0 && tokens[at - 1].has(Class::Pronoun) && !tokens[at - 1].has(Class::Determiner);
+            let is_subject = at > 0 && tokens[at - 1].is_plain_pronoun();
             is_subject && here.phrases.sense(&tokens[at].lower).is_some_and(|sense| sense.group.ends_with("/past"))
         };
         let is_said = |at: usize| tokens[at].has(Class::Report) || is_past(at);

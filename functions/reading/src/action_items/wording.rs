@@ -14,7 +14,7 @@ use super::tracker::Tracker;
 use super::words::{Clause, gives_speaker, promised_receipt};
 use crate::commitments::clauses::{Grammar, is_question};
 use crate::commitments::heads::{AnnouncedBy, Announcement};
-use crate::languages::classes::{Class, Classes};
+use crate::languages::classes::Class;
 use crate::languages::frames::filled;
 use crate::languages::meanings::{Meaning, Pronoun};
 use crate::languages::token::{Break, Token, lowered};
@@ -187,8 +187,7 @@ impl Tracker<'_> {
     /// Returns the whole sentence, which must have the form of a task: in languages with final verbs, at its end.
     fn whole(&self, here: Here<'_>, owner: Option<&Owner>, due: Option<&str>, words_max: usize) -> Option<Worded> {
         let words = 0..here.sentence.tokens.len();
-        let clause =
-            Clause { sentence: here.index, words: words.clone(), is_claim: false, is_bare: false, is_need: false };
+        let clause = Clause::naming(here.index, words.clone());
         let whole = Phrasing::of(self, here, words, due);
         if whole.is_empty() || (here.phrases.code != "en" && self.nouns(&clause, owner) == 0) {
             return None;
@@ -205,7 +204,7 @@ impl Tracker<'_> {
     fn is_agreement(here: Here<'_>, own: &Clause) -> bool {
         here.sentence.tokens[own.words.clone()].windows(2).any(|pair| {
             let is_matter = here.phrases.pronoun(&pair[0].lower) == Some(Pronoun::Thing) && pair[0].has(Class::Pronoun);
-            let is_its = pair[1].has(Class::Third) || pair[1].classes == Classes::default();
+            let is_its = pair[1].has(Class::Third) || pair[1].is_unlisted();
             is_matter && !pair[0].has(Class::Determiner) && is_its && here.phrases.has_agreement()
         })
     }
@@ -246,7 +245,7 @@ impl Tracker<'_> {
                 && !token.has(Class::Empty)
         });
         let words = Phrasing::extent(self, here, verb..tokens.len());
-        is_verb.then_some(Clause { sentence: here.index, words, is_claim: false, is_bare: false, is_need: false })
+        is_verb.then_some(Clause::naming(here.index, words))
     }
 
     /// Returns the words of the request that a sentence answers, unless its own words say more.
@@ -259,7 +258,7 @@ impl Tracker<'_> {
         owner: Option<&Owner>,
     ) -> Option<Clause> {
         let (sentence, words) = draft.said.clone().filter(|(sentence, _)| *sentence != here.index)?;
-        let asked = Clause { sentence, words, is_claim: false, is_bare: false, is_need: false };
+        let asked = Clause::naming(sentence, words);
         let nouns = self.nouns(&asked, owner);
         // "Could you get the invoice?" – "I can walk over there." Where the verb comes last, the words around a request
         // are less sure.
@@ -287,13 +286,7 @@ impl Tracker<'_> {
         let says_have = all().any(|at| self.is_empty(here, at..at + 1) && tokens[at].has(Class::Empty));
         // "They'll have the cards on Friday."
         let promised = promised_receipt(here).filter(|end| {
-            let behind = Clause {
-                sentence: here.index,
-                words: *end..tokens.len(),
-                is_claim: false,
-                is_bare: false,
-                is_need: false,
-            };
+            let behind = Clause::naming(here.index, *end..tokens.len());
             self.nouns(&behind, owner) > 0
         });
         let is_given = is_addressed || gives_speaker(here, 0..tokens.len()) || promised.is_some();
@@ -301,8 +294,7 @@ impl Tracker<'_> {
             return None;
         }
         let mut likely = likely.to_vec();
-        let all =
-            Clause { sentence: here.index, words: 0..tokens.len(), is_claim: false, is_bare: false, is_need: false };
+        let all = Clause::naming(here.index, 0..tokens.len());
         self.prefer_number(&all, &mut likely);
         let stands = |place: &Range<usize>| {
             let first = place.start;
@@ -323,7 +315,7 @@ impl Tracker<'_> {
     fn pointing(&self, here: Here<'_>, settled: Settled) -> Option<Clause> {
         let tokens = &here.sentence.tokens;
         let does = |token: &Token| {
-            let is_own = token.has(Class::Me) || token.has(Class::MeLater) || token.classes == Classes::default();
+            let is_own = token.has(Class::Me) || token.has(Class::MeLater) || token.is_unlisted();
             is_own && !token.has(Class::Empty)
         };
         // "It'll go out on Friday": the thing is the subject.
@@ -339,13 +331,8 @@ impl Tracker<'_> {
             .iter()
             .take_while(|token| !does(token))
             .any(|token| token.has(Class::Role) || here.phrases.group(&token.lower) == "person");
-        (is_meant && points && !is_others && tokens[words.clone()].iter().any(does)).then_some(Clause {
-            sentence: here.index,
-            words,
-            is_claim: false,
-            is_bare: false,
-            is_need: false,
-        })
+        (is_meant && points && !is_others && tokens[words.clone()].iter().any(does))
+            .then_some(Clause::naming(here.index, words))
     }
 
     /// Returns true if a sentence only accepts an earlier task.
@@ -390,9 +377,7 @@ impl Tracker<'_> {
         // The forms of an English verb are too ambiguous.
         here.phrases.code != "en"
             && here.sentence.tokens[announcement.start..announcement.end].iter().any(|token| {
-                own.iter().any(|class| token.has(*class))
-                    && ![Class::Empty, Class::Report].iter().any(|class| token.has(*class))
-                    && !here.phrases.helps(token)
+                token.has_any(&own) && !token.has_any(&[Class::Empty, Class::Report]) && !here.phrases.helps(token)
             })
     }
 
@@ -503,7 +488,7 @@ impl Tracker<'_> {
             Clause::naming(here.index, words)
         });
         let verbs = [Class::Infinitive, Class::Me, Class::MeLater, Class::ThirdLater, Class::Third, Class::Going];
-        let does = |token: &Token| verbs.iter().any(|class| token.has(*class)) && !token.has(Class::Empty);
+        let does = |token: &Token| token.has_any(&verbs) && !token.has(Class::Empty);
         let has_verb = |clause: &Clause| tokens[clause.words.clone()].iter().any(does);
         parts.filter(has_verb).find(|clause| self.nouns(clause, owner) > 0)
     }
@@ -589,7 +574,7 @@ fn is_written(here: Here<'_>, task: &str) -> bool {
         || (!classes.has(Class::MeLater) && phrases.code == "es" && first.ends_with('é'));
     // "(Trato da) planta".
     let is_noun = classes.has(Class::Third) && !classes.has(Class::Me);
-    !is_past && !is_noun && !others.iter().any(|class| classes.has(*class))
+    !is_past && !is_noun && !classes.has_any(&others)
 }
 
 #[cfg(test)]

@@ -55,7 +55,7 @@ impl Tracker<'_> {
                 Class::Report,
                 Class::Opener,
             ];
-            let is_plain = plain.iter().any(|class| token.has(*class));
+            let is_plain = token.has_any(&plain);
             let is_noun =
                 is_determined(all, *at, here.phrases) || (here.phrases.capital_nouns && token.has_capital && *at > 0);
             let is_date = here.phrases.calendar.is_word(&token.lower);
@@ -87,7 +87,7 @@ impl Tracker<'_> {
             .iter()
             .filter_map(|token| {
                 here.phrases.verb(&token.lower).or_else(|| {
-                    let is_later = later.iter().any(|class| token.has(*class));
+                    let is_later = token.has_any(&later);
                     let word = word_at(&here.sentence.words, &token.place).filter(|_| is_later)?;
                     Some(word.term | UNKNOWN_VERB)
                 })
@@ -157,7 +157,7 @@ impl Tracker<'_> {
                 let is_other = [Class::Modal, Class::Between, Class::Preposition, Class::Pronoun, Class::Negation];
                 // "I'll call her tomorrow."
                 let is_time = here.phrases.code == "en" && here.phrases.calendar.is_word(&next.lower);
-                next.before == Break::None && !is_verb && !is_time && !is_other.iter().any(|class| next.has(*class))
+                next.before == Break::None && !is_verb && !is_time && !next.has_any(&is_other)
             });
         token.has(Class::Object) && !is_article
     }

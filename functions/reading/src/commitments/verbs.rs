@@ -41,8 +41,7 @@ impl Grammar<'_> {
     pub(super) fn verb_within(&self, head: &Head) -> Option<usize> {
         let tokens = self.tokens();
         let known = |at: &usize| tokens[*at].classes.is_verb() && !tokens[*at].has(Class::Pronoun);
-        let unknown =
-            |at: &usize| head.wants_time && tokens[*at].classes == crate::languages::classes::Classes::default();
+        let unknown = |at: &usize| head.wants_time && tokens[*at].is_unlisted();
         // "Valérie de la paie prépare": attributes precede the verb of a name.
         let is_named = matches!(head.by, AnnouncedBy::Named(_)) && !tokens[head.start].classes.is_verb();
         let found = if is_named { (head.start..head.end).rfind(known) } else { (head.start..head.end).find(known) };
@@ -97,7 +96,7 @@ impl Grammar<'_> {
             "" => self.phrases.capital_nouns && token.lower.ends_with('t') && token.lower.len() > 3,
             group => group.ends_with("/3"),
         };
-        let is_unlisted = token.classes == crate::languages::classes::Classes::default() && !token.has_capital;
+        let is_unlisted = token.is_unlisted() && !token.has_capital;
         token.has(Class::Third)
             || token.has(Class::ThirdLater)
             || (self.phrases.code != "en" && is_unlisted && is_known(token))
@@ -124,7 +123,7 @@ impl Grammar<'_> {
         // A pronoun begins a new clause, and so does an article without a preposition.
         let is_own = |at: usize| {
             let (token, before) = (&tokens[at], &tokens[at - 1]);
-            (token.has(Class::Pronoun) && !token.has(Class::Determiner))
+            (token.is_plain_pronoun())
                 || (token.has(Class::Determiner)
                     && !token.has(Class::Preposition)
                     && !before.has(Class::Preposition)

@@ -174,7 +174,7 @@ impl Piece {
             Piece::Word(word) => *word == token.lower,
             Piece::Of(class) => token.classes.has(*class),
             Piece::Ending(ending) => {
-                token.classes == Classes::default()
+                token.is_unlisted()
                     && token.lower.len() >= ending.len() + 2
                     && token.lower.ends_with(ending.as_str())
                     && token.lower.chars().all(char::is_alphabetic)
@@ -265,9 +265,7 @@ impl Phrases {
             }
         }
         // "Una" is no "unite!".
-        let is_small = |classes: Classes| {
-            [Class::Determiner, Class::Preposition, Class::Pronoun].iter().any(|class| classes.has(*class))
-        };
+        let is_small = |classes: Classes| classes.has_any(&[Class::Determiner, Class::Preposition, Class::Pronoun]);
         words.values_mut().filter(|classes| is_small(**classes)).for_each(Classes::remove_verbs);
         let mut rules = Vec::new();
         for (meaning, phrases) in &file.phrases {
@@ -649,7 +647,7 @@ impl Phrases {
         let by_word = self.by_word.get(token.lower.as_str()).into_iter().flatten().copied();
         let by_class = self.by_class.iter().filter(|(class, _)| token.classes.has(*class)).map(|(_, index)| *index);
         let mut all: Vec<Found> = Vec::new();
-        let is_unknown = token.classes == Classes::default();
+        let is_unknown = token.is_unlisted();
         let by_ending = self.by_ending.iter().filter(|_| is_unknown).copied();
         for index in by_word.chain(by_class).chain(by_ending) {
             let rule = &self.rules[index];
