@@ -71,7 +71,7 @@ impl Tracker<'_> {
 
     /// Returns true if a pronoun behind a preposition ends the words ("talk to the company about that").
     pub(super) fn stands_last(&self, clause: &Clause) -> bool {
-        let Some(here) = self.here(clause.sentence).filter(|here| here.phrases.code == "en") else { return false };
+        let Some(here) = self.here(clause.sentence) else { return false };
         let Some(last) = clause.words.clone().last().filter(|last| *last > clause.words.start) else { return false };
         here.sentence.tokens[last - 1].has(Class::Preposition) && self.stands_for_it(here, last)
     }
@@ -115,7 +115,7 @@ impl Tracker<'_> {
     /// Returns the pronouns of some words that stand for people: "call her", "let them know". In English only.
     pub(super) fn person_pronouns(&self, clause: &Clause) -> Vec<usize> {
         let sentence = &self.text.sentences[clause.sentence];
-        let Some(here) = self.here(clause.sentence).filter(|here| here.phrases.code == "en") else { return Vec::new() };
+        let Some(here) = self.here(clause.sentence) else { return Vec::new() };
         let nouns = noun_phrases(sentence);
         let is_person = |at: &usize| {
             let token = &sentence.tokens[*at];

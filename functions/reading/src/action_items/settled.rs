@@ -26,8 +26,6 @@ use crate::text::sentences::{Sentence, Source, normalized};
 
 /// Lowest likelihood of each act.
 const LIKELY: [(Act, f64); 3] = [(Act::Own, 0.38), (Act::Unassigned, 0.25), (Act::Others, 0.25)];
-/// The least by which a task of the rules must be likelier than no task, if that is likely.
-const SURER: f64 = 0.1;
 /// The same for a sentence that says that someone should do it.
 const CALLED: f64 = 0.1;
 /// Smallest distance, in sentences, of two items of the same kind by one speaker.
@@ -88,11 +86,7 @@ impl Tracker<'_> {
         };
         let promised = (0..self.drafts.len()).filter(|at| !is_told[*at]);
         let promised = promised
-            .filter(|at| {
-                !self.is_english(self.drafts[*at].settled)
-                    && self.is_promised(&self.drafts[*at], likelihoods)
-                    && !is_near(&self.drafts[*at])
-            })
+            .filter(|at| self.is_promised(&self.drafts[*at], likelihoods) && !is_near(&self.drafts[*at]))
             .collect::<Vec<_>>();
         for at in promised {
             is_told[at] = true;
@@ -129,23 +123,19 @@ impl Tracker<'_> {
     fn likely(&self, likelihoods: &[Option<Likelihood>]) -> Vec<Settled> {
         let mut found = Vec::new();
         for (index, likelihood) in likelihoods.iter().enumerate() {
-            let is_english = self.is_english(index);
             let is_possible = |likelihood: &Likelihood| {
                 let nothing = likelihood.of(Act::NoTask);
                 let is_sure = || likelihood.of(Act::Others).max(likelihood.of(Act::Own)) > SURE;
                 nothing < NOTHING || (nothing < NOTHING_AT_ALL && is_sure())
             };
-            let can_settle = |likelihood: &Likelihood| {
-                if is_english { self.can_settle(index, likelihood) } else { is_possible(likelihood) }
-            };
-            let Some(likelihood) = likelihood.filter(can_settle) else { continue };
-            if is_english && self.matches[index].announced.is_empty() && self.only_tells(index, &likelihood) {
+            let Some(likelihood) = likelihood.filter(is_possible) else { continue };
+            if self.matches[index].announced.is_empty() && self.only_tells(index, &likelihood) {
                 continue;
             }
             // "She'll have it done on Thursday" is no task of the speaker.
-            let is_others = is_english && self.is_only_of_others(index);
+            let is_others = self.is_only_of_others(index);
             let is_taken = self.is_taken_later(index);
-            let calls = !is_english && likelihood.of(Act::NoTask) < NOTHING && self.calls_somebody(index);
+            let calls = likelihood.of(Act::NoTask) < NOTHING && self.calls_somebody(index);
             let least = |act: Act, least: f64| if calls && act == Act::Unassigned { CALLED } else { least };
             let acts = LIKELY.iter().filter(|(act, _)| match act {
                 Act::Own => !is_others,
@@ -210,20 +200,6 @@ impl Tracker<'_> {
             && !draft.terms.is_empty()
     }
 
-    /// Returns true if a sentence can settle a task. "I spoke to Rosa, she's ordering it by Friday" reports like many
-    /// sentences without a task, but contains a whole task of another person.
-    fn can_settle(&self, index: usize, likelihood: &Likelihood) -> bool {
-        let nothing = likelihood.of(Act::NoTask);
-        let is_likelier = |act: Act| self.is_firm_in(index, act) && likelihood.of(act) > nothing + SURER;
-        nothing < NOTHING || is_likelier(Act::Others) || is_likelier(Act::Own)
-    }
-
-    /// Returns true if the rules find a whole task in a sentence.
-    fn is_firm_in(&self, index: usize, act: Act) -> bool {
-        let is_firm = |draft: &Drafted| draft.stage != Stage::Begun && draft.act == act && draft.fate == Fate::Firm;
-        self.matches[index].drafts.iter().any(is_firm)
-    }
-
     /// Returns true if a sentence that announces nothing rather states a decision, or tells what happened.
     fn only_tells(&self, index: usize, likelihood: &Likelihood) -> bool {
         let decides = self.matches[index].decides
@@ -281,14 +257,11 @@ impl Tracker<'_> {
         };
         let from = settled.index.saturating_sub(DRAFT_SENTENCES);
         let until = drafts.len().min(settled.index + DRAFT_SENTENCES + 1);
-        // "The parents do those, Mrs. Lund promised to bring cakes": rather the task with a content of its own.
-        let is_english = self.here(settled.index).is_some_and(|here| here.phrases.code == "en");
-        let points = |at: usize| is_english && self.drafts[at].about.is_some();
-        let key = |index: usize, at: usize| (settled.index.abs_diff(index), points(at), at);
+        let key = |index: usize, at: usize| (settled.index.abs_diff(index), at);
         let near = (from..until).flat_map(|index| drafts[index].iter().map(move |at| key(index, *at)));
-        near.filter(|(_, _, at)| !is_told[*at] && !self.drafts[*at].is_dropped && is_meant(&self.drafts[*at]))
+        near.filter(|(_, at)| !is_told[*at] && !self.drafts[*at].is_dropped && is_meant(&self.drafts[*at]))
             .min()
-            .map(|(_, _, at)| at)
+            .map(|(_, at)| at)
     }
 
     /// The drafts by the sentences in which they began and last changed.
@@ -420,7 +393,7 @@ fn only_agrees(here: Here<'_>) -> bool {
     let tokens = &here.sentence.tokens;
     let agrees = here.phrases.all(tokens, |meaning| meaning == Meaning::Yes);
     let is_said = |at: usize| agrees.iter().any(|found| (found.start..found.end).contains(&at));
-    here.phrases.code == "en" && (0..tokens.len()).all(|at| is_said(at) || tokens[at].has(Class::Interjection))
+    (0..tokens.len()).all(|at| is_said(at) || tokens[at].has(Class::Interjection))
 }
 
 /// "I called them on Tuesday", "I did sign it": returns true if a subject has a verb in the past. In English only: in

@@ -25,14 +25,12 @@ pub(super) struct Clause {
     pub(super) is_claim: bool,
     /// True if they say nothing else.
     pub(super) is_bare: bool,
-    /// True if they only say what is needed.
-    pub(super) is_need: bool,
 }
 
 impl Clause {
     /// Words that name a task themselves.
     pub(super) fn naming(sentence: usize, words: Range<usize>) -> Self {
-        Self { sentence, words, is_claim: false, is_bare: false, is_need: false }
+        Self { sentence, words, is_claim: false, is_bare: false }
     }
 }
 
@@ -156,8 +154,10 @@ impl Tracker<'_> {
                 let is_verb = next.classes.is_verb() && !(here.phrases.capital_nouns && next.has_capital);
                 let is_other = [Class::Modal, Class::Between, Class::Preposition, Class::Pronoun, Class::Negation];
                 // "I'll call her tomorrow."
-                let is_time = here.phrases.code == "en" && here.phrases.calendar.is_word(&next.lower);
-                next.before == Break::None && !is_verb && !is_time && !next.has_any(&is_other)
+                let is_time = here.phrases.calendar.is_word(&next.lower);
+                // "Can you print that Lena", in a transcript without punctuation.
+                let is_name = self.names.participant_at(tokens, at + 1, &here.sentence.text).is_some();
+                next.before == Break::None && !is_verb && !is_time && !is_name && !next.has_any(&is_other)
             });
         token.has(Class::Object) && !is_article
     }
@@ -173,12 +173,12 @@ pub(super) fn promised_receipt(here: Here<'_>) -> Option<usize> {
     };
     // "She'll have it done" is her own work.
     let is_work = |token: &Token| matches!(token.lower.as_str(), "done" | "ready" | "finished" | "fixed");
-    let is_meant = here.phrases.code == "en" && !tokens.iter().any(is_work);
+    let is_meant = !tokens.iter().any(is_work);
     tokens.windows(3).position(is_promise).filter(|_| is_meant).map(|start| start + 3)
 }
 
 /// "They'll get the accounts from me": returns true if some words name the speaker as the source. In English only.
 pub(super) fn gives_speaker(here: Here<'_>, mut words: Range<usize>) -> bool {
     let tokens = &here.sentence.tokens;
-    here.phrases.code == "en" && words.any(|at| at > 0 && tokens[at].lower == "me" && tokens[at - 1].lower == "from")
+    words.any(|at| at > 0 && tokens[at].lower == "me" && tokens[at - 1].lower == "from")
 }

@@ -148,7 +148,7 @@ impl Grammar<'_> {
     pub(super) fn inverted(&self, at: usize) -> Option<Head> {
         let tokens = self.tokens();
         let token = &tokens[at];
-        if self.is_question() || self.phrases.code == "en" {
+        if self.is_question() {
             return None;
         }
         let is_person = |meaning| matches!(meaning, Meaning::Person | Meaning::PersonOffers | Meaning::PersonIntended);

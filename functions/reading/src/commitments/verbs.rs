@@ -64,13 +64,7 @@ impl Grammar<'_> {
                 || is_soon
                 || matches!(head.by, AnnouncedBy::Named(Named::Other(_)) if tokens[head.start].has_capital && !self.phrases.capital_nouns);
         }
-        let is_known = |token: &Token| {
-            self.phrases.code == "en"
-                && self.phrases.sense(&token.lower).is_some_and(|sense| sense.group.ends_with("/inf"))
-        };
-        let stands = |token: &Token| {
-            token.has(Class::Infinitive) || self.phrases.can_be_infinitive(&token.lower) || is_known(token)
-        };
+        let stands = |token: &Token| token.has(Class::Infinitive) || self.phrases.can_be_infinitive(&token.lower);
         // German and Dutch have the verb at the end of the clause.
         tokens.get(verb).is_some_and(stands)
             || (self.phrases.sets_verbs_last()
@@ -97,9 +91,7 @@ impl Grammar<'_> {
             group => group.ends_with("/3"),
         };
         let is_unlisted = token.is_unlisted() && !token.has_capital;
-        token.has(Class::Third)
-            || token.has(Class::ThirdLater)
-            || (self.phrases.code != "en" && is_unlisted && is_known(token))
+        token.has(Class::Third) || token.has(Class::ThirdLater) || (is_unlisted && is_known(token))
     }
 
     /// Returns the possible positions of a name's verb: behind it, or behind its attributes ("Paul from support").

@@ -505,6 +505,17 @@ impl Phrases {
         self.verb_prefixes.iter().any(|prefix| prefix == lower)
     }
 
+    /// Returns the infinitive of a form with a prefix ("terugstuurt"), in languages with final verbs.
+    #[must_use]
+    pub fn infinitive_of_compound(&self, lower: &str) -> Option<String> {
+        let prefixes = self.verb_prefixes.iter().filter(|_| self.verb(lower).is_none());
+        prefixes.filter_map(|prefix| Some((prefix, lower.strip_prefix(prefix.as_str())?))).find_map(|(prefix, rest)| {
+            self.listed(rest)
+                .has(Class::Third)
+                .then(|| format!("{prefix}{}", self.unprefixed(self.infinitive(rest).unwrap_or(rest), rest)))
+        })
+    }
+
     /// Returns the infinitive of a participle ("verlängert", "eingebaut"), in languages with final verbs.
     #[must_use]
     pub fn infinitive_of_participle(&self, lower: &str) -> Option<String> {
@@ -514,8 +525,10 @@ impl Phrases {
             self.verb_prefixes.iter().find_map(|prefix| {
                 let rest = lower.strip_prefix(prefix.as_str())?;
                 let form = rest.strip_prefix("ge")?;
-                let stem = form.strip_suffix('t').filter(|_| self.code == "de");
-                let regular = || stem.map(|stem| format!("{stem}en"));
+                let regular = || match (self.code, form.strip_suffix(['t', 'd'])?) {
+                    ("de", stem) => Some(format!("{stem}en")),
+                    (_, stem) => dutch_infinitive(stem),
+                };
                 let known = self.infinitive(form).map(|infinitive| self.unprefixed(infinitive, form).to_owned());
                 Some(format!("{prefix}{}", known.or_else(regular)?))
             })

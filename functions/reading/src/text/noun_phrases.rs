@@ -141,10 +141,7 @@ impl Reader<'_> {
         let end = last? + 1;
         // "A new one" stands for an earlier phrase.
         let stands = stands_for_noun(self.sentence, self.phrases, end);
-        // "All three" does, too.
-        let counts = |token: &Token| token.has(Class::Determiner) || self.phrases.calendar.is_number(&token.lower);
-        let is_number = self.phrases.code == "en" && tokens[at..end].iter().all(counts);
-        (!stands && !is_number).then_some(end)
+        (!stands).then_some(end)
     }
 
     /// Returns true if a hyphen joins a word to an adjacent one.
@@ -182,11 +179,9 @@ impl Reader<'_> {
             return token.has_capital && at > 0 && (!is_thing || is_opened);
         }
         if self.is_determined(at) {
-            // "Her directly".
-            let is_other = self.phrases.code == "en" && token.has(Class::Between) && token.lower.ends_with("ly");
             // "O RH".
-            let is_acronym = self.phrases.code != "en" && word.surface.chars().all(char::is_uppercase);
-            return (word.surface.chars().count() > 2 || is_acronym) && !token.has(Class::Empty) && !is_other;
+            let is_acronym = word.surface.chars().all(char::is_uppercase);
+            return (word.surface.chars().count() > 2 || is_acronym) && !token.has(Class::Empty);
         }
         // "Share the link": a word before an article is rather a verb.
         let leads = tokens.get(at + 1).is_some_and(|next| {
@@ -219,18 +214,8 @@ impl Reader<'_> {
             is_subject || (before.has(Class::Modal) && (before.lower != "to" || is_infinitive()))
         };
         let is_governed = at > 0 && token.before == Break::None && !token.has_capital && governs(&tokens[at - 1]);
-        // "I'm lining it", "get them retuned".
-        let is_progress = |before: &Token| {
-            matches!(before.lower.as_str(), "'m" | "am" | "'re" | "are") && token.lower.ends_with("ing")
-        };
-        let is_result = |before: &Token| before.has(Class::Object) && token.lower.ends_with("ed");
-        let is_part = at > 0
-            && self.phrases.code == "en"
-            && token.before == Break::None
-            && (is_progress(&tokens[at - 1]) || is_result(&tokens[at - 1]));
         let is_verb = is_adverb
-            || is_part
-            || (self.phrases.code == "en" && is_governed)
+            || is_governed
             || self.is_finite(at)
             || token.classes.is_verb() && !(follows && token.has(Class::Infinitive) && self.phrases.code == "en");
         says && is_plain && !is_verb && !leads && !self.phrases.calendar.is_word(&token.lower)
@@ -250,7 +235,7 @@ impl Reader<'_> {
     fn is_determined(&self, at: usize) -> bool {
         let tokens = &self.sentence.tokens;
         // Verbs of which only the meaning is known.
-        let is_verb = |at: usize| self.phrases.code != "en" && self.phrases.form(&tokens[at].lower).is_some();
+        let is_verb = |at: usize| self.phrases.form(&tokens[at].lower).is_some();
         let is_behind_verb = || {
             at > 1
                 && tokens[at - 1].has(Class::Determiner)
@@ -282,7 +267,7 @@ impl Reader<'_> {
     /// Returns true for a form of a verb with a subject, by its meaning ("ist", "ziet").
     fn is_finite(&self, at: usize) -> bool {
         let token = &self.sentence.tokens[at];
-        let form = self.phrases.form(&token.lower).filter(|_| self.phrases.code != "en");
+        let form = self.phrases.form(&token.lower);
         let is_noun = self.phrases.capital_nouns && token.has_capital;
         // "De toegang intrekken": a final verb behind its object.
         let is_final = self.phrases.sets_verbs_last() && !self.has_capitals && form == Some("inf");
