@@ -33,8 +33,9 @@ const CONSENT_MIN: usize = 2;
 /// Content words that a sentence needs to be a decision itself.
 const CONTENT_MIN: usize = 1;
 
-/// Lowest likelihood of a decision.
+/// Lowest likelihood of a decision that a rule finds, and of one that no rule finds.
 const LIKELY: f64 = 0.4;
+const LIKELY_ALONE: f64 = 0.5;
 /// Smallest distance, in sentences, between two decisions that no rule finds.
 const APART_SENTENCES: usize = 3;
 
@@ -105,8 +106,8 @@ fn likely(text: &Text, by_rules: &[usize], likelihoods: &[Option<Likelihood>]) -
         // The classifier does not read notes.
         let unlearned = if is_by_rule(index) { 1.0 } else { 0.0 };
         let likelihood = likelihood.map_or(unlearned, |likelihood| likelihood.of(Act::Decision));
-        let can_tell = is_by_rule(index) || !is_question(&text.sentences[index].text);
-        (can_tell && likelihood >= LIKELY).then_some((index, likelihood))
+        let is_told = likelihood >= LIKELY_ALONE && !is_question(&text.sentences[index].text);
+        (is_told || (is_by_rule(index) && likelihood >= LIKELY)).then_some((index, likelihood))
     };
     let mut likely: Vec<(usize, f64)> = likelihoods.iter().enumerate().filter_map(likely).collect();
     // Of equals, the first one.
