@@ -371,9 +371,7 @@ impl<'l> Phrasing<'l> {
         let is_filler = |at: usize| {
             let token = &tokens[at];
             let others = [Class::Determiner, Class::Preposition, Class::Object, Class::Negation, Class::Joint];
-            let is_pure = token.has(Class::Between)
-                || (token.has(Class::Interjection) && !token.classes.is_verb())
-                || is_adverb(self.here, token);
+            let is_pure = token.has(Class::Between) || (token.has(Class::Interjection) && !token.classes.is_verb());
             let is_particle = phrases.sets_verbs_last() && token.has(Class::Contrary) && token.before == Break::None;
             if is_particle {
                 return true;
@@ -1022,9 +1020,4 @@ impl<'l> Phrasing<'l> {
         }
         text.trim_matches(|c: char| c.is_whitespace() || ",.;:!?–—-\"“”„«»".contains(c)).to_owned()
     }
-}
-
-/// "Easily".
-pub(super) fn is_adverb(here: Here<'_>, token: &Token) -> bool {
-    here.phrases.code == "en" && token.lower.ends_with("ly") && !token.classes.is_verb()
 }

@@ -75,7 +75,7 @@ impl Tracker<'_> {
     }
 
     /// Returns true if a sentence tells nothing but a time.
-    fn only_dates(&self, index: usize) -> bool {
+    pub(super) fn only_dates(&self, index: usize) -> bool {
         let Some(here) = self.here(index) else { return false };
         let tokens = &here.sentence.tokens;
         let times = here.phrases.calendar.all(tokens, self.held);

@@ -78,29 +78,11 @@ impl Tracker<'_> {
                 items.extend(item.map(|item| (settled.index, item)));
             }
         }
-        let is_near = |draft: &Draft| {
-            let near = draft.settled.saturating_sub(DRAFT_SENTENCES)..=draft.settled + DRAFT_SENTENCES;
-            items
-                .iter()
-                .any(|(index, item): &(usize, ActionItem)| near.contains(index) && item.owner == draft.item.owner)
-        };
-        let promised = (0..self.drafts.len()).filter(|at| !is_told[*at]);
-        let promised = promised
-            .filter(|at| self.is_promised(&self.drafts[*at], likelihoods) && !is_near(&self.drafts[*at]))
-            .collect::<Vec<_>>();
-        for at in promised {
-            is_told[at] = true;
-            let draft = &self.drafts[at];
-            let settled = Settled { index: draft.settled, act: self.whose_is(draft, draft.settled), margin: 0.0 };
-            let item = self.item(settled, Some(draft), about(items.len()), &mut known);
-            items.extend(item.map(|item| (settled.index, item)));
-        }
         let is_few = likelihoods.len() <= FEW_SENTENCES;
         let missed = self.drafts.iter().zip(is_told).filter(|(_, is_told)| !is_told).map(|(draft, _)| draft);
         let counts = |draft: &&Draft| {
-            draft.is_told()
-                && !self.is_noted(draft)
-                && (is_few || (self.is_english(draft.settled) && self.is_agreed(draft, likelihoods)))
+            let is_agreed = || self.is_promised(draft, likelihoods) || self.is_agreed(draft, likelihoods);
+            draft.is_told() && !self.is_noted(draft) && (is_few || is_agreed())
         };
         for draft in missed.filter(counts) {
             // A statement beside it has told the task in other words.
@@ -192,7 +174,8 @@ impl Tracker<'_> {
     fn is_agreed(&self, draft: &Draft, likelihoods: &[Option<Likelihood>]) -> bool {
         let is_something =
             |index: usize| likelihoods[index].is_some_and(|likelihood| likelihood.of(Act::NoTask) < NOTHING);
-        draft.is_accepted
+        self.is_english(draft.settled)
+            && draft.is_accepted
             && draft.is_requested
             && draft.item.owner.as_ref().is_some_and(|owner| owner.id.is_some())
             && is_something(draft.sentence)

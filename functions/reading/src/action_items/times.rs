@@ -12,9 +12,6 @@ use crate::languages::meanings::Meaning;
 /// Most words of a sentence that adds a date to the previous statement.
 pub(super) const DATED_WORDS_MAX: usize = 10;
 
-/// Most words besides the time of a sentence that only says a time.
-pub(super) const TIME_WORDS_MAX: usize = 4;
-
 /// Most words between a verb of telling and its time.
 pub(super) const TOLD_WORDS: usize = 2;
 
@@ -79,19 +76,12 @@ impl Tracker<'_> {
         all.iter().filter(is_meant).cloned().collect()
     }
 
-    /// Returns true if a sentence says little more than a time ("Friday.", "By Thursday would be great.").
-    fn is_only_time(&self, here: Here<'_>, time: &Time) -> bool {
-        let tokens = &here.sentence.tokens;
-        let other = (0..tokens.len()).filter(|at| !(time.start..time.end).contains(at));
-        other.count() <= TIME_WORDS_MAX && self.terms(here, 0..tokens.len(), std::slice::from_ref(time)).is_empty()
-    }
-
     /// "By the tenth. Bob, could you count them?": returns the time before a request, said alone.
     pub(super) fn time_before(&self, here: Here<'_>) -> Option<(String, Option<chrono::NaiveDate>)> {
         let before = self.here(here.index.checked_sub(1)?)?;
         let is_near = before.sentence.source == here.sentence.source;
         let time = self.times(before).into_iter().next().filter(|time| is_near && time.is_deadline)?;
-        self.is_only_time(before, &time).then(|| due_of(before, &time))
+        self.only_dates(before.index).then(|| due_of(before, &time))
     }
 
     /// "I'll write it. You'll have it by Friday." – "When?" – "Tomorrow.": handles a later date.
@@ -111,7 +101,7 @@ impl Tracker<'_> {
             self.dated(here, time, |draft| is_others(draft) && draft.turn.saturating_add(REPLY_TURNS) >= here.turn);
         }
         // "By Friday, please": the person who asks, or who agrees, says nothing else.
-        if let Some(time) = times.first().filter(|time| self.is_only_time(here, time)) {
+        if let Some(time) = times.first().filter(|_| self.only_dates(here.index)) {
             self.dated(here, time, |draft| draft.item.owner.is_some() && draft.turn.saturating_add(1) >= here.turn);
         }
         // "Could you write it? Let's say by the tenth.": the person who asks adds a date.

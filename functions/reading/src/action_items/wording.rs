@@ -8,7 +8,7 @@ use rustc_hash::FxHashSet;
 
 use super::draft::{Draft, Here};
 use super::item::Owner;
-use super::phrasing::{Phrasing, is_adverb};
+use super::phrasing::Phrasing;
 use super::settled::{About, Settled};
 use super::tracker::Tracker;
 use super::words::{Clause, gives_speaker, promised_receipt};
@@ -21,7 +21,6 @@ use crate::languages::token::{Break, Token};
 use crate::model::acts::Act;
 use crate::model::referents::NounPhrase;
 use crate::text::noun_phrases::noun_phrases;
-use crate::text::sentences::Source;
 use crate::text::tokens::tokens;
 
 /// Lowest likelihood of a phrase in a request, as a fraction of the likeliest phrase's.
@@ -266,9 +265,6 @@ impl Tracker<'_> {
         if !is_given || is_own || here.sentence.text.ends_with('?') || !says_have {
             return None;
         }
-        let mut likely = likely.to_vec();
-        let all = Clause::naming(here.index, 0..tokens.len());
-        self.prefer_number(&all, &mut likely);
         let stands = |place: &Range<usize>| {
             let first = place.start;
             tokens[first].has(Class::Object) && first > 0 && tokens[first - 1].has(Class::Pronoun)
@@ -350,14 +346,6 @@ impl Tracker<'_> {
             })
     }
 
-    pub(super) fn here(&self, index: usize) -> Option<Here<'_>> {
-        let sentence = &self.text.sentences[index];
-        let phrases = sentence.language.phrases()?;
-        let turn = if let Source::Turn(turn) = sentence.source { turn } else { usize::MAX };
-        let speaker = self.speaker_of(sentence);
-        Some(Here { index, sentence, phrases, turn, speaker, opens_turn: false })
-    }
-
     /// Returns true if some words only say that something is done ("do that").
     fn is_said_of_all(&self, clause: &Clause) -> bool {
         self.here(clause.sentence).is_none_or(|here| {
@@ -367,7 +355,7 @@ impl Tracker<'_> {
                 let is_time = times.iter().any(|time| time.start <= *at && *at < time.end);
                 let group = here.phrases.group(&token.lower);
                 let is_place = ["where", "when", "number", "of", "by"].contains(&group);
-                !is_time && !is_place && !token.has(Class::Interjection) && !is_adverb(here, token)
+                !is_time && !is_place && !token.has(Class::Interjection)
             };
             clause.words.clone().filter(says).all(|at| self.is_empty(here, at..at + 1))
         })
