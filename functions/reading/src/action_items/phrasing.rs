@@ -795,7 +795,6 @@ impl<'l> Phrasing<'l> {
         let verb = verb.or_else(|| all().find(|place| self.is_finite(*place) && is_bare(place)));
         let verb = verb.or_else(|| all().find(|place| self.is_guessed(*place)).filter(|_| !is_english));
         if is_english {
-            self.lead_in_english();
             self.make_active();
             let known = self.token(0).filter(|_| self.is_finite(0)).and_then(|token| phrases.infinitive(&token.lower));
             let infinitive = known.map(str::to_owned).or_else(|| {
@@ -846,30 +845,6 @@ impl<'l> Phrasing<'l> {
         let behind = self.pieces.split_off(1.min(self.pieces.len()));
         self.pieces.extend(ahead);
         self.pieces.extend(behind);
-    }
-
-    /// "The emails I'll go through": moves the noun behind the verb.
-    fn lead_in_english(&mut self) {
-        let tokens = self.tokens();
-        let is_helper = |place: usize| {
-            self.token(place).is_some_and(|token| token.has(Class::Modal) || token.lower.starts_with('\''))
-        };
-        let is_subject = |at: usize| {
-            tokens[at].has(Class::Pronoun)
-                && matches!(self.here.phrases.pronoun(&tokens[at].lower), Some(Pronoun::Speaker | Pronoun::Everybody))
-        };
-        let helper = (1..self.pieces.len())
-            .find(|place| is_helper(*place) && self.said(*place).is_some_and(|at| at > 0 && is_subject(at - 1)));
-        let Some(helper) = helper else { return };
-        let ahead: Vec<Piece> = self.pieces.drain(..helper).collect();
-        let ahead = ahead.into_iter().filter(|piece| !matches!(piece, Piece::Said(at) if is_subject(*at)));
-        let ahead: Vec<Piece> = ahead.collect();
-        while self.pieces.len() > 1
-            && self.token(0).is_some_and(|token| token.has(Class::Modal) || token.lower.starts_with('\''))
-        {
-            self.pieces.remove(0);
-        }
-        self.pieces.extend(ahead);
     }
 
     /// "The skip needs collecting", "the report has to be sent by Friday": the verb comes first.

@@ -11,7 +11,6 @@ use super::draft::{Draft, Here, due_of};
 use super::item::{ActionItem, LINE_WORDS_MAX, Owner, TASK_WORDS_MAX};
 use super::owners::is_attribute;
 use super::tracker::Tracker;
-use super::words::promised_receipt;
 use crate::commitments::clauses::{Grammar, is_question};
 use crate::commitments::heads::AnnouncedBy;
 use crate::languages::classes::Class;
@@ -164,10 +163,7 @@ impl Tracker<'_> {
             let phrases = sentence.language.phrases();
             phrases.is_some_and(|phrases| phrases.pronoun(&token.lower) == Some(Pronoun::Speaker))
         };
-        !announced.is_empty()
-            && announced.iter().all(is_of_person)
-            && !sentence.tokens.iter().any(mentions)
-            && self.here(index).and_then(promised_receipt).is_none()
+        !announced.is_empty() && announced.iter().all(is_of_person) && !sentence.tokens.iter().any(mentions)
     }
 
     /// Returns true if the addressed participant accepted a task, which needs no likelihood: "Okay." says little.

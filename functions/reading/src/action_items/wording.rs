@@ -11,7 +11,7 @@ use super::item::Owner;
 use super::phrasing::Phrasing;
 use super::settled::{About, Settled};
 use super::tracker::Tracker;
-use super::words::{Clause, gives_speaker, promised_receipt};
+use super::words::{Clause, gives_speaker};
 use crate::commitments::clauses::Grammar;
 use crate::commitments::heads::{AnnouncedBy, Announcement};
 use crate::languages::classes::Class;
@@ -256,12 +256,7 @@ impl Tracker<'_> {
         let is_addressed = all().any(|at| is_subject(at, Pronoun::Addressed));
         let is_own = all().any(|at| is_subject(at, Pronoun::Speaker) || is_subject(at, Pronoun::Everybody));
         let says_have = all().any(|at| self.is_empty(here, at..at + 1) && tokens[at].has(Class::Empty));
-        // "They'll have the cards on Friday."
-        let promised = promised_receipt(here).filter(|end| {
-            let behind = Clause::naming(here.index, *end..tokens.len());
-            self.nouns(&behind, owner) > 0
-        });
-        let is_given = is_addressed || gives_speaker(here, 0..tokens.len()) || promised.is_some();
+        let is_given = is_addressed || gives_speaker(here, 0..tokens.len());
         if !is_given || is_own || here.sentence.text.ends_with('?') || !says_have {
             return None;
         }
@@ -269,8 +264,7 @@ impl Tracker<'_> {
             let first = place.start;
             tokens[first].has(Class::Object) && first > 0 && tokens[first - 1].has(Class::Pronoun)
         };
-        let first = promised.unwrap_or(0);
-        let all_inside = noun_phrases(here.sentence).into_iter().filter(|place| place.start >= first);
+        let all_inside = noun_phrases(here.sentence).into_iter();
         let inside =
             all_inside.filter(|place| !stands(place)).find(|place| !self.is_owner(settled.index, place, owner));
         let inside = inside.map(|words| NounPhrase { sentence: settled.index, words });

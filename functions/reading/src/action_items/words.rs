@@ -163,20 +163,6 @@ impl Tracker<'_> {
     }
 }
 
-/// "They'll have it in time": returns the end of the words by which the speaker promises others a thing. In English only.
-pub(super) fn promised_receipt(here: Here<'_>) -> Option<usize> {
-    let tokens = &here.sentence.tokens;
-    let is_promise = |words: &[Token]| {
-        words[0].has(Class::ThirdPronoun)
-            && matches!(words[1].lower.as_str(), "'ll" | "will")
-            && matches!(words[2].lower.as_str(), "have" | "get")
-    };
-    // "She'll have it done" is her own work.
-    let is_work = |token: &Token| matches!(token.lower.as_str(), "done" | "ready" | "finished" | "fixed");
-    let is_meant = !tokens.iter().any(is_work);
-    tokens.windows(3).position(is_promise).filter(|_| is_meant).map(|start| start + 3)
-}
-
 /// "They'll get the accounts from me": returns true if some words name the speaker as the source. In English only.
 pub(super) fn gives_speaker(here: Here<'_>, mut words: Range<usize>) -> bool {
     let tokens = &here.sentence.tokens;
