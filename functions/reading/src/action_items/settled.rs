@@ -11,6 +11,7 @@ use super::draft::{Draft, Here, due_of};
 use super::item::{ActionItem, LINE_WORDS_MAX, Owner, TASK_WORDS_MAX};
 use super::owners::is_attribute;
 use super::tracker::Tracker;
+use super::wording::says_what;
 use crate::commitments::clauses::{Grammar, is_question};
 use crate::commitments::heads::AnnouncedBy;
 use crate::languages::classes::Class;
@@ -170,7 +171,10 @@ impl Tracker<'_> {
     fn is_agreed(&self, draft: &Draft, likelihoods: &[Option<Likelihood>]) -> bool {
         let is_something =
             |index: usize| likelihoods[index].is_some_and(|likelihood| likelihood.of(Act::NoTask) < NOTHING);
+        // "Oh yes, it was cold in there" tells of the past.
+        let is_past = self.here(draft.settled).is_some_and(tells_past);
         self.is_english(draft.settled)
+            && !is_past
             && draft.is_accepted
             && draft.is_requested
             && draft.item.owner.as_ref().is_some_and(|owner| owner.id.is_some())
@@ -287,7 +291,8 @@ impl Tracker<'_> {
         let words_max = LINE_WORDS_MAX.saturating_sub(around).min(TASK_WORDS_MAX);
         let due_text = due.as_ref().map(|due| due.0.as_str());
         let worded = self.worded(settled, draft, owner.as_ref(), due_text, about?, words_max)?;
-        if !known.insert((settled.index, owner.clone(), worded.task.clone())) {
+        let is_told = self.here(settled.index).is_some_and(|here| says_what(here, &worded.task));
+        if !is_told || !known.insert((settled.index, owner.clone(), worded.task.clone())) {
             return None;
         }
         let (due, due_day) = due.map_or((None, None), |(due, day)| (Some(due), day));

@@ -503,6 +503,24 @@ pub(super) fn words_of(here: Here<'_>, announcement: &Announcement) -> Range<usi
     }
 }
 
+/// Returns true if a task says what is done to what: a verb and pronouns alone tell a reader nothing.
+pub(super) fn says_what(here: Here<'_>, task: &str) -> bool {
+    let plain = [
+        Class::Pronoun,
+        Class::Object,
+        Class::Determiner,
+        Class::Preposition,
+        Class::Between,
+        Class::Negation,
+        Class::Interjection,
+    ];
+    let tokens = tokens(task, here.phrases);
+    let verb = if here.phrases.sets_verbs_last() { tokens.len().saturating_sub(1) } else { 0 };
+    let says = |token: &Token| token.has_capital || !token.has_any(&plain);
+    let is_verb = |token: &Token| token.classes.is_verb() || here.phrases.form(&token.lower).is_some();
+    tokens.iter().enumerate().any(|(at, token)| says(token) && (at != verb || !is_verb(token)))
+}
+
 /// Returns true if some words have the form of a task: an infinitive at their beginning or, in languages with final verbs,
 /// behind the first word. In Dutch, the form does not show it.
 fn is_written(here: Here<'_>, task: &str) -> bool {
@@ -529,6 +547,7 @@ fn is_written(here: Here<'_>, task: &str) -> bool {
         Class::Past,
     ];
     let is_past = form == Some("past")
+        || first.has(Class::Done)
         || phrases.group(&first.lower).starts_with("be/")
         || (!first.has(Class::MeLater) && phrases.code == "es" && first.lower.ends_with('é'));
     // "(Trato da) planta".
@@ -818,6 +837,13 @@ mod tests {
         for (language, said, expected) in talks {
             assert_eq!(lines(language, said), [expected]);
         }
+    }
+
+    #[test]
+    fn verb_and_pronouns_alone_are_no_item() {
+        let said = "Eva: Luc, tu peux regarder ça ?
+            Luc: Oui, je regarde ça demain.";
+        assert_eq!(lines("fr", said), [""; 0]);
     }
 
     #[test]
