@@ -11,7 +11,7 @@ use super::draft::{Draft, Here, due_of};
 use super::item::{ActionItem, LINE_WORDS_MAX, Owner, TASK_WORDS_MAX};
 use super::owners::is_attribute;
 use super::tracker::Tracker;
-use super::wording::says_what;
+use super::words::says_what;
 use crate::commitments::clauses::{Grammar, is_question};
 use crate::commitments::heads::AnnouncedBy;
 use crate::languages::classes::Class;

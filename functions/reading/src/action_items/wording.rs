@@ -503,24 +503,6 @@ pub(super) fn words_of(here: Here<'_>, announcement: &Announcement) -> Range<usi
     }
 }
 
-/// Returns true if a task says what is done to what: a verb and pronouns alone tell a reader nothing.
-pub(super) fn says_what(here: Here<'_>, task: &str) -> bool {
-    let plain = [
-        Class::Pronoun,
-        Class::Object,
-        Class::Determiner,
-        Class::Preposition,
-        Class::Between,
-        Class::Negation,
-        Class::Interjection,
-    ];
-    let tokens = tokens(task, here.phrases);
-    let verb = if here.phrases.sets_verbs_last() { tokens.len().saturating_sub(1) } else { 0 };
-    let says = |token: &Token| token.has_capital || !token.has_any(&plain);
-    let is_verb = |token: &Token| token.classes.is_verb() || here.phrases.form(&token.lower).is_some();
-    tokens.iter().enumerate().any(|(at, token)| says(token) && (at != verb || !is_verb(token)))
-}
-
 /// Returns true if some words have the form of a task: an infinitive at their beginning or, in languages with final verbs,
 /// behind the first word. In Dutch, the form does not show it.
 fn is_written(here: Here<'_>, task: &str) -> bool {

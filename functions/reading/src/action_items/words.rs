@@ -14,7 +14,7 @@ use crate::languages::token::{Break, Token};
 use crate::text::lines::clipped;
 use crate::text::noun_phrases::word_at;
 use crate::text::sentences::WordClass;
-use crate::text::tokens::is_determined;
+use crate::text::tokens::{is_determined, tokens};
 
 /// Words of a sentence that can name a task.
 #[derive(Clone)]
@@ -167,4 +167,22 @@ impl Tracker<'_> {
 pub(super) fn gives_speaker(here: Here<'_>, mut words: Range<usize>) -> bool {
     let tokens = &here.sentence.tokens;
     words.any(|at| at > 0 && tokens[at].lower == "me" && tokens[at - 1].lower == "from")
+}
+
+/// Returns true if a task says what is done to what: a verb and pronouns alone tell a reader nothing.
+pub(super) fn says_what(here: Here<'_>, task: &str) -> bool {
+    let plain = [
+        Class::Pronoun,
+        Class::Object,
+        Class::Determiner,
+        Class::Preposition,
+        Class::Between,
+        Class::Negation,
+        Class::Interjection,
+    ];
+    let tokens = tokens(task, here.phrases);
+    let verb = if here.phrases.sets_verbs_last() { tokens.len().saturating_sub(1) } else { 0 };
+    let says = |token: &Token| token.has_capital || !token.has_any(&plain);
+    let is_verb = |token: &Token| token.classes.is_verb() || here.phrases.form(&token.lower).is_some();
+    tokens.iter().enumerate().any(|(at, token)| says(token) && (at != verb || !is_verb(token)))
 }
