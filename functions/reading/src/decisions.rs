@@ -33,8 +33,9 @@ const CONSENT_MIN: usize = 2;
 /// Content words that a sentence needs to be a decision itself.
 const CONTENT_MIN: usize = 1;
 
-/// Lowest likelihood of a decision.
+/// Lowest likelihood of a decision that a rule finds, and of one that no rule finds.
 const LIKELY: f64 = 0.4;
+const LIKELY_ALONE: f64 = 0.5;
 /// Smallest distance, in sentences, between two decisions that no rule finds.
 const APART_SENTENCES: usize = 3;
 
@@ -105,8 +106,8 @@ fn likely(text: &Text, by_rules: &[usize], likelihoods: &[Option<Likelihood>]) -
         // The classifier does not read notes.
         let unlearned = if is_by_rule(index) { 1.0 } else { 0.0 };
         let likelihood = likelihood.map_or(unlearned, |likelihood| likelihood.of(Act::Decision));
-        let can_tell = is_by_rule(index) || !is_question(&text.sentences[index].text);
-        (can_tell && likelihood >= LIKELY).then_some((index, likelihood))
+        let is_told = likelihood >= LIKELY_ALONE && !is_question(&text.sentences[index].text);
+        (is_told || (is_by_rule(index) && likelihood >= LIKELY)).then_some((index, likelihood))
     };
     let mut likely: Vec<(usize, f64)> = likelihoods.iter().enumerate().filter_map(likely).collect();
     // Of equals, the first one.
@@ -223,7 +224,7 @@ fn closes_question(text: &Text, index: usize) -> bool {
     let Some(phrases) = sentence.language.phrases() else { return false };
     let closes = [Class::Interjection, Class::Consequence];
     let is_short = sentence.tokens.len() <= AGREED_WORDS_MAX && sentence.tokens.len() >= 2;
-    let begins = sentence.tokens.first().is_some_and(|token| closes.iter().any(|class| token.has(*class)));
+    let begins = sentence.tokens.first().is_some_and(|token| token.has_any(&closes));
     let has_verb = sentence.tokens.iter().any(|token| token.classes.is_verb() || token.has(Class::Modal));
     if !is_short || !begins || has_verb || takes_on(sentence, phrases) {
         return false;

@@ -106,7 +106,7 @@ impl Names {
                 return Some(found);
             }
             let is_written_small = !sentence.chars().any(char::is_uppercase);
-            let is_word = next.classes == crate::languages::classes::Classes::default();
+            let is_word = next.is_unlisted();
             let is_name = next.before == Break::None && (next.has_capital || (is_written_small && is_word));
             let mut end = at + 2;
             while end < tokens.len().min(at + 4)
@@ -133,7 +133,7 @@ impl Names {
     /// Returns true if there is a title, a determiner or nothing before it, so that a noun is not taken for a name.
     fn can_be_name(&self, tokens: &[Token], at: usize, phrases: &Phrases) -> bool {
         let token = &tokens[at];
-        let odd = token.classes != crate::languages::classes::Classes::default() && !token.has(Class::Role);
+        let odd = !token.is_unlisted() && !token.has(Class::Role);
         if odd || token.lower.chars().count() < 2 || token.lower.chars().any(|c| !c.is_alphabetic()) {
             return false;
         }
@@ -179,7 +179,7 @@ impl Names {
     }
 
     fn is_further_name(&self, token: &Token) -> bool {
-        token.has_capital && token.classes == crate::languages::classes::Classes::default()
+        token.has_capital && token.is_unlisted()
     }
 }
 

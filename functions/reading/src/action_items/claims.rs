@@ -70,7 +70,7 @@ impl Tracker<'_> {
             !draft.is_dropped && draft.turn.saturating_add(turns) >= here.turn && draft.sentence < here.index
         };
         let is_same = |draft: &Draft| !is_specific || !verbs.is_disjoint(&draft.verbs);
-        let index = self.material.people.iter().position(|person| Some(&person.id) == owner.id.as_ref());
+        let index = self.index_of(&owner);
         let is_theirs_to_answer = |draft: &Draft| draft.addressed.is_none() || draft.addressed == index;
         let is_meant = |draft: &Draft| is_same(draft) || (!draft.is_freed && is_theirs_to_answer(draft));
         // "She'll restock the box this week." – … – "She'll have it done on Thursday."
@@ -90,9 +90,7 @@ impl Tracker<'_> {
         if let Some(target) = target {
             let draft = &self.drafts[target];
             let is_taken = draft.is_accepted && draft.item.owner.as_ref().is_some_and(|known| *known != owner);
-            let is_meant = draft.addressed.is_none_or(|of| {
-                self.material.people.get(of).is_some_and(|person| Some(&person.id) == owner.id.as_ref())
-            });
+            let is_meant = is_theirs_to_answer(draft);
             if !is_taken && (is_meant || !is_asked || names_whom) {
                 self.give(target, here, announcement, owner, time);
                 return;
@@ -143,7 +141,7 @@ impl Tracker<'_> {
         owner: Owner,
         time: Option<&Time>,
     ) {
-        let index = self.material.people.iter().position(|person| Some(&person.id) == owner.id.as_ref());
+        let index = self.index_of(&owner);
         let draft = &mut self.drafts[at];
         draft.item.owner = Some(owner);
         draft.is_firm = true;
@@ -209,9 +207,7 @@ impl Tracker<'_> {
         }
         let words = if said.is_empty() { task.clone() } else { said };
         let text = if takes { context.text } else { format!("{} {}", self.text_of(here, words.clone()), context.text) };
-        let index = owner
-            .as_ref()
-            .and_then(|owner| self.material.people.iter().position(|person| Some(&person.id) == owner.id.as_ref()));
+        let index = owner.as_ref().and_then(|owner| self.index_of(owner));
         let mut new = draft(here, owner, text, context.terms, !is_offer && !is_asked);
         new.said = Some((here.index, words_of(here, announcement)));
         new.about = Some(context.sentence);

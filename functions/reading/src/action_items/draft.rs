@@ -123,7 +123,7 @@ pub(super) fn due_of(here: Here<'_>, time: &Time) -> (String, Option<NaiveDate>)
     // In English and German, names of days have a capital.
     let has_small_days = !here.phrases.capital_nouns && here.phrases.code != "en";
     let is_small = start == 0
-        && (leads.iter().any(|class| first.has(*class))
+        && (first.has_any(&leads)
             || here.phrases.calendar.is_number(&first.lower)
             || (has_small_days && here.phrases.calendar.is_word(&first.lower)));
     (if is_small { uncapitalized(due) } else { due.to_owned() }, time.day)

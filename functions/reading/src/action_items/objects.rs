@@ -37,8 +37,10 @@ impl Tracker<'_> {
             let place = NounPhrase { sentence: clause.sentence, words: words.clone() };
             // "Una nueva" names a thing, "die hier", "unas cien" and "nieuwe" do not.
             let is_place = |token: &Token| {
-                let phrases = sentence.language.phrases().filter(|phrases| phrases.code != "en");
-                phrases.is_some_and(|phrases| matches!(phrases.group(&token.lower), "where" | "number"))
+                sentence
+                    .language
+                    .phrases()
+                    .is_some_and(|phrases| matches!(phrases.group(&token.lower), "where" | "number"))
             };
             let is_opened = sentence.tokens[words.start].has(Class::Determiner)
                 && !sentence.tokens[words.start + 1..words.end].iter().all(is_place);
@@ -51,13 +53,12 @@ impl Tracker<'_> {
     pub(super) fn is_owner(&self, sentence: usize, place: &Range<usize>, owner: Option<&Owner>) -> bool {
         let sentence = &self.text.sentences[sentence];
         let said = |at: usize| &sentence.text[sentence.tokens[at].place.clone()];
-        let is_english = sentence.language.phrases().is_some_and(|phrases| phrases.code == "en");
         // "Van" and "de" are also words of a surname.
         let is_owner = |at: usize| {
             owner.is_some_and(|owner| {
-                let is_role = is_english && owner.id.is_none() && owner.name.eq_ignore_ascii_case(said(at));
-                let can_name = is_english || sentence.tokens[at].has_capital;
-                is_role || (can_name && owner.name.split_whitespace().any(|part| part == said(at)))
+                let is_role = owner.id.is_none() && owner.name.eq_ignore_ascii_case(said(at));
+                is_role
+                    || (sentence.tokens[at].has_capital && owner.name.split_whitespace().any(|part| part == said(at)))
             })
         };
         let is_named = self.names.participant_at(&sentence.tokens, place.start, &sentence.text);
@@ -77,12 +78,7 @@ impl Tracker<'_> {
             let verb =
                 here.sentence.tokens.get(at + 1).filter(|next| next.has(Class::Third) && next.before == Break::None);
             let is_inverted = here.sentence.tokens.get(at + 2).is_some_and(|next| next.has(Class::Pronoun));
-            // "Send them the quote."
-            let is_receiver = here.phrases.code == "en"
-                && matches!(token.lower.as_str(), "them" | "him" | "her")
-                && nouns.iter().any(|place| place.start == at + 1);
-            is_receiver
-                || token.has(Class::Preposition)
+            token.has(Class::Preposition)
                 || here.phrases.pronoun(&token.lower).is_some_and(|who| who != Pronoun::Thing)
                 || (here.phrases.sets_verbs_last() && verb.is_some() && !is_inverted)
         };
@@ -104,7 +100,7 @@ impl Tracker<'_> {
         let people = self.person_pronouns(clause);
         (start..until).filter(|at| !people.contains(at)).any(|at| {
             let points = is_direct(at) && !is_governed(at) && !is_noun(at) && !is_subject(at);
-            points || (here.phrases.code == "en" && stands_for_noun(here.sentence, here.phrases, at))
+            points || stands_for_noun(here.sentence, here.phrases, at)
         })
     }
 
@@ -117,7 +113,7 @@ impl Tracker<'_> {
         about: &About<'_>,
     ) -> Vec<(NounPhrase, f64)> {
         let mut likely = about.likely(index);
-        if let Some(own) = own.filter(|_| self.here(index).is_some_and(|here| here.phrases.code == "en")) {
+        if let Some(own) = own {
             self.prefer_meant(index, own, &mut likely);
         }
         likely.retain(|(place, _)| {
@@ -158,7 +154,7 @@ impl Tracker<'_> {
             let is_subject = tokens[*at].has(Class::ThirdPronoun);
             is_near && !is_subject && (tokens[*at].has(Class::Object) || tokens[*at].has(Class::Between))
         };
-        if here.phrases.sets_verbs_last() || here.phrases.code == "en" {
+        if here.phrases.sets_verbs_last() {
             return clause.words.start;
         }
         (0..clause.words.start).rev().take_while(is_clitic).last().unwrap_or(clause.words.start)

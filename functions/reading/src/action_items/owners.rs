@@ -6,13 +6,12 @@ use super::draft::Here;
 use super::item::Owner;
 use super::tracker::Tracker;
 use crate::commitments::heads::AnnouncedBy;
-use crate::languages::classes::{Class, Classes};
+use crate::languages::classes::Class;
 use crate::languages::token::Break;
 use crate::material::Person;
 use crate::people::Named;
 use crate::text::lines::capitalized;
 use crate::text::sentences::{Sentence, Source};
-use crate::text::tokens::is_determined;
 
 /// The group of names in the files of senses.
 pub(super) const NAME: &str = "name";
@@ -61,6 +60,11 @@ impl Tracker<'_> {
         self.text.turns.get(turn).map(|turn| turn.speaker_id.as_str())
     }
 
+    /// Returns the index of an owner who is a participant.
+    pub(super) fn index_of(&self, owner: &Owner) -> Option<usize> {
+        self.material.people.iter().position(|person| Some(&person.id) == owner.id.as_ref())
+    }
+
     pub(super) fn speaker_index(&self, here: Here<'_>) -> Option<usize> {
         let speaker = here.speaker?;
         self.material.people.iter().position(|person| person.id == speaker)
@@ -104,13 +108,11 @@ impl Tracker<'_> {
                 let is_speaker = matches!(&named, Named::Participant(index) if self.material.people.get(*index).map(|person| person.id.as_str()) == here.speaker);
                 // "Priti from support usually writes those": the first word has a capital anyway.
                 let is_subject = is_subject_behind(here, at, end);
-                let has_title = tokens[at].has(Class::Title) && here.phrases.code != "en";
                 let is_noun = matches!(named, Named::Other(_))
-                    && !has_title
+                    && !tokens[at].has(Class::Title)
                     && ((here.phrases.capital_nouns && !self.tells(here, end)) || (at == 0 && !is_subject));
                 // "The daughter of Mr Pohl" is about the daughter.
                 let is_attribute = at > 1
-                    && here.phrases.code != "en"
                     && tokens[at].before == Break::None
                     && tokens[at - 1].has(Class::Preposition)
                     && tokens[at - 2].has(Class::Role);
@@ -120,17 +122,12 @@ impl Tracker<'_> {
                 at = end;
                 continue;
             }
-            // "The verger told me", "der Toni hat mir geschrieben".
-            let is_plain = tokens[at].classes == Classes::default();
-            let is_told = if here.phrases.code == "en" {
-                tokens.get(at + 1).is_some_and(|next| next.before == Break::None && next.has(Class::Report))
-                    && is_determined(tokens, at, here.phrases)
-            } else {
-                here.phrases.capital_nouns
-                    && tokens[at].has_capital
-                    && matches!(here.phrases.group(&tokens[at].lower), "" | "name")
-                    && self.tells(here, at + 1)
-            };
+            // "Der Toni hat mir geschrieben".
+            let is_plain = tokens[at].is_unlisted();
+            let is_told = here.phrases.capital_nouns
+                && tokens[at].has_capital
+                && matches!(here.phrases.group(&tokens[at].lower), "" | "name")
+                && self.tells(here, at + 1);
             if is_plain && is_told {
                 let said = here.sentence.text[tokens[at].place.clone()].to_owned();
                 self.last_named = Some((Named::Other(said), here.turn));
@@ -148,7 +145,7 @@ impl Tracker<'_> {
                 let is_part = |start: usize| {
                     let before = &tokens[start - 1];
                     tokens[start].before == Break::None
-                        && before.classes == Classes::default()
+                        && before.is_unlisted()
                         && before.lower.chars().all(char::is_alphabetic)
                 };
                 let mut start = at;
@@ -166,7 +163,7 @@ impl Tracker<'_> {
                     };
                     is_name && turn.saturating_add(2) >= here.turn
                 });
-                if is_object && has_name && here.phrases.code == "en" {
+                if is_object && has_name {
                     at += 1;
                     continue;
                 }
@@ -185,15 +182,11 @@ pub(super) fn is_subject_behind(here: Here<'_>, at: usize, end: usize) -> bool {
     let Some(next) = here.sentence.tokens.get(end).filter(|next| next.before == Break::None) else { return false };
     let is_noun = here.phrases.sense(&here.sentence.tokens[at].lower).is_some_and(|sense| sense.group != NAME);
     let follows = [Class::Preposition, Class::Modal, Class::Third, Class::Report];
-    next.has(Class::Between) || (!is_noun && follows.iter().any(|class| next.has(*class)))
+    next.has(Class::Between) || (!is_noun && next.has_any(&follows))
 }
 
 /// "An estate car": returns true if a role only describes the noun behind it.
 pub(super) fn is_attribute(here: Here<'_>, at: usize) -> bool {
     let next = here.sentence.tokens.get(at + 1).filter(|next| next.before == Break::None && !next.has_capital);
-    here.phrases.code == "en"
-        && next.is_some_and(|next| {
-            next.classes == Classes::default()
-                && here.phrases.sense(&next.lower).is_none_or(|sense| !sense.group.contains('/'))
-        })
+    next.is_some_and(|next| next.is_unlisted() && here.phrases.form(&next.lower).is_none())
 }

@@ -8,7 +8,7 @@ use std::ops::Range;
 use super::draft::Here;
 use super::item::Owner;
 use super::tracker::Tracker;
-use crate::languages::classes::{Class, Classes};
+use crate::languages::classes::Class;
 use crate::languages::frames::filled;
 use crate::languages::meanings::{Meaning, Pronoun};
 use crate::languages::token::{Break, Token};
@@ -142,6 +142,7 @@ impl<'l> Phrasing<'l> {
         } else {
             self.lead_with_verb();
         }
+        self.drop_clause();
         match object {
             Some(noun) => self.put_object(noun),
             None => self.drop_pointer(),
@@ -244,7 +245,7 @@ impl<'l> Phrasing<'l> {
         self.tokens().get(at).is_some_and(|token| {
             let who = self.here.phrases.pronoun(&token.lower);
             let is_person = matches!(who, Some(Pronoun::Speaker | Pronoun::Addressed | Pronoun::Everybody));
-            token.has(Class::Pronoun) && !token.has(Class::Determiner) && (is_person || !token.has(Class::Object))
+            token.is_plain_pronoun() && (is_person || !token.has(Class::Object))
         })
     }
 
@@ -253,7 +254,7 @@ impl<'l> Phrasing<'l> {
         let (tokens, text) = (self.tokens(), &self.here.sentence.text);
         let leads = |at: usize| {
             let token = &tokens[at];
-            let is_loose = [Class::Interjection, Class::Between, Class::Joint].iter().any(|class| token.has(*class));
+            let is_loose = token.has_any(&[Class::Interjection, Class::Between, Class::Joint]);
             is_loose || self.tracker.names.participant_at(tokens, at, text).is_some()
         };
         let mut start = words.start;
@@ -270,7 +271,7 @@ impl<'l> Phrasing<'l> {
     fn is_joined(&self, at: usize) -> bool {
         let token = self.tokens().get(at);
         let is_and = token.is_some_and(|token| token.has(Class::Joint) && !token.has(Class::Contrary));
-        self.here.phrases.code != "en" && is_and && self.acts(at + 1)
+        is_and && self.acts(at + 1)
     }
 
     /// Returns true if a verb of the first person is at a token, behind its pronouns ("e gliela mando").
@@ -295,8 +296,7 @@ impl<'l> Phrasing<'l> {
         let is_verb = |at: usize| {
             let token = &tokens[at];
             let is_finite = token.has(Class::Third) || token.has(Class::Me) || token.has(Class::Past);
-            let is_unlisted = token.classes == Classes::default() && self.here.phrases.code != "en";
-            let form = self.here.phrases.form(&token.lower).filter(|_| is_unlisted);
+            let form = self.here.phrases.form(&token.lower).filter(|_| token.is_unlisted());
             let is_finite = is_finite || matches!(form, Some("1" | "3"));
             // "So don't touch them."
             let is_denied = token.has(Class::Negation) && token.lower.ends_with("n't");
@@ -318,18 +318,20 @@ impl<'l> Phrasing<'l> {
                 // "Muss aber auch geprüft werden."
                 let is_particle = self.here.phrases.sets_verbs_last() && token.before == Break::None;
                 let is_another = self.is_joined(at);
+                // "Den Ordner suchen der ist seit dem Umbau weg".
+                let is_demonstrative = self.here.phrases.sets_verbs_last()
+                    && token.has_any(&[Class::Object, Class::Determiner])
+                    && tokens[at - 1].has(Class::Infinitive)
+                    && tokens.get(at + 1).is_some_and(|next| self.here.phrases.form(&next.lower) == Some("3"));
                 (token.is_after_stop() && !is_hyphened)
                     || (token.before == Break::Comma && !is_counted && (has_clause || !has_noun || !goes_on))
                     || is_another
+                    || is_demonstrative
                     || (token.before == Break::Pause && has_clause)
                     || (!is_particle && (token.has(Class::Opener) || token.has(Class::Contrary)))
                     || (token.has(Class::Condition) && !tokens[at - 1].has(Class::Whether))
                     || (token.has(Class::Temporal) && (self.is_subject(at + 1) || has_clause))
                     || (token.has(Class::Joint) && self.is_subject(at + 1))
-                    // "Avant qu'on imprime tout".
-                    || (token.has(Class::Preposition)
-                        && self.here.phrases.code != "en"
-                        && tokens.get(at + 1).is_some_and(|next| next.has(Class::Complement) && next.before == Break::None))
             })
             .unwrap_or(words.end)
     }
@@ -369,9 +371,7 @@ impl<'l> Phrasing<'l> {
         let is_filler = |at: usize| {
             let token = &tokens[at];
             let others = [Class::Determiner, Class::Preposition, Class::Object, Class::Negation, Class::Joint];
-            let is_pure = token.has(Class::Between)
-                || (token.has(Class::Interjection) && !token.classes.is_verb())
-                || is_adverb(self.here, token);
+            let is_pure = token.has(Class::Between) || (token.has(Class::Interjection) && !token.classes.is_verb());
             let is_particle = phrases.sets_verbs_last() && token.has(Class::Contrary) && token.before == Break::None;
             if is_particle {
                 return true;
@@ -380,7 +380,7 @@ impl<'l> Phrasing<'l> {
                 && !self.is_noun(at)
                 && phrases.pronoun(&token.lower).is_none()
                 && !phrases.is_verb_prefix(&token.lower)
-                && !others.iter().any(|class| token.has(*class))
+                && !token.has_any(&others)
         };
         let is_kept = |at: &usize| !gone.iter().any(|place| place.contains(at)) && !is_filler(*at);
         let mut kept: Vec<usize> = words.filter(is_kept).collect();
@@ -395,9 +395,6 @@ impl<'l> Phrasing<'l> {
     /// to an infinitive.
     fn reminders(&self) -> Vec<Range<usize>> {
         let (tokens, phrases) = (self.tokens(), self.here.phrases);
-        if phrases.code == "en" {
-            return Vec::new();
-        }
         let asked = phrases.all(tokens, |meaning| meaning == Meaning::Request);
         let asked = asked.iter().map(|found| found.start..found.end).filter(|place| place.start >= self.words.start);
         let is_infinitive = |at: usize| self.words.contains(&at) && tokens[at].has(Class::Infinitive);
@@ -483,11 +480,14 @@ impl<'l> Phrasing<'l> {
                 continue;
             };
             let others = [Class::Determiner, Class::Object, Class::Preposition, Class::Joint];
-            let is_subject = self.is_beside_verb(at) || (place == 0 && code == "en");
-            let is_other = others.iter().any(|class| token.has(*class));
+            let is_subject = self.is_beside_verb(at);
+            let is_other = token.has_any(&others);
             let is_plain =
                 (!is_other || (verbs_last && is_subject && token.has(Class::Determiner))) && !self.is_noun(at);
-            let name = match self.here.phrases.pronoun(&token.lower).filter(|_| is_plain) {
+            // "Avant qu'on imprime".
+            let is_governed = at.checked_sub(1).is_some_and(|before| self.tokens()[before].has(Class::Complement));
+            let is_kept = is_governed && is_subject && place > 0;
+            let name = match self.here.phrases.pronoun(&token.lower).filter(|_| is_plain && !is_kept) {
                 Some(Pronoun::Addressed) if is_own => addressed.map(|turn| first(&turn.speaker_name)),
                 Some(Pronoun::Speaker) if !is_own => speaker.map(|turn| first(&turn.speaker_name)),
                 Some(Pronoun::Addressed | Pronoun::Speaker) => None,
@@ -523,10 +523,11 @@ impl<'l> Phrasing<'l> {
     fn is_beside_verb(&self, at: usize) -> bool {
         let tokens = self.tokens();
         let is_verb = |token: &Token| {
-            self.here.phrases.helps(token)
+            // "To" is no verb in "to you".
+            (self.here.phrases.helps(token) && !token.has(Class::Preposition))
                 || FINITE.iter().any(|class| token.has(*class) && !token.has(Class::Infinitive))
         };
-        let is_inverted = self.here.phrases.code != "en" && tokens[at].before == Break::None;
+        let is_inverted = tokens[at].before == Break::None;
         let before = at.checked_sub(1).is_some_and(|before| is_verb(&tokens[before]) && is_inverted);
         let behind = tokens.get(at + 1).is_some_and(|next| is_verb(next) && next.before == Break::None);
         tokens[at].has(Class::Pronoun) && (before || behind)
@@ -534,12 +535,61 @@ impl<'l> Phrasing<'l> {
 
     fn is_finite(&self, place: usize) -> bool {
         let (Some(at), Some(token)) = (self.said(place), self.token(place)) else { return false };
-        FINITE.iter().any(|class| token.has(*class)) && !self.is_noun(at) && !token.has(Class::Modal)
+        token.has_any(&FINITE) && !self.is_noun(at) && !token.has(Class::Modal)
     }
 
     fn is_infinitive(&self, place: usize) -> bool {
         let (Some(at), Some(token)) = (self.said(place), self.token(place)) else { return false };
         (token.has(Class::Infinitive) && !self.is_noun(at)) || self.is_governed(at)
+    }
+
+    /// "Change the lamp there's one in the office": removes a clause of its own behind the first words, up to the verb of the
+    /// task if that is at the end.
+    fn drop_clause(&mut self) {
+        let (tokens, phrases) = (self.tokens(), self.here.phrases);
+        let opens = [Class::Complement, Class::Condition, Class::ConditionFirst, Class::Temporal, Class::Opener];
+        let is_open = |token: &Token| {
+            token.has_any(&opens)
+                || matches!(phrases.group(&token.lower), "what" | "if" | "who" | "where")
+                || phrases.pronoun(&token.lower) == Some(Pronoun::Somebody)
+        };
+        let tells = |place: usize| {
+            let (Some(token), Some(at)) = (self.token(place), self.said(place)) else { return false };
+            let (verb, form) = phrases.group(&token.lower).split_once('/').unwrap_or_default();
+            let is_helper = ["be", "must", "can"].contains(&verb) && !["inf", "part", "ger"].contains(&form);
+            let is_final = phrases.sets_verbs_last() && form == "3" && !token.has_capital;
+            let is_governed = at > 0 && tokens[at - 1].has(Class::Preposition) && !phrases.helps(token);
+            (is_helper || is_final) && !token.has(Class::Infinitive) && !self.is_noun(at) && !is_governed
+        };
+        let main = (1..self.pieces.len()).find(|place| self.token(*place).is_some_and(is_open));
+        let Some(place) = (1..main.unwrap_or(self.pieces.len())).find(|place| tells(*place)) else { return };
+        // "The lamp is done, the alarm is missing": a state of another thing.
+        let is_be =
+            self.token(place).and_then(|token| phrases.sense(&token.lower)).is_some_and(|sense| sense.lemma == "be");
+        let is_state = is_be && !phrases.sets_verbs_last() && self.said(0).is_some() && !self.is_infinitive(0);
+        let is_form = |at: usize| !self.is_noun(at) && phrases.form(&tokens[at].lower) == Some("inf");
+        let is_verb = |place: &usize| *place > 0 && self.said(*place).is_none_or(is_form);
+        let verbs = (0..self.pieces.len()).rev().take_while(is_verb).count().max(1);
+        let verbs = self.pieces.split_off(self.pieces.len() - if phrases.sets_verbs_last() { verbs } else { 0 });
+        let noun_at = |piece: &Piece| {
+            let Piece::Said(at) = piece else { return None };
+            self.nouns.iter().find(|noun| noun.contains(at)).cloned()
+        };
+        let last = self.pieces.last().and_then(noun_at).filter(|noun| {
+            let is_opened = noun.len() > 1 && tokens[noun.start].has(Class::Determiner);
+            let has_verb = (place + 1..self.pieces.len()).any(|place| self.is_infinitive(place));
+            is_opened && place + noun.len() < self.pieces.len() && (!verbs.is_empty() || (is_state && !has_verb))
+        });
+        match last {
+            // The last noun belongs to the verb.
+            Some(noun) => self.pieces.retain(|piece| matches!(piece, Piece::Said(at) if noun.contains(at))),
+            None => {
+                self.pieces.truncate(place);
+                let end = self.pieces.iter().rposition(|piece| noun_at(piece).is_some());
+                self.pieces.truncate(end.map_or(1, |end| end + 1));
+            }
+        }
+        self.pieces.extend(verbs);
     }
 
     /// "Je vais réécrire": returns true for an infinitive behind an auxiliary, which may be in no file.
@@ -576,6 +626,15 @@ impl<'l> Phrasing<'l> {
             }
         }
         let last = self.pieces.len().saturating_sub(1);
+        // "Dat hij de tekst terugstuurt".
+        let compound = self.token(last).filter(|token| !token.has_capital && !self.is_infinitive(last));
+        let infinitive = compound.and_then(|token| {
+            let of_participle = || phrases.infinitive_of_participle(&token.lower).filter(|_| token.is_unlisted());
+            phrases.infinitive_of_compound(&token.lower).or_else(of_participle)
+        });
+        if let Some(infinitive) = infinitive {
+            self.pieces[last] = Piece::Put(infinitive);
+        }
         let ends = self.is_infinitive(last) || matches!(self.pieces.last(), Some(Piece::Put(_)));
         if ends && self.pieces.len() > 1 {
             let is_helper = |piece: &Piece| {
@@ -665,7 +724,7 @@ impl<'l> Phrasing<'l> {
         let (Some(at), Some(token)) = (self.said(place), self.token(place)) else { return false };
         let tokens = self.tokens();
         let leads = place == 0 && tokens.get(at + 1).is_some_and(|next| next.has(Class::Determiner));
-        let is_unknown = token.classes == Classes::default();
+        let is_unknown = token.is_unlisted();
         // "Schaltet", behind its owner's name; "sagst du".
         let is_owners = place == 0 && at > 0 && is_unknown && token.lower.ends_with('t');
         let is_asked = token.lower.ends_with("st") && tokens.get(at + 1).is_some_and(|next| next.lower == "du");
@@ -736,7 +795,6 @@ impl<'l> Phrasing<'l> {
         let verb = verb.or_else(|| all().find(|place| self.is_finite(*place) && is_bare(place)));
         let verb = verb.or_else(|| all().find(|place| self.is_guessed(*place)).filter(|_| !is_english));
         if is_english {
-            self.lead_in_english();
             self.make_active();
             let known = self.token(0).filter(|_| self.is_finite(0)).and_then(|token| phrases.infinitive(&token.lower));
             let infinitive = known.map(str::to_owned).or_else(|| {
@@ -759,9 +817,8 @@ impl<'l> Phrasing<'l> {
         let infinitive = infinitive.or_else(|| phrases.without_hung(&token.lower));
         let is_infinitive = token.has(Class::Infinitive) || self.said(place).is_some_and(|at| self.is_governed(at));
         let infinitive = infinitive.or_else(|| phrases.related(&token.lower).filter(|_| !is_infinitive));
-        let infinitive = infinitive.or_else(|| {
-            phrases.guessed(&token.lower).filter(|_| token.classes == Classes::default() && !is_infinitive)
-        });
+        let infinitive =
+            infinitive.or_else(|| phrases.guessed(&token.lower).filter(|_| token.is_unlisted() && !is_infinitive));
         let mut ahead: Vec<Piece> = self.pieces.drain(..place).collect();
         let is_clitic = |piece: &Piece| {
             let Piece::Said(at) = piece else { return false };
@@ -788,30 +845,6 @@ impl<'l> Phrasing<'l> {
         let behind = self.pieces.split_off(1.min(self.pieces.len()));
         self.pieces.extend(ahead);
         self.pieces.extend(behind);
-    }
-
-    /// "The emails I'll go through": moves the noun behind the verb.
-    fn lead_in_english(&mut self) {
-        let tokens = self.tokens();
-        let is_helper = |place: usize| {
-            self.token(place).is_some_and(|token| token.has(Class::Modal) || token.lower.starts_with('\''))
-        };
-        let is_subject = |at: usize| {
-            tokens[at].has(Class::Pronoun)
-                && matches!(self.here.phrases.pronoun(&tokens[at].lower), Some(Pronoun::Speaker | Pronoun::Everybody))
-        };
-        let helper = (1..self.pieces.len())
-            .find(|place| is_helper(*place) && self.said(*place).is_some_and(|at| at > 0 && is_subject(at - 1)));
-        let Some(helper) = helper else { return };
-        let ahead: Vec<Piece> = self.pieces.drain(..helper).collect();
-        let ahead = ahead.into_iter().filter(|piece| !matches!(piece, Piece::Said(at) if is_subject(*at)));
-        let ahead: Vec<Piece> = ahead.collect();
-        while self.pieces.len() > 1
-            && self.token(0).is_some_and(|token| token.has(Class::Modal) || token.lower.starts_with('\''))
-        {
-            self.pieces.remove(0);
-        }
-        self.pieces.extend(ahead);
     }
 
     /// "The skip needs collecting", "the report has to be sent by Friday": the verb comes first.
@@ -851,7 +884,7 @@ impl<'l> Phrasing<'l> {
         };
         let is_governed = self.token(last - 1).is_some_and(|token| token.has(Class::Preposition));
         let has_noun = (0..last - 1).any(|place| self.said(place).is_some_and(|at| self.is_noun(at)));
-        if self.here.phrases.code == "en" && is_governed && has_noun && self.said(last).is_some_and(is_pointer) {
+        if is_governed && has_noun && self.said(last).is_some_and(is_pointer) {
             self.pieces.truncate(last - 1);
         }
     }
@@ -893,7 +926,7 @@ impl<'l> Phrasing<'l> {
             let verb = if is_link { place + 1 } else { place };
             Some(verb).filter(|verb| *verb > 0 && self.is_infinitive(*verb))
         };
-        let second = if self.here.phrases.sets_verbs_last() || self.here.phrases.code == "en" {
+        let second = if self.here.phrases.sets_verbs_last() {
             None
         } else {
             there.map_or_else(|| behind(1), |place| behind(place + 1))
@@ -922,7 +955,7 @@ impl<'l> Phrasing<'l> {
         }
         let is_loose = |token: &Token| {
             let is_bound = token.has(Class::Determiner) && !token.has(Class::Object) && !token.has(Class::Pronoun);
-            is_bound || [Class::Joint, Class::Interjection, Class::Preposition].iter().any(|class| token.has(*class))
+            is_bound || token.has_any(&[Class::Joint, Class::Interjection, Class::Preposition])
         };
         while let Some(last) = self.pieces.len().checked_sub(1).filter(|last| *last > 0) {
             let (Some(token), Some(at)) = (self.token(last), self.said(last)) else { break };
@@ -952,7 +985,7 @@ impl<'l> Phrasing<'l> {
             match piece {
                 Piece::Said(at) => {
                     let word = &said[tokens[*at].place.clone()];
-                    let is_plain = tokens[*at].classes != Classes::default() || !self.here.phrases.capital_nouns;
+                    let is_plain = !tokens[*at].is_unlisted() || !self.here.phrases.capital_nouns;
                     let is_small = *at == 0 && is_plain && !self.tracker.is_name(self.here, 0);
                     text.push_str(&if is_small { uncapitalized(word) } else { word.to_owned() });
                 }
@@ -962,9 +995,4 @@ impl<'l> Phrasing<'l> {
         }
         text.trim_matches(|c: char| c.is_whitespace() || ",.;:!?–—-\"“”„«»".contains(c)).to_owned()
     }
-}
-
-/// "Easily".
-pub(super) fn is_adverb(here: Here<'_>, token: &Token) -> bool {
-    here.phrases.code == "en" && token.lower.ends_with("ly") && !token.classes.is_verb()
 }

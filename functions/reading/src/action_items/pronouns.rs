@@ -12,8 +12,6 @@ use crate::model::referents::NounPhrase;
 use crate::people::Named;
 use crate::text::noun_phrases::{noun_phrases, stands_for_noun};
 
-/// The factor of the likelihood of a phrase whose number differs from its pronoun's.
-const OTHER_NUMBER: f64 = 0.3;
 /// Number of earlier sentences that may introduce the noun of "a new one".
 const ONE_SENTENCES: usize = 5;
 /// Number of earlier sentences that are searched for the person of a pronoun.
@@ -22,7 +20,6 @@ const PERSON_SENTENCES: usize = 4;
 impl Tracker<'_> {
     /// Orders the possible objects of an English task by its pronouns.
     pub(super) fn prefer_meant(&self, index: usize, own: &Clause, likely: &mut Vec<(NounPhrase, f64)>) {
-        self.prefer_number(own, likely);
         // "A new one": rather a thing that was introduced as one of several.
         let sentence = &self.text.sentences[own.sentence];
         let stands = |at| sentence.language.phrases().is_some_and(|phrases| stands_for_noun(sentence, phrases, at));
@@ -34,28 +31,6 @@ impl Tracker<'_> {
         if own.words.clone().any(|at| sentence.tokens[at].lower == "it") {
             likely.retain(|(place, _)| !self.is_relative(place));
         }
-    }
-
-    /// Lowers phrases of another number than the pronoun: "them" stands for several things. In English only, where the
-    /// ending shows the number.
-    pub(super) fn prefer_number(&self, own: &Clause, likely: &mut [(NounPhrase, f64)]) {
-        let sentence = &self.text.sentences[own.sentence];
-        if sentence.language.phrases().is_none_or(|phrases| phrases.code != "en") {
-            return;
-        }
-        let stands = |words: &[&str]| own.words.clone().any(|at| words.contains(&sentence.tokens[at].lower.as_str()));
-        let (is_many, is_one) = (stands(&["them", "those", "these"]), stands(&["it"]));
-        if is_many == is_one {
-            return;
-        }
-        let fits = |place: &NounPhrase| {
-            let tokens = &self.text.sentences[place.sentence].tokens[place.words.clone()];
-            let end = tokens.iter().position(|token| token.has(Class::Preposition)).unwrap_or(tokens.len());
-            let noun = end.checked_sub(1).map_or("", |last| tokens[last].lower.as_str());
-            (noun.ends_with('s') && !noun.ends_with("ss")) == is_many
-        };
-        likely.iter_mut().filter(|(place, _)| !fits(place)).for_each(|(_, likelihood)| *likelihood *= OTHER_NUMBER);
-        likely.sort_by(|one, other| other.1.total_cmp(&one.1));
     }
 
     /// "A banner".
@@ -71,7 +46,7 @@ impl Tracker<'_> {
 
     /// Returns true if a pronoun behind a preposition ends the words ("talk to the company about that").
     pub(super) fn stands_last(&self, clause: &Clause) -> bool {
-        let Some(here) = self.here(clause.sentence).filter(|here| here.phrases.code == "en") else { return false };
+        let Some(here) = self.here(clause.sentence) else { return false };
         let Some(last) = clause.words.clone().last().filter(|last| *last > clause.words.start) else { return false };
         here.sentence.tokens[last - 1].has(Class::Preposition) && self.stands_for_it(here, last)
     }
@@ -115,7 +90,7 @@ impl Tracker<'_> {
     /// Returns the pronouns of some words that stand for people: "call her", "let them know". In English only.
     pub(super) fn person_pronouns(&self, clause: &Clause) -> Vec<usize> {
         let sentence = &self.text.sentences[clause.sentence];
-        let Some(here) = self.here(clause.sentence).filter(|here| here.phrases.code == "en") else { return Vec::new() };
+        let Some(here) = self.here(clause.sentence) else { return Vec::new() };
         let nouns = noun_phrases(sentence);
         let is_person = |at: &usize| {
             let token = &sentence.tokens[*at];

@@ -75,7 +75,7 @@ impl Tracker<'_> {
     }
 
     /// Returns true if a sentence tells nothing but a time.
-    fn only_dates(&self, index: usize) -> bool {
+    pub(super) fn only_dates(&self, index: usize) -> bool {
         let Some(here) = self.here(index) else { return false };
         let tokens = &here.sentence.tokens;
         let times = here.phrases.calendar.all(tokens, self.held);
@@ -95,7 +95,7 @@ impl Tracker<'_> {
             let is_number =
                 here.phrases.calendar.is_number(&token.lower) || here.phrases.calendar.is_word(&token.lower);
             let is_polite = ["oh", "thanks", "say/1", "say/4", "say/inf"].contains(&here.phrases.group(&token.lower));
-            !is_time(at) && !is_number && !is_polite && !plain.iter().any(|class| token.has(*class))
+            !is_time(at) && !is_number && !is_polite && !token.has_any(&plain)
         };
         !times.is_empty() && (0..tokens.len()).filter(|at| says(*at)).count() == 0 && !here.sentence.text.ends_with('?')
     }

@@ -9,9 +9,9 @@ use rustc_hash::FxHashSet;
 
 use super::draft::{Draft, Here, due_of};
 use super::item::{ActionItem, LINE_WORDS_MAX, Owner, TASK_WORDS_MAX};
-use super::owners::{is_attribute, owner_of};
+use super::owners::is_attribute;
 use super::tracker::Tracker;
-use super::words::promised_receipt;
+use super::words::says_what;
 use crate::commitments::clauses::{Grammar, is_question};
 use crate::commitments::heads::AnnouncedBy;
 use crate::languages::classes::Class;
@@ -26,8 +26,6 @@ use crate::text::sentences::{Sentence, Source, normalized};
 
 /// Lowest likelihood of each act.
 const LIKELY: [(Act, f64); 3] = [(Act::Own, 0.38), (Act::Unassigned, 0.25), (Act::Others, 0.25)];
-/// The least by which a task of the rules must be likelier than no task, if that is likely.
-const SURER: f64 = 0.1;
 /// The same for a sentence that says that someone should do it.
 const CALLED: f64 = 0.1;
 /// Smallest distance, in sentences, of two items of the same kind by one speaker.
@@ -80,33 +78,11 @@ impl Tracker<'_> {
                 items.extend(item.map(|item| (settled.index, item)));
             }
         }
-        let is_near = |draft: &Draft| {
-            let near = draft.settled.saturating_sub(DRAFT_SENTENCES)..=draft.settled + DRAFT_SENTENCES;
-            items
-                .iter()
-                .any(|(index, item): &(usize, ActionItem)| near.contains(index) && item.owner == draft.item.owner)
-        };
-        let promised = (0..self.drafts.len()).filter(|at| !is_told[*at]);
-        let promised = promised
-            .filter(|at| {
-                !self.is_english(self.drafts[*at].settled)
-                    && self.is_promised(&self.drafts[*at], likelihoods)
-                    && !is_near(&self.drafts[*at])
-            })
-            .collect::<Vec<_>>();
-        for at in promised {
-            is_told[at] = true;
-            let draft = &self.drafts[at];
-            let settled = Settled { index: draft.settled, act: self.whose_is(draft, draft.settled), margin: 0.0 };
-            let item = self.item(settled, Some(draft), about(items.len()), &mut known);
-            items.extend(item.map(|item| (settled.index, item)));
-        }
         let is_few = likelihoods.len() <= FEW_SENTENCES;
         let missed = self.drafts.iter().zip(is_told).filter(|(_, is_told)| !is_told).map(|(draft, _)| draft);
         let counts = |draft: &&Draft| {
-            draft.is_told()
-                && !self.is_noted(draft)
-                && (is_few || (self.is_english(draft.settled) && self.is_agreed(draft, likelihoods)))
+            let is_agreed = || self.is_promised(draft, likelihoods) || self.is_agreed(draft, likelihoods);
+            draft.is_told() && !self.is_noted(draft) && (is_few || is_agreed())
         };
         for draft in missed.filter(counts) {
             // A statement beside it has told the task in other words.
@@ -129,23 +105,19 @@ impl Tracker<'_> {
     fn likely(&self, likelihoods: &[Option<Likelihood>]) -> Vec<Settled> {
         let mut found = Vec::new();
         for (index, likelihood) in likelihoods.iter().enumerate() {
-            let is_english = self.is_english(index);
             let is_possible = |likelihood: &Likelihood| {
                 let nothing = likelihood.of(Act::NoTask);
                 let is_sure = || likelihood.of(Act::Others).max(likelihood.of(Act::Own)) > SURE;
                 nothing < NOTHING || (nothing < NOTHING_AT_ALL && is_sure())
             };
-            let can_settle = |likelihood: &Likelihood| {
-                if is_english { self.can_settle(index, likelihood) } else { is_possible(likelihood) }
-            };
-            let Some(likelihood) = likelihood.filter(can_settle) else { continue };
-            if is_english && self.matches[index].announced.is_empty() && self.only_tells(index, &likelihood) {
+            let Some(likelihood) = likelihood.filter(is_possible) else { continue };
+            if self.matches[index].announced.is_empty() && self.only_tells(index, &likelihood) {
                 continue;
             }
             // "She'll have it done on Thursday" is no task of the speaker.
-            let is_others = is_english && self.is_only_of_others(index);
+            let is_others = self.is_only_of_others(index);
             let is_taken = self.is_taken_later(index);
-            let calls = !is_english && likelihood.of(Act::NoTask) < NOTHING && self.calls_somebody(index);
+            let calls = likelihood.of(Act::NoTask) < NOTHING && self.calls_somebody(index);
             let least = |act: Act, least: f64| if calls && act == Act::Unassigned { CALLED } else { least };
             let acts = LIKELY.iter().filter(|(act, _)| match act {
                 Act::Own => !is_others,
@@ -192,36 +164,23 @@ impl Tracker<'_> {
             let phrases = sentence.language.phrases();
             phrases.is_some_and(|phrases| phrases.pronoun(&token.lower) == Some(Pronoun::Speaker))
         };
-        !announced.is_empty()
-            && announced.iter().all(is_of_person)
-            && !sentence.tokens.iter().any(mentions)
-            && self.here(index).and_then(promised_receipt).is_none()
+        !announced.is_empty() && announced.iter().all(is_of_person) && !sentence.tokens.iter().any(mentions)
     }
 
     /// Returns true if the addressed participant accepted a task, which needs no likelihood: "Okay." says little.
     fn is_agreed(&self, draft: &Draft, likelihoods: &[Option<Likelihood>]) -> bool {
         let is_something =
             |index: usize| likelihoods[index].is_some_and(|likelihood| likelihood.of(Act::NoTask) < NOTHING);
-        draft.is_accepted
+        // "Oh yes, it was cold in there" tells of the past.
+        let is_past = self.here(draft.settled).is_some_and(tells_past);
+        self.is_english(draft.settled)
+            && !is_past
+            && draft.is_accepted
             && draft.is_requested
             && draft.item.owner.as_ref().is_some_and(|owner| owner.id.is_some())
             && is_something(draft.sentence)
             && is_something(draft.settled)
             && !draft.terms.is_empty()
-    }
-
-    /// Returns true if a sentence can settle a task. "I spoke to Rosa, she's ordering it by Friday" reports like many
-    /// sentences without a task, but contains a whole task of another person.
-    fn can_settle(&self, index: usize, likelihood: &Likelihood) -> bool {
-        let nothing = likelihood.of(Act::NoTask);
-        let is_likelier = |act: Act| self.is_firm_in(index, act) && likelihood.of(act) > nothing + SURER;
-        nothing < NOTHING || is_likelier(Act::Others) || is_likelier(Act::Own)
-    }
-
-    /// Returns true if the rules find a whole task in a sentence.
-    fn is_firm_in(&self, index: usize, act: Act) -> bool {
-        let is_firm = |draft: &Drafted| draft.stage != Stage::Begun && draft.act == act && draft.fate == Fate::Firm;
-        self.matches[index].drafts.iter().any(is_firm)
     }
 
     /// Returns true if a sentence that announces nothing rather states a decision, or tells what happened.
@@ -281,14 +240,11 @@ impl Tracker<'_> {
         };
         let from = settled.index.saturating_sub(DRAFT_SENTENCES);
         let until = drafts.len().min(settled.index + DRAFT_SENTENCES + 1);
-        // "The parents do those, Mrs. Lund promised to bring cakes": rather the task with a content of its own.
-        let is_english = self.here(settled.index).is_some_and(|here| here.phrases.code == "en");
-        let points = |at: usize| is_english && self.drafts[at].about.is_some();
-        let key = |index: usize, at: usize| (settled.index.abs_diff(index), points(at), at);
+        let key = |index: usize, at: usize| (settled.index.abs_diff(index), at);
         let near = (from..until).flat_map(|index| drafts[index].iter().map(move |at| key(index, *at)));
-        near.filter(|(_, _, at)| !is_told[*at] && !self.drafts[*at].is_dropped && is_meant(&self.drafts[*at]))
+        near.filter(|(_, at)| !is_told[*at] && !self.drafts[*at].is_dropped && is_meant(&self.drafts[*at]))
             .min()
-            .map(|(_, _, at)| at)
+            .map(|(_, at)| at)
     }
 
     /// The drafts by the sentences in which they began and last changed.
@@ -316,7 +272,7 @@ impl Tracker<'_> {
             return None;
         }
         let owner = match settled.act {
-            Act::Own => self.owner_who_speaks(sentence),
+            Act::Own => self.owner_of_speaker(self.here(settled.index)?),
             Act::Others => {
                 let known = draft.and_then(|draft| draft.item.owner.clone());
                 Some(known.or_else(|| self.somebody_else(settled.index))?)
@@ -335,7 +291,8 @@ impl Tracker<'_> {
         let words_max = LINE_WORDS_MAX.saturating_sub(around).min(TASK_WORDS_MAX);
         let due_text = due.as_ref().map(|due| due.0.as_str());
         let worded = self.worded(settled, draft, owner.as_ref(), due_text, about?, words_max)?;
-        if !known.insert((settled.index, owner.clone(), worded.task.clone())) {
+        let is_told = self.here(settled.index).is_some_and(|here| says_what(here, &worded.task));
+        if !is_told || !known.insert((settled.index, owner.clone(), worded.task.clone())) {
             return None;
         }
         let (due, due_day) = due.map_or((None, None), |(due, day)| (Some(due), day));
@@ -358,14 +315,6 @@ impl Tracker<'_> {
                 && !one.language.phrases().is_some_and(|phrases| phrases.has(&one.tokens, Meaning::Thanks))
         };
         asks(index) && next.next().is_some_and(refuses)
-    }
-
-    fn owner_who_speaks(&self, sentence: &Sentence) -> Option<Owner> {
-        let Source::Turn(turn) = sentence.source else { return None };
-        let turn = self.text.turns.get(turn)?;
-        let person = self.material.people.iter().find(|person| person.id == turn.speaker_id);
-        let unknown = || Owner { id: Some(turn.speaker_id.clone()), name: turn.speaker_name.clone() };
-        Some(person.map_or_else(unknown, owner_of))
     }
 
     /// Returns the person who is named in a sentence or before it, and does not speak in it.
@@ -428,14 +377,14 @@ fn only_agrees(here: Here<'_>) -> bool {
     let tokens = &here.sentence.tokens;
     let agrees = here.phrases.all(tokens, |meaning| meaning == Meaning::Yes);
     let is_said = |at: usize| agrees.iter().any(|found| (found.start..found.end).contains(&at));
-    here.phrases.code == "en" && (0..tokens.len()).all(|at| is_said(at) || tokens[at].has(Class::Interjection))
+    (0..tokens.len()).all(|at| is_said(at) || tokens[at].has(Class::Interjection))
 }
 
 /// "I called them on Tuesday", "I did sign it": returns true if a subject has a verb in the past. In English only: in
 /// other languages the past has an auxiliary, which also occurs in "I have it done by Friday".
 fn tells_past(here: Here<'_>) -> bool {
     let tokens = &here.sentence.tokens;
-    let is_subject = |token: &Token| token.has(Class::Pronoun) && !token.has(Class::Determiner);
+    let is_subject = |token: &Token| token.is_plain_pronoun();
     let is_past = |token: &Token| {
         // "As I said" tells of no work.
         !token.has(Class::Report)

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::draft::{Draft, Here, due_of, set_due};
+use super::draft::{Draft, Here, due_of};
 use super::tracker::{REPLY_TURNS, Tracker};
 use crate::commitments::heads::{AnnouncedBy, Announcement};
 use crate::languages::classes::Class;
@@ -11,9 +11,6 @@ use crate::languages::meanings::Meaning;
 
 /// Most words of a sentence that adds a date to the previous statement.
 pub(super) const DATED_WORDS_MAX: usize = 10;
-
-/// Most words besides the time of a sentence that only says a time.
-pub(super) const TIME_WORDS_MAX: usize = 4;
 
 /// Most words between a verb of telling and its time.
 pub(super) const TOLD_WORDS: usize = 2;
@@ -44,7 +41,7 @@ impl Tracker<'_> {
             return all;
         }
         let is_past = |at: usize| {
-            let is_subject = at > 0 && tokens[at - 1].has(Class::Pronoun) && !tokens[at - 1].has(Class::Determiner);
+            let is_subject = at > 0 && tokens[at - 1].is_plain_pronoun();
             is_subject && here.phrases.sense(&tokens[at].lower).is_some_and(|sense| sense.group.ends_with("/past"))
         };
         let is_said = |at: usize| tokens[at].has(Class::Report) || is_past(at);
@@ -79,48 +76,18 @@ impl Tracker<'_> {
         all.iter().filter(is_meant).cloned().collect()
     }
 
-    /// Returns true if a sentence says little more than a time ("Friday.", "By Thursday would be great.").
-    fn is_only_time(&self, here: Here<'_>, time: &Time) -> bool {
-        let tokens = &here.sentence.tokens;
-        let other = (0..tokens.len()).filter(|at| !(time.start..time.end).contains(at));
-        other.count() <= TIME_WORDS_MAX && self.terms(here, 0..tokens.len(), std::slice::from_ref(time)).is_empty()
-    }
-
     /// "By the tenth. Bob, could you count them?": returns the time before a request, said alone.
     pub(super) fn time_before(&self, here: Here<'_>) -> Option<(String, Option<chrono::NaiveDate>)> {
         let before = self.here(here.index.checked_sub(1)?)?;
-        let is_near = before.sentence.source == here.sentence.source && here.phrases.code == "en";
+        let is_near = before.sentence.source == here.sentence.source;
         let time = self.times(before).into_iter().next().filter(|time| is_near && time.is_deadline)?;
-        self.is_only_time(before, &time).then(|| due_of(before, &time))
-    }
-
-    /// Corrects or adds the date of a task by a sentence that says little else: "By Thursday. No, wait. Friday." by its
-    /// owner, "By Friday, please" by the person who asks.
-    fn adjusted(&mut self, here: Here<'_>, times: &[Time]) {
-        let [time] = times else { return };
-        if here.phrases.code != "en" || !self.is_only_time(here, time) {
-            return;
-        }
-        let owner = self.owner_of_speaker(here);
-        let is_corrected =
-            |draft: &Draft| draft.turn.saturating_add(2) >= here.turn && draft.item.owner == owner && draft.is_firm;
-        let is_wanted = |draft: &Draft| {
-            draft.turn.saturating_add(1) >= here.turn
-                && draft.item.due.is_none()
-                && draft.is_firm
-                && draft.item.owner.is_some()
-        };
-        let at = self.last_draft(|draft| !draft.is_dropped && is_corrected(draft));
-        if let Some(at) = at.or_else(|| self.last_draft(|draft| !draft.is_dropped && is_wanted(draft))) {
-            set_due(&mut self.drafts[at], here, time);
-        }
+        self.only_dates(before.index).then(|| due_of(before, &time))
     }
 
     /// "I'll write it. You'll have it by Friday." – "When?" – "Tomorrow.": handles a later date.
     pub(super) fn added(&mut self, here: Here<'_>, times: &[Time]) {
         let owner = self.owner_of_speaker(here);
         let is_own = |draft: &Draft| draft.item.owner.is_some() && draft.item.owner == owner;
-        self.adjusted(here, times);
         if let Some(time) = times.iter().find(|time| time.is_deadline) {
             // "The text will be ready by Wednesday" may follow the others' agreement.
             let turns = if here.sentence.tokens.len() <= DATED_WORDS_MAX { 2 } else { 0 };
@@ -130,12 +97,15 @@ impl Tracker<'_> {
         if let Some(time) = times.first().filter(|_| is_short && here.opens_turn && self.is_asked_when(here)) {
             self.dated(here, time, |draft| is_own(draft) && draft.turn.saturating_add(2) >= here.turn);
             // "When do you need it?" – "On Monday.": the task of the person who asks, or of an absent one.
-            let is_english = here.phrases.code == "en";
-            let is_others = |draft: &Draft| is_english && draft.item.owner.is_some() && draft.item.due.is_none();
+            let is_others = |draft: &Draft| draft.item.owner.is_some() && draft.item.due.is_none();
             self.dated(here, time, |draft| is_others(draft) && draft.turn.saturating_add(REPLY_TURNS) >= here.turn);
         }
+        // "By Friday, please": the person who asks, or who agrees, says nothing else.
+        if let Some(time) = times.first().filter(|_| self.only_dates(here.index)) {
+            self.dated(here, time, |draft| draft.item.owner.is_some() && draft.turn.saturating_add(1) >= here.turn);
+        }
         // "Could you write it? Let's say by the tenth.": the person who asks adds a date.
-        if let Some(time) = times.iter().find(|time| time.is_deadline && here.phrases.code == "en") {
+        if let Some(time) = times.iter().find(|time| time.is_deadline) {
             self.dated(here, time, |draft| draft.is_asked && draft.turn == here.turn);
         }
     }

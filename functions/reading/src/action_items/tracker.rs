@@ -7,7 +7,7 @@ use crate::languages::dates::Due as Time;
 use crate::material::Material;
 use crate::model::acts::RuleMatches;
 use crate::people::{Named, Names};
-use crate::text::sentences::Text;
+use crate::text::sentences::{Source, Text};
 
 /// Most turns after which a request can be accepted, or a task given up.
 pub(super) const REPLY_TURNS: usize = 3;
@@ -30,6 +30,21 @@ pub(super) struct Tracker<'a> {
 }
 
 impl Tracker<'_> {
+    /// Returns the position of a sentence; None if its language has no phrases.
+    pub(super) fn here(&self, index: usize) -> Option<Here<'_>> {
+        Self::place(self.text, index)
+    }
+
+    /// The same, without a borrow of the tracker.
+    pub(super) fn place(text: &Text, index: usize) -> Option<Here<'_>> {
+        let sentence = &text.sentences[index];
+        let phrases = sentence.language.phrases()?;
+        let turn = if let Source::Turn(turn) = sentence.source { turn } else { usize::MAX };
+        let speaker = text.turns.get(turn).map(|turn| turn.speaker_id.as_str());
+        let opens_turn = index.checked_sub(1).is_none_or(|before| text.sentences[before].source != sentence.source);
+        Some(Here { index, sentence, phrases, turn, speaker, opens_turn })
+    }
+
     /// Returns the newest matching draft.
     pub(super) fn last_draft(&self, fits: impl Fn(&Draft) -> bool) -> Option<usize> {
         let from = self.drafts.len().saturating_sub(COMPARED_MAX);

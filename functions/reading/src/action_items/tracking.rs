@@ -57,13 +57,8 @@ impl Tracker<'_> {
             Source::DoneTask => {}
             Source::OpenTask => self.labelled(index, sentence, &sentence.text),
             Source::Notes | Source::Turn(_) => {
-                if let Some(phrases) = sentence.language.phrases() {
-                    let turn = if let Source::Turn(turn) = sentence.source { turn } else { usize::MAX };
-                    let opens_turn =
-                        index.checked_sub(1).is_none_or(|before| self.text.sentences[before].source != sentence.source);
-                    let text: &Text = self.text;
-                    let speaker = text.turns.get(turn).map(|turn| turn.speaker_id.as_str());
-                    self.said(Here { index, sentence, phrases, turn, speaker, opens_turn });
+                if let Some(here) = Self::place(self.text, index) {
+                    self.said(here);
                 }
             }
         }

@@ -8,20 +8,20 @@ use rustc_hash::FxHashSet;
 
 use super::draft::{Draft, Here};
 use super::item::Owner;
-use super::phrasing::{Phrasing, is_adverb};
+use super::phrasing::Phrasing;
 use super::settled::{About, Settled};
 use super::tracker::Tracker;
-use super::words::{Clause, gives_speaker, promised_receipt};
-use crate::commitments::clauses::{Grammar, is_question};
+use super::words::{Clause, gives_speaker};
+use crate::commitments::clauses::Grammar;
 use crate::commitments::heads::{AnnouncedBy, Announcement};
-use crate::languages::classes::{Class, Classes};
+use crate::languages::classes::Class;
 use crate::languages::frames::filled;
 use crate::languages::meanings::{Meaning, Pronoun};
-use crate::languages::token::{Break, Token, lowered};
+use crate::languages::token::{Break, Token};
 use crate::model::acts::Act;
 use crate::model::referents::NounPhrase;
 use crate::text::noun_phrases::noun_phrases;
-use crate::text::sentences::Source;
+use crate::text::tokens::tokens;
 
 /// Lowest likelihood of a phrase in a request, as a fraction of the likeliest phrase's.
 const REQUEST_MIN: f64 = 0.4;
@@ -58,7 +58,7 @@ impl Tracker<'_> {
         let index = settled.index;
         let told = |clause: &Clause, object: Option<&str>| self.told(clause, owner, due, object, words_max);
         let mut own = self.own_clauses(settled);
-        own.sort_by_key(|clause| (clause.is_bare || self.nouns(clause, owner) == 0, clause.is_need));
+        own.sort_by_key(|clause| clause.is_bare || self.nouns(clause, owner) == 0);
         let here = self.here(index)?;
         let own = own.into_iter().next().or_else(|| self.pointing(here, settled));
         if own.as_ref().is_some_and(|own| Self::is_of_person(here, settled, own)) {
@@ -73,7 +73,6 @@ impl Tracker<'_> {
         if let Some(own) = own.as_ref().filter(|own| !own.is_bare && self.nouns(own, owner) > 0) {
             // "Bring it to the board."
             let object = likely.first().filter(|_| self.stands_first(own));
-            let is_english = here.phrases.code == "en";
             // "The toilet is full, talk to the company about that."
             let is_same = |at: usize| at == index || (at + 1 == index && self.is_of_turn(at, index));
             let same = || likely.iter().find(|(place, _)| is_same(place.sentence) && self.stands_last(own));
@@ -83,17 +82,13 @@ impl Tracker<'_> {
                 let name = noun.rsplit(' ').next().unwrap_or(noun).to_lowercase();
                 here.sentence.tokens[own.words.clone()].iter().any(|token| token.lower == name)
             };
-            let noun = object.and_then(|(place, _)| self.noun(place)).filter(|noun| is_english || !is_said(noun));
+            let noun = object.and_then(|(place, _)| self.noun(place)).filter(|noun| !is_said(noun));
             let answered = object.map(|(place, _)| place.sentence).filter(|before| *before != index && noun.is_some());
             return Some(Worded { task: told(own, noun.as_deref())?, answered });
         }
         let is_specific = own.as_ref().is_some_and(|own| !own.is_bare && !self.is_said_of_all(own));
-        let asked = draft.and_then(|draft| {
-            let is_english = here.phrases.code == "en";
-            let request = if is_english { Self::request } else { Self::plain_request };
-            request(self, here, own.as_ref(), is_specific, draft, owner)
-        });
-        let asked = asked.or_else(|| self.repeated(here, own.as_ref().filter(|_| here.phrases.code != "en")?, owner));
+        let asked = draft.and_then(|draft| self.request(here, own.as_ref(), is_specific, draft, owner));
+        let asked = asked.or_else(|| self.repeated(here, own.as_ref()?, owner));
         let asked = asked.or_else(|| if is_specific { None } else { self.asked_before(&likely, here, owner) });
         if let Some(asked) = asked {
             let noun = || self.noun(&self.meant(asked.sentence, Some(&asked), owner, about).first()?.0);
@@ -106,7 +101,7 @@ impl Tracker<'_> {
         if let Some(own) = own.as_ref().filter(|_| is_specific) {
             return self.specific(here, own, owner, &likely, (noun, answered), &told);
         }
-        self.unspecific(here, (settled, draft), object, owner, (due, words_max))
+        self.unspecific(here, settled, object, owner, (due, words_max))
     }
 
     /// Returns the words of a sentence that says what is done, with the thing or the person of its pronoun.
@@ -128,23 +123,21 @@ impl Tracker<'_> {
             let is_named = known || noun.is_some();
             return is_named.then_some(Worded { task: told(own, noun.as_deref())?, answered });
         }
-        let is_named = noun.is_some() || here.phrases.code != "en";
-        is_named.then_some(Worded { task: told(own, noun.as_deref())?, answered })
+        Some(Worded { task: told(own, noun.as_deref())?, answered })
     }
 
     /// Returns the words of a sentence whose own words do not say what is done.
     fn unspecific(
         &self,
         here: Here<'_>,
-        (settled, draft): (Settled, Option<&Draft>),
+        settled: Settled,
         object: Option<&(NounPhrase, f64)>,
         owner: Option<&Owner>,
         (due, words_max): (Option<&str>, usize),
     ) -> Option<Worded> {
         let index = settled.index;
-        let is_english = here.phrases.code == "en";
         // "Sure, unless it's on Friday": what was asked is not settled.
-        let is_open = !is_english && here.sentence.tokens.iter().any(|token| token.has(Class::Condition));
+        let is_open = here.sentence.tokens.iter().any(|token| token.has(Class::Condition));
         if is_open && self.own_clauses(settled).is_empty() {
             return None;
         }
@@ -152,45 +145,24 @@ impl Tracker<'_> {
         let answered = object.map(|(place, _)| place.sentence).filter(|before| *before != index);
         // A whole sentence reads odd as a task.
         let is_own = object.is_some_and(|(place, _)| place.sentence == index);
-        if let Some(most) = self.said_most(here, owner).filter(|_| is_own && !self.takes(index) && !is_english) {
+        if let Some(most) = self.said_most(here, owner).filter(|_| is_own && !self.takes(index)) {
             return Some(Worded { task: self.told(&most, owner, due, None, words_max)?, answered: None });
         }
-        // Without an owner or a draft, nothing says that the thing is to be handled.
-        let can_handle = !is_english || settled.act != Act::Unassigned || draft.is_some();
         // "Next week I'm in Antwerp" says something else.
         let points = here.sentence.tokens.iter().any(|token| token.has(Class::Object));
-        let says_more = !is_english && here.sentence.tokens.len() > POINTING_WORDS_MAX && !points;
-        if let Some(noun) = noun.filter(|_| can_handle && ((!is_own && !says_more) || self.takes(index))) {
+        let says_more = here.sentence.tokens.len() > POINTING_WORDS_MAX && !points;
+        if let Some(noun) = noun.filter(|_| (!is_own && !says_more) || self.takes(index)) {
             return Some(Worded { task: filled(&here.phrases.frames.handle, &[("thing", &noun)]), answered });
         }
-        if is_english { None } else { self.whole(here, owner, due, words_max) }
-    }
-
-    /// Returns the words of the request that a sentence answers with fewer or the same words. Not in English.
-    fn plain_request(
-        &self,
-        here: Here<'_>,
-        own: Option<&Clause>,
-        is_specific: bool,
-        draft: &Draft,
-        owner: Option<&Owner>,
-    ) -> Option<Clause> {
-        let (sentence, words) = draft.said.clone().filter(|(sentence, _)| *sentence != here.index)?;
-        let asked = Clause::naming(sentence, words);
-        let is_again = || {
-            let (Some(own), Some(there)) = (own, self.here(asked.sentence)) else { return false };
-            own.is_claim && !self.verbs(here, own.words.clone()).is_disjoint(&self.verbs(there, asked.words.clone()))
-        };
-        ((!is_specific || is_again()) && self.nouns(&asked, owner) > 0).then_some(asked)
+        self.whole(here, owner, due, words_max)
     }
 
     /// Returns the whole sentence, which must have the form of a task: in languages with final verbs, at its end.
     fn whole(&self, here: Here<'_>, owner: Option<&Owner>, due: Option<&str>, words_max: usize) -> Option<Worded> {
         let words = 0..here.sentence.tokens.len();
-        let clause =
-            Clause { sentence: here.index, words: words.clone(), is_claim: false, is_bare: false, is_need: false };
+        let clause = Clause::naming(here.index, words.clone());
         let whole = Phrasing::of(self, here, words, due);
-        if whole.is_empty() || (here.phrases.code != "en" && self.nouns(&clause, owner) == 0) {
+        if whole.is_empty() || self.nouns(&clause, owner) == 0 {
             return None;
         }
         let task = whole.told(owner, None, words_max);
@@ -205,7 +177,7 @@ impl Tracker<'_> {
     fn is_agreement(here: Here<'_>, own: &Clause) -> bool {
         here.sentence.tokens[own.words.clone()].windows(2).any(|pair| {
             let is_matter = here.phrases.pronoun(&pair[0].lower) == Some(Pronoun::Thing) && pair[0].has(Class::Pronoun);
-            let is_its = pair[1].has(Class::Third) || pair[1].classes == Classes::default();
+            let is_its = pair[1].has(Class::Third) || pair[1].is_unlisted();
             is_matter && !pair[0].has(Class::Determiner) && is_its && here.phrases.has_agreement()
         })
     }
@@ -246,7 +218,7 @@ impl Tracker<'_> {
                 && !token.has(Class::Empty)
         });
         let words = Phrasing::extent(self, here, verb..tokens.len());
-        is_verb.then_some(Clause { sentence: here.index, words, is_claim: false, is_bare: false, is_need: false })
+        is_verb.then_some(Clause::naming(here.index, words))
     }
 
     /// Returns the words of the request that a sentence answers, unless its own words say more.
@@ -259,7 +231,7 @@ impl Tracker<'_> {
         owner: Option<&Owner>,
     ) -> Option<Clause> {
         let (sentence, words) = draft.said.clone().filter(|(sentence, _)| *sentence != here.index)?;
-        let asked = Clause { sentence, words, is_claim: false, is_bare: false, is_need: false };
+        let asked = Clause::naming(sentence, words);
         let nouns = self.nouns(&asked, owner);
         // "Could you get the invoice?" – "I can walk over there." Where the verb comes last, the words around a request
         // are less sure.
@@ -267,9 +239,8 @@ impl Tracker<'_> {
         let says_more = if is_specific {
             is_accepted && (nouns > 0 || own.is_some_and(|own| self.is_weak(here, own)))
         } else {
-            // "Could you call them?": in English, the verb alone says something.
-            let says_verb = here.phrases.code == "en" && !self.is_said_of_all(&asked);
-            nouns > 0 || (is_accepted && (says_verb || self.stands_first(&asked)))
+            let points = |there| asked.words.clone().any(|at| self.stands_for_it(there, at));
+            nouns > 0 || (is_accepted && self.here(asked.sentence).is_some_and(points))
         };
         says_more.then_some(asked)
     }
@@ -285,31 +256,15 @@ impl Tracker<'_> {
         let is_addressed = all().any(|at| is_subject(at, Pronoun::Addressed));
         let is_own = all().any(|at| is_subject(at, Pronoun::Speaker) || is_subject(at, Pronoun::Everybody));
         let says_have = all().any(|at| self.is_empty(here, at..at + 1) && tokens[at].has(Class::Empty));
-        // "They'll have the cards on Friday."
-        let promised = promised_receipt(here).filter(|end| {
-            let behind = Clause {
-                sentence: here.index,
-                words: *end..tokens.len(),
-                is_claim: false,
-                is_bare: false,
-                is_need: false,
-            };
-            self.nouns(&behind, owner) > 0
-        });
-        let is_given = is_addressed || gives_speaker(here, 0..tokens.len()) || promised.is_some();
+        let is_given = is_addressed || gives_speaker(here, 0..tokens.len());
         if !is_given || is_own || here.sentence.text.ends_with('?') || !says_have {
             return None;
         }
-        let mut likely = likely.to_vec();
-        let all =
-            Clause { sentence: here.index, words: 0..tokens.len(), is_claim: false, is_bare: false, is_need: false };
-        self.prefer_number(&all, &mut likely);
         let stands = |place: &Range<usize>| {
             let first = place.start;
             tokens[first].has(Class::Object) && first > 0 && tokens[first - 1].has(Class::Pronoun)
         };
-        let first = promised.unwrap_or(0);
-        let all_inside = noun_phrases(here.sentence).into_iter().filter(|place| place.start >= first);
+        let all_inside = noun_phrases(here.sentence).into_iter();
         let inside =
             all_inside.filter(|place| !stands(place)).find(|place| !self.is_owner(settled.index, place, owner));
         let inside = inside.map(|words| NounPhrase { sentence: settled.index, words });
@@ -323,14 +278,12 @@ impl Tracker<'_> {
     fn pointing(&self, here: Here<'_>, settled: Settled) -> Option<Clause> {
         let tokens = &here.sentence.tokens;
         let does = |token: &Token| {
-            let is_own = token.has(Class::Me) || token.has(Class::MeLater) || token.classes == Classes::default();
+            let is_own = token.has(Class::Me) || token.has(Class::MeLater) || token.is_unlisted();
             is_own && !token.has(Class::Empty)
         };
         // "It'll go out on Friday": the thing is the subject.
-        let is_subject = |at: usize| {
-            here.phrases.code == "en"
-                && tokens.get(at + 1).is_some_and(|next| next.has(Class::Modal) || next.lower.starts_with('\''))
-        };
+        let is_subject =
+            |at: usize| tokens.get(at + 1).is_some_and(|next| next.has(Class::Modal) || next.lower.starts_with('\''));
         let points = (0..tokens.len()).any(|at| self.stands_for_it(here, at) && !is_subject(at));
         let is_meant = settled.act == Act::Own && tokens.len() <= POINTING_WORDS_MAX;
         let words = Phrasing::extent(self, here, 0..tokens.len());
@@ -339,13 +292,8 @@ impl Tracker<'_> {
             .iter()
             .take_while(|token| !does(token))
             .any(|token| token.has(Class::Role) || here.phrases.group(&token.lower) == "person");
-        (is_meant && points && !is_others && tokens[words.clone()].iter().any(does)).then_some(Clause {
-            sentence: here.index,
-            words,
-            is_claim: false,
-            is_bare: false,
-            is_need: false,
-        })
+        (is_meant && points && !is_others && tokens[words.clone()].iter().any(does))
+            .then_some(Clause::naming(here.index, words))
     }
 
     /// Returns true if a sentence only accepts an earlier task.
@@ -362,9 +310,8 @@ impl Tracker<'_> {
         };
         let is_meant = |one: &Announcement| match settled.act {
             Act::Own => matches!(one.by, AnnouncedBy::Speaker | AnnouncedBy::Claim | AnnouncedBy::Everybody),
-            Act::Others => !matches!(one.by, AnnouncedBy::Speaker | AnnouncedBy::Claim),
-            Act::Unassigned | Act::Decision | Act::NoTask => {
-                !matches!(one.by, AnnouncedBy::Claim) && (here.phrases.code == "en" || one.by != AnnouncedBy::Speaker)
+            Act::Others | Act::Unassigned | Act::Decision | Act::NoTask => {
+                !matches!(one.by, AnnouncedBy::Speaker | AnnouncedBy::Claim)
             }
         };
         let mut all: Vec<Announcement> =
@@ -380,8 +327,7 @@ impl Tracker<'_> {
         // "Lo confermo io" has a verb of its own, "lo faccio io" has none.
         let is_bare = is_claim && !self.has_own_verb(here, announcement);
         let words = if is_bare { words } else { Phrasing::extent(self, here, words) };
-        let is_need = here.phrases.code == "en" && announcement.by == AnnouncedBy::Everybody;
-        Clause { sentence: here.index, words, is_claim, is_bare, is_need }
+        Clause { sentence: here.index, words, is_claim, is_bare }
     }
 
     /// Returns true if the words of a claim contain a verb that says what is done.
@@ -390,18 +336,8 @@ impl Tracker<'_> {
         // The forms of an English verb are too ambiguous.
         here.phrases.code != "en"
             && here.sentence.tokens[announcement.start..announcement.end].iter().any(|token| {
-                own.iter().any(|class| token.has(*class))
-                    && ![Class::Empty, Class::Report].iter().any(|class| token.has(*class))
-                    && !here.phrases.helps(token)
+                token.has_any(&own) && !token.has_any(&[Class::Empty, Class::Report]) && !here.phrases.helps(token)
             })
-    }
-
-    pub(super) fn here(&self, index: usize) -> Option<Here<'_>> {
-        let sentence = &self.text.sentences[index];
-        let phrases = sentence.language.phrases()?;
-        let turn = if let Source::Turn(turn) = sentence.source { turn } else { usize::MAX };
-        let speaker = self.speaker_of(sentence);
-        Some(Here { index, sentence, phrases, turn, speaker, opens_turn: false })
     }
 
     /// Returns true if some words only say that something is done ("do that").
@@ -412,8 +348,8 @@ impl Tracker<'_> {
                 let token = &here.sentence.tokens[*at];
                 let is_time = times.iter().any(|time| time.start <= *at && *at < time.end);
                 let group = here.phrases.group(&token.lower);
-                let is_place = here.phrases.code != "en" && ["where", "when", "number", "of", "by"].contains(&group);
-                !is_time && !is_place && !token.has(Class::Interjection) && !is_adverb(here, token)
+                let is_place = ["where", "when", "number", "of", "by"].contains(&group);
+                !is_time && !is_place && !token.has(Class::Interjection)
             };
             clause.words.clone().filter(says).all(|at| self.is_empty(here, at..at + 1))
         })
@@ -485,7 +421,7 @@ impl Tracker<'_> {
         let start = match asked {
             Some(asked) if asked.has_verb || here.phrases.sets_verbs_last() => asked.start,
             Some(asked) => asked.end,
-            None if is_order && !(here.phrases.code == "en" && is_question(&here.sentence.text)) => first,
+            None if is_order => first,
             None => return None,
         };
         let words =
@@ -503,7 +439,7 @@ impl Tracker<'_> {
             Clause::naming(here.index, words)
         });
         let verbs = [Class::Infinitive, Class::Me, Class::MeLater, Class::ThirdLater, Class::Third, Class::Going];
-        let does = |token: &Token| verbs.iter().any(|class| token.has(*class)) && !token.has(Class::Empty);
+        let does = |token: &Token| token.has_any(&verbs) && !token.has(Class::Empty);
         let has_verb = |clause: &Clause| tokens[clause.words.clone()].iter().any(does);
         parts.filter(has_verb).find(|clause| self.nouns(clause, owner) > 0)
     }
@@ -567,29 +503,38 @@ pub(super) fn words_of(here: Here<'_>, announcement: &Announcement) -> Range<usi
     }
 }
 
-/// Returns false if a task begins with no verb, or with one in the past; in German, if it has no infinitive. In Dutch and
-/// English, the form does not show it.
+/// Returns true if some words have the form of a task: an infinitive at their beginning or, in languages with final verbs,
+/// behind the first word. In Dutch, the form does not show it.
 fn is_written(here: Here<'_>, task: &str) -> bool {
     let phrases = here.phrases;
-    let first = task.split_whitespace().next().map(lowered).filter(|_| phrases.code != "en");
+    let tokens = tokens(task, phrases);
     if phrases.capital_nouns {
         // A target may follow the verb.
-        let is_verb = |word: &str| word.ends_with('n') && word.chars().all(char::is_lowercase);
-        return task.split_whitespace().skip(1).any(is_verb);
+        return tokens.iter().skip(1).any(|token| token.lower.ends_with('n') && !token.has_capital);
     }
-    let Some(first) = first.filter(|_| !phrases.sets_verbs_last()) else { return true };
-    let classes = phrases.classes(&first);
-    if classes.has(Class::Infinitive) || phrases.can_be_infinitive(&first) {
+    let Some(first) = tokens.first().filter(|_| !phrases.sets_verbs_last()) else { return !tokens.is_empty() };
+    let form = phrases.form(&first.lower);
+    if first.has(Class::Infinitive) || form == Some("inf") || phrases.can_be_infinitive(&first.lower) {
         return true;
     }
-    let others =
-        [Class::Complement, Class::Preposition, Class::Pronoun, Class::Joint, Class::Negation, Class::Condition];
-    let is_past = phrases.form(&first) == Some("past")
-        || phrases.group(&first).starts_with("be/")
-        || (!classes.has(Class::MeLater) && phrases.code == "es" && first.ends_with('é'));
+    let others = [
+        Class::Complement,
+        Class::Preposition,
+        Class::Pronoun,
+        Class::Joint,
+        Class::Negation,
+        Class::Condition,
+        Class::Determiner,
+        Class::Role,
+        Class::Past,
+    ];
+    let is_past = form == Some("past")
+        || first.has(Class::Done)
+        || phrases.group(&first.lower).starts_with("be/")
+        || (!first.has(Class::MeLater) && phrases.code == "es" && first.lower.ends_with('é'));
     // "(Trato da) planta".
-    let is_noun = classes.has(Class::Third) && !classes.has(Class::Me);
-    !is_past && !is_noun && !others.iter().any(|class| classes.has(*class))
+    let is_noun = first.has(Class::Third) && !first.has(Class::Me);
+    !is_past && !is_noun && !first.has_any(&others)
 }
 
 #[cfg(test)]
@@ -847,6 +792,40 @@ mod tests {
         for (language, said, expected) in talks {
             assert_eq!(lines(language, said), [expected]);
         }
+    }
+
+    #[test]
+    fn clause_of_its_own_is_no_part_of_a_task() {
+        let talks = [
+            (
+                "it",
+                "Eva: La candela va cambiata.
+                 Luca: Cambio io la candela ne ho una in officina.",
+                "Luca: cambiare la candela",
+            ),
+            (
+                "nl",
+                "Eva: En de aansluiting, Bram?
+                 Bram: De aansluiting is aangevraagd ga ik morgen nabellen.",
+                "Bram: de aansluiting nabellen (morgen)",
+            ),
+            (
+                "de",
+                "Eva: Wir brauchen noch Protokolle.
+                 Uwe: ich muss morgen noch den protokollordner suchen der ist seit dem umbau weg.",
+                "Uwe: den protokollordner suchen (morgen)",
+            ),
+        ];
+        for (language, said, expected) in talks {
+            assert_eq!(lines(language, said), [expected]);
+        }
+    }
+
+    #[test]
+    fn verb_and_pronouns_alone_are_no_item() {
+        let said = "Eva: Luc, tu peux regarder ça ?
+            Luc: Oui, je regarde ça demain.";
+        assert_eq!(lines("fr", said), [""; 0]);
     }
 
     #[test]

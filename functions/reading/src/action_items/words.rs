@@ -14,7 +14,7 @@ use crate::languages::token::{Break, Token};
 use crate::text::lines::clipped;
 use crate::text::noun_phrases::word_at;
 use crate::text::sentences::WordClass;
-use crate::text::tokens::is_determined;
+use crate::text::tokens::{is_determined, tokens};
 
 /// Words of a sentence that can name a task.
 #[derive(Clone)]
@@ -25,14 +25,12 @@ pub(super) struct Clause {
     pub(super) is_claim: bool,
     /// True if they say nothing else.
     pub(super) is_bare: bool,
-    /// True if they only say what is needed.
-    pub(super) is_need: bool,
 }
 
 impl Clause {
     /// Words that name a task themselves.
     pub(super) fn naming(sentence: usize, words: Range<usize>) -> Self {
-        Self { sentence, words, is_claim: false, is_bare: false, is_need: false }
+        Self { sentence, words, is_claim: false, is_bare: false }
     }
 }
 
@@ -55,7 +53,7 @@ impl Tracker<'_> {
                 Class::Report,
                 Class::Opener,
             ];
-            let is_plain = plain.iter().any(|class| token.has(*class));
+            let is_plain = token.has_any(&plain);
             let is_noun =
                 is_determined(all, *at, here.phrases) || (here.phrases.capital_nouns && token.has_capital && *at > 0);
             let is_date = here.phrases.calendar.is_word(&token.lower);
@@ -87,7 +85,7 @@ impl Tracker<'_> {
             .iter()
             .filter_map(|token| {
                 here.phrases.verb(&token.lower).or_else(|| {
-                    let is_later = later.iter().any(|class| token.has(*class));
+                    let is_later = token.has_any(&later);
                     let word = word_at(&here.sentence.words, &token.place).filter(|_| is_later)?;
                     Some(word.term | UNKNOWN_VERB)
                 })
@@ -156,29 +154,35 @@ impl Tracker<'_> {
                 let is_verb = next.classes.is_verb() && !(here.phrases.capital_nouns && next.has_capital);
                 let is_other = [Class::Modal, Class::Between, Class::Preposition, Class::Pronoun, Class::Negation];
                 // "I'll call her tomorrow."
-                let is_time = here.phrases.code == "en" && here.phrases.calendar.is_word(&next.lower);
-                next.before == Break::None && !is_verb && !is_time && !is_other.iter().any(|class| next.has(*class))
+                let is_time = here.phrases.calendar.is_word(&next.lower);
+                // "Can you print that Lena", in a transcript without punctuation.
+                let is_name = self.names.participant_at(tokens, at + 1, &here.sentence.text).is_some();
+                next.before == Break::None && !is_verb && !is_time && !is_name && !next.has_any(&is_other)
             });
         token.has(Class::Object) && !is_article
     }
 }
 
-/// "They'll have it in time": returns the end of the words by which the speaker promises others a thing. In English only.
-pub(super) fn promised_receipt(here: Here<'_>) -> Option<usize> {
-    let tokens = &here.sentence.tokens;
-    let is_promise = |words: &[Token]| {
-        words[0].has(Class::ThirdPronoun)
-            && matches!(words[1].lower.as_str(), "'ll" | "will")
-            && matches!(words[2].lower.as_str(), "have" | "get")
-    };
-    // "She'll have it done" is her own work.
-    let is_work = |token: &Token| matches!(token.lower.as_str(), "done" | "ready" | "finished" | "fixed");
-    let is_meant = here.phrases.code == "en" && !tokens.iter().any(is_work);
-    tokens.windows(3).position(is_promise).filter(|_| is_meant).map(|start| start + 3)
-}
-
 /// "They'll get the accounts from me": returns true if some words name the speaker as the source. In English only.
 pub(super) fn gives_speaker(here: Here<'_>, mut words: Range<usize>) -> bool {
     let tokens = &here.sentence.tokens;
-    here.phrases.code == "en" && words.any(|at| at > 0 && tokens[at].lower == "me" && tokens[at - 1].lower == "from")
+    words.any(|at| at > 0 && tokens[at].lower == "me" && tokens[at - 1].lower == "from")
+}
+
+/// Returns true if a task says what is done to what: a verb and pronouns alone tell a reader nothing.
+pub(super) fn says_what(here: Here<'_>, task: &str) -> bool {
+    let plain = [
+        Class::Pronoun,
+        Class::Object,
+        Class::Determiner,
+        Class::Preposition,
+        Class::Between,
+        Class::Negation,
+        Class::Interjection,
+    ];
+    let tokens = tokens(task, here.phrases);
+    let verb = if here.phrases.sets_verbs_last() { tokens.len().saturating_sub(1) } else { 0 };
+    let says = |token: &Token| token.has_capital || !token.has_any(&plain);
+    let is_verb = |token: &Token| token.classes.is_verb() || here.phrases.form(&token.lower).is_some();
+    tokens.iter().enumerate().any(|(at, token)| says(token) && (at != verb || !is_verb(token)))
 }

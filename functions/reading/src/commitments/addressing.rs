@@ -18,12 +18,8 @@ impl Grammar<'_> {
     pub(super) fn called(&self) -> Option<(Named, usize)> {
         let tokens = self.tokens();
         let leads = [Class::Between, Class::Interjection, Class::Joint];
-        let begins = |at: usize| {
-            at < 4
-                && tokens[..at]
-                    .iter()
-                    .all(|token| leads.iter().any(|class| token.has(*class)) || token.has(Class::Title))
-        };
+        let begins =
+            |at: usize| at < 4 && tokens[..at].iter().all(|token| token.has_any(&leads) || token.has(Class::Title));
         (0..tokens.len()).find_map(|at| {
             let (named, end) = self.names.participant_at(tokens, at, &self.sentence.text)?;
             let is_last = end == tokens.len() && self.is_called(at);
@@ -38,8 +34,7 @@ impl Grammar<'_> {
     pub(super) fn is_called(&self, at: usize) -> bool {
         let token = &self.tokens()[at];
         let governs = |before: &Token| {
-            before.classes.is_verb()
-                || [Class::Preposition, Class::Joint, Class::Modal].iter().any(|class| before.has(*class))
+            before.classes.is_verb() || before.has_any(&[Class::Preposition, Class::Joint, Class::Modal])
         };
         let is_free = at > 0 && !governs(&self.tokens()[at - 1]) && self.is_without_capitals();
         token.is_after_break() || is_free

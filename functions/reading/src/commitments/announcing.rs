@@ -23,9 +23,8 @@ impl Grammar<'_> {
         };
         let Found { meaning, end, has_verb, .. } = found;
         // "Me." is complete, "me, I …" is not.
-        let says_little = |token: &Token| {
-            [Class::Interjection, Class::Between, Class::Joint, Class::Pronoun].iter().any(|class| token.has(*class))
-        };
+        let says_little =
+            |token: &Token| token.has_any(&[Class::Interjection, Class::Between, Class::Joint, Class::Pronoun]);
         let is_alone = tokens.len() <= ONE_WORD_CLAIM_MAX && tokens.iter().all(says_little);
         if meaning == Meaning::Claim && end == at + 1 && !is_alone {
             return self.order(at);
@@ -36,8 +35,7 @@ impl Grammar<'_> {
         }
         // "Vind ik wel": a claim of two words begins its clause.
         let leads = [Class::Joint, Class::Interjection, Class::Between, Class::Consequence, Class::Opener];
-        let is_inside =
-            at > 0 && tokens[at].before == Break::None && !leads.iter().any(|class| tokens[at - 1].has(*class));
+        let is_inside = at > 0 && tokens[at].before == Break::None && !tokens[at - 1].has_any(&leads);
         if meaning == Meaning::Claim && end <= at + 2 && tokens[at].has(Class::Pronoun) && is_inside {
             return None;
         }
@@ -65,9 +63,7 @@ impl Grammar<'_> {
         // "Dann mach ich das Poster": the last word of the phrase is an article.
         let is_article = end > at + 1
             && tokens[end - 1].has(Class::Determiner)
-            && tokens.get(end).is_some_and(|next| {
-                next.before == Break::None && next.classes == crate::languages::classes::Classes::default()
-            });
+            && tokens.get(end).is_some_and(|next| next.before == Break::None && next.is_unlisted());
         let is_topic = |meaning| meaning == Meaning::Claim && (has_object || is_article || self.has_topic_before(at));
         // "Lo faccio pubblicare": the action follows.
         let goes_on = meaning == Meaning::Claim

@@ -105,7 +105,7 @@ impl<'a> Grammar<'a> {
     /// Returns true if some words can be the object of a clause: neither a clause themselves nor a negation.
     pub(super) fn is_noun_phrase(&self, words: Range<usize>) -> bool {
         let other = [Class::Pronoun, Class::Modal, Class::Negation, Class::Condition, Class::Report];
-        let is_plain = |token: &Token| !other.iter().any(|class| token.has(*class));
+        let is_plain = |token: &Token| !token.has_any(&other);
         let tokens = &self.tokens()[words];
         // "Io le firme le raccolgo".
         let is_subject =
@@ -122,7 +122,7 @@ impl<'a> Grammar<'a> {
     /// Returns true if a pronoun precedes a verb as its subject.
     pub(super) fn has_pronoun_before(&self, at: usize) -> bool {
         let mut before = self.tokens()[..at].iter().rev().skip_while(|token| token.has(Class::Between));
-        before.next().is_none_or(|token| token.has(Class::Pronoun) && !token.has(Class::Determiner))
+        before.next().is_none_or(|token| token.is_plain_pronoun())
     }
 
     /// Returns true if a clause begins with a token, as far as the words show it.
@@ -130,7 +130,7 @@ impl<'a> Grammar<'a> {
         let tokens = self.tokens();
         let leads =
             [Class::Joint, Class::Interjection, Class::Opener, Class::Contrary, Class::Between, Class::Preposition];
-        at == 0 || tokens[at].is_after_break() || leads.iter().any(|class| tokens[at - 1].has(*class))
+        at == 0 || tokens[at].is_after_break() || tokens[at - 1].has_any(&leads)
     }
 
     /// Returns true if a chunk looks like a sentence.
@@ -188,7 +188,7 @@ impl<'a> Grammar<'a> {
                 return at;
             }
             // "…, he needs it", "übernehmen, der kennt sich aus".
-            let is_subject = token.has(Class::Pronoun) && !token.has(Class::Determiner);
+            let is_subject = token.is_plain_pronoun();
             let is_noun = tokens.get(at + 1).is_some_and(|next| next.has_capital);
             let is_over = self.phrases.sets_verbs_last()
                 && !token.has(Class::Complement)

@@ -120,16 +120,14 @@ impl Grammar<'_> {
         let begins = |at: usize| {
             at == 0
                 || tokens[at].is_after_break()
-                || [
+                || tokens[at - 1].has_any(&[
                     Class::Joint,
                     Class::Interjection,
                     Class::Between,
                     Class::Complement,
                     Class::Opener,
                     Class::Contrary,
-                ]
-                .iter()
-                .any(|class| tokens[at - 1].has(*class))
+                ])
         };
         let is_condition = |at: usize| {
             (tokens[at].has(Class::Condition) || (tokens[at].has(Class::ConditionFirst) && begins(at)))

@@ -85,10 +85,9 @@ impl Grammar<'_> {
                         .participant_at(tokens, *at, &self.sentence.text)
                         .is_some_and(|(_, name_end)| name_end == end)
             });
-            // "I'll write to her directly."
-            let is_object = self.phrases.code == "en"
-                && last.has(Class::Object)
-                && tokens.get(end).is_some_and(|next| next.is_after_break() || next.has(Class::Between));
+            // "Can you print that Lena", in a transcript without punctuation.
+            let is_object =
+                last.has(Class::Object) && self.names.participant_at(tokens, end, &self.sentence.text).is_some();
             let is_cut = end < tokens.len() && last.has(Class::Dangling) && !is_object;
             let is_noun = last.has_capital && is_determined(tokens, end - 1, self.phrases);
             let is_word = is_noun || last.has(Class::Determiner) || last.has(Class::Infinitive);

@@ -94,7 +94,7 @@ impl Grammar<'_> {
         let leads = [Class::Joint, Class::Interjection, Class::Opener, Class::Contrary, Class::Between];
         start == 0
             || tokens[start].is_after_break()
-            || leads.iter().any(|class| tokens[start - 1].has(*class))
+            || tokens[start - 1].has_any(&leads)
             // In a transcript without punctuation, a clause may begin anywhere.
             || (is_determined && self.is_without_capitals() && !tokens[start - 1].has(Class::Preposition))
     }
@@ -105,12 +105,10 @@ impl Grammar<'_> {
         let tokens = self.tokens();
         let token = &tokens[at];
         let leads = |token: &Token| {
-            [Class::Joint, Class::Interjection, Class::Opener, Class::Contrary, Class::Between]
-                .iter()
-                .any(|class| token.has(*class))
+            token.has_any(&[Class::Joint, Class::Interjection, Class::Opener, Class::Contrary, Class::Between])
         };
         let begins = at == 0 || token.is_after_break() || leads(&tokens[at - 1]);
-        let is_word = token.classes == crate::languages::classes::Classes::default()
+        let is_word = token.is_unlisted()
             && token.lower.chars().count() > 2
             && token.lower.chars().all(char::is_alphabetic)
             && !self.phrases.calendar.is_word(&token.lower);
@@ -136,7 +134,7 @@ impl Grammar<'_> {
     pub(super) fn role_end(&self, at: usize) -> usize {
         let tokens = self.tokens();
         let is_part = |next: &Token| {
-            (next.classes == crate::languages::classes::Classes::default() || next.has(Class::Role))
+            (next.is_unlisted() || next.has(Class::Role))
                 && next.before == Break::None
                 && !next.has_capital
                 && next.lower.chars().all(char::is_alphabetic)
@@ -150,7 +148,7 @@ impl Grammar<'_> {
     pub(super) fn inverted(&self, at: usize) -> Option<Head> {
         let tokens = self.tokens();
         let token = &tokens[at];
-        if self.is_question() || self.phrases.code == "en" {
+        if self.is_question() {
             return None;
         }
         let is_person = |meaning| matches!(meaning, Meaning::Person | Meaning::PersonOffers | Meaning::PersonIntended);

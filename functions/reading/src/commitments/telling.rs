@@ -61,7 +61,7 @@ impl Grammar<'_> {
             if let Some((named, _)) = self.names.participant_at(tokens, at, &self.sentence.text) {
                 return Some(named);
             }
-            let is_word = token.classes == crate::languages::classes::Classes::default()
+            let is_word = token.is_unlisted()
                 && token.lower.chars().count() > 2
                 && token.lower.chars().all(char::is_alphabetic)
                 && !self.phrases.calendar.is_word(&token.lower);
@@ -124,7 +124,7 @@ impl Grammar<'_> {
             return false;
         };
         let others = [Class::Past, Class::Report, Class::ThirdPronoun, Class::Role];
-        let is_others = tokens[..colon].iter().any(|token| others.iter().any(|class| token.has(*class)));
+        let is_others = tokens[..colon].iter().any(|token| token.has_any(&others));
         matches!(head.by, AnnouncedBy::Speaker | AnnouncedBy::Claim) && is_others
     }
 }

@@ -41,8 +41,7 @@ impl Grammar<'_> {
     pub(super) fn verb_within(&self, head: &Head) -> Option<usize> {
         let tokens = self.tokens();
         let known = |at: &usize| tokens[*at].classes.is_verb() && !tokens[*at].has(Class::Pronoun);
-        let unknown =
-            |at: &usize| head.wants_time && tokens[*at].classes == crate::languages::classes::Classes::default();
+        let unknown = |at: &usize| head.wants_time && tokens[*at].is_unlisted();
         // "Valérie de la paie prépare": attributes precede the verb of a name.
         let is_named = matches!(head.by, AnnouncedBy::Named(_)) && !tokens[head.start].classes.is_verb();
         let found = if is_named { (head.start..head.end).rfind(known) } else { (head.start..head.end).find(known) };
@@ -65,13 +64,7 @@ impl Grammar<'_> {
                 || is_soon
                 || matches!(head.by, AnnouncedBy::Named(Named::Other(_)) if tokens[head.start].has_capital && !self.phrases.capital_nouns);
         }
-        let is_known = |token: &Token| {
-            self.phrases.code == "en"
-                && self.phrases.sense(&token.lower).is_some_and(|sense| sense.group.ends_with("/inf"))
-        };
-        let stands = |token: &Token| {
-            token.has(Class::Infinitive) || self.phrases.can_be_infinitive(&token.lower) || is_known(token)
-        };
+        let stands = |token: &Token| token.has(Class::Infinitive) || self.phrases.can_be_infinitive(&token.lower);
         // German and Dutch have the verb at the end of the clause.
         tokens.get(verb).is_some_and(stands)
             || (self.phrases.sets_verbs_last()
@@ -97,10 +90,8 @@ impl Grammar<'_> {
             "" => self.phrases.capital_nouns && token.lower.ends_with('t') && token.lower.len() > 3,
             group => group.ends_with("/3"),
         };
-        let is_unlisted = token.classes == crate::languages::classes::Classes::default() && !token.has_capital;
-        token.has(Class::Third)
-            || token.has(Class::ThirdLater)
-            || (self.phrases.code != "en" && is_unlisted && is_known(token))
+        let is_unlisted = token.is_unlisted() && !token.has_capital;
+        token.has(Class::Third) || token.has(Class::ThirdLater) || (is_unlisted && is_known(token))
     }
 
     /// Returns the possible positions of a name's verb: behind it, or behind its attributes ("Paul from support").
@@ -124,7 +115,7 @@ impl Grammar<'_> {
         // A pronoun begins a new clause, and so does an article without a preposition.
         let is_own = |at: usize| {
             let (token, before) = (&tokens[at], &tokens[at - 1]);
-            (token.has(Class::Pronoun) && !token.has(Class::Determiner))
+            (token.is_plain_pronoun())
                 || (token.has(Class::Determiner)
                     && !token.has(Class::Preposition)
                     && !before.has(Class::Preposition)

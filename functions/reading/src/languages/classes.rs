@@ -110,6 +110,11 @@ impl Classes {
         self.0 & bit(class) != 0
     }
 
+    #[must_use]
+    pub fn has_any(self, classes: &[Class]) -> bool {
+        classes.iter().any(|class| self.has(*class))
+    }
+
     /// Returns true if the word is a form of a verb in the file.
     #[must_use]
     pub fn is_verb(self) -> bool {

@@ -7,7 +7,6 @@ use chrono::{Datelike as _, Days, Months, NaiveDate, Weekday};
 use rustc_hash::FxHashMap;
 use serde::Deserialize;
 
-use super::classes::Classes;
 use super::token::{Break, Token};
 
 /// A deadline, or a time of an event.
@@ -338,9 +337,9 @@ impl Calendar {
         }
         let (_, end) = self.is(tokens, at, |word| word == Word::Event)?;
         // "Before the Christmas boxes come": the noun is another one.
-        let is_attribute = tokens.get(end).is_some_and(|next| {
-            next.before == Break::None && next.classes == Classes::default() && !self.is_word(&next.lower)
-        });
+        let is_attribute = tokens
+            .get(end)
+            .is_some_and(|next| next.before == Break::None && next.is_unlisted() && !self.is_word(&next.lower));
         if is_attribute {
             return None;
         }
@@ -581,8 +580,7 @@ impl Calendar {
         // "the first thing", "el primer borrador": a noun follows.
         use super::classes::Class;
         let stands_alone = tokens.get(at).is_none_or(|next| {
-            next.before != Break::None
-                || [Class::Joint, Class::Pronoun, Class::Between].iter().any(|class| next.has(*class))
+            next.before != Break::None || next.has_any(&[Class::Joint, Class::Pronoun, Class::Between])
         });
         (is_day && stands_alone).then(|| (held.and_then(|held| next_day(held, number)), at, false))
     }

@@ -174,7 +174,7 @@ impl Piece {
             Piece::Word(word) => *word == token.lower,
             Piece::Of(class) => token.classes.has(*class),
             Piece::Ending(ending) => {
-                token.classes == Classes::default()
+                token.is_unlisted()
                     && token.lower.len() >= ending.len() + 2
                     && token.lower.ends_with(ending.as_str())
                     && token.lower.chars().all(char::is_alphabetic)
@@ -265,9 +265,7 @@ impl Phrases {
             }
         }
         // "Una" is no "unite!".
-        let is_small = |classes: Classes| {
-            [Class::Determiner, Class::Preposition, Class::Pronoun].iter().any(|class| classes.has(*class))
-        };
+        let is_small = |classes: Classes| classes.has_any(&[Class::Determiner, Class::Preposition, Class::Pronoun]);
         words.values_mut().filter(|classes| is_small(**classes)).for_each(Classes::remove_verbs);
         let mut rules = Vec::new();
         for (meaning, phrases) in &file.phrases {
@@ -507,6 +505,17 @@ impl Phrases {
         self.verb_prefixes.iter().any(|prefix| prefix == lower)
     }
 
+    /// Returns the infinitive of a form with a prefix ("terugstuurt"), in languages with final verbs.
+    #[must_use]
+    pub fn infinitive_of_compound(&self, lower: &str) -> Option<String> {
+        let prefixes = self.verb_prefixes.iter().filter(|_| self.verb(lower).is_none());
+        prefixes.filter_map(|prefix| Some((prefix, lower.strip_prefix(prefix.as_str())?))).find_map(|(prefix, rest)| {
+            self.listed(rest)
+                .has(Class::Third)
+                .then(|| format!("{prefix}{}", self.unprefixed(self.infinitive(rest).unwrap_or(rest), rest)))
+        })
+    }
+
     /// Returns the infinitive of a participle ("verlängert", "eingebaut"), in languages with final verbs.
     #[must_use]
     pub fn infinitive_of_participle(&self, lower: &str) -> Option<String> {
@@ -516,8 +525,10 @@ impl Phrases {
             self.verb_prefixes.iter().find_map(|prefix| {
                 let rest = lower.strip_prefix(prefix.as_str())?;
                 let form = rest.strip_prefix("ge")?;
-                let stem = form.strip_suffix('t').filter(|_| self.code == "de");
-                let regular = || stem.map(|stem| format!("{stem}en"));
+                let regular = || match (self.code, form.strip_suffix(['t', 'd'])?) {
+                    ("de", stem) => Some(format!("{stem}en")),
+                    (_, stem) => dutch_infinitive(stem),
+                };
                 let known = self.infinitive(form).map(|infinitive| self.unprefixed(infinitive, form).to_owned());
                 Some(format!("{prefix}{}", known.or_else(regular)?))
             })
@@ -649,7 +660,7 @@ impl Phrases {
         let by_word = self.by_word.get(token.lower.as_str()).into_iter().flatten().copied();
         let by_class = self.by_class.iter().filter(|(class, _)| token.classes.has(*class)).map(|(_, index)| *index);
         let mut all: Vec<Found> = Vec::new();
-        let is_unknown = token.classes == Classes::default();
+        let is_unknown = token.is_unlisted();
         let by_ending = self.by_ending.iter().filter(|_| is_unknown).copied();
         for index in by_word.chain(by_class).chain(by_ending) {
             let rule = &self.rules[index];

@@ -37,6 +37,23 @@ impl Token {
     }
 
     #[must_use]
+    pub fn has_any(&self, classes: &[Class]) -> bool {
+        self.classes.has_any(classes)
+    }
+
+    /// Returns true if the word has no class.
+    #[must_use]
+    pub fn is_unlisted(&self) -> bool {
+        self.classes == Classes::default()
+    }
+
+    /// Returns true for a pronoun that is no article ("she", but not "that").
+    #[must_use]
+    pub fn is_plain_pronoun(&self) -> bool {
+        self.has(Class::Pronoun) && !self.has(Class::Determiner)
+    }
+
+    #[must_use]
     pub fn is_after_stop(&self) -> bool {
         self.before == Break::Stop
     }

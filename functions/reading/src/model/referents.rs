@@ -193,7 +193,7 @@ fn named(text: &Text, sentence: &Sentence) -> FxHashSet<u32> {
     let mut terms = FxHashSet::default();
     for word in sentence.words.iter().filter(|word| word.class == WordClass::Content) {
         while tokens.next_if(|token| token.place.end <= word.place.start).is_some() {}
-        let is_plain = tokens.peek().is_some_and(|token| plain.iter().any(|class| token.has(*class)));
+        let is_plain = tokens.peek().is_some_and(|token| token.has_any(&plain));
         if !is_plain && !text.names.contains(&word.term) {
             terms.insert(word.term);
         }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::sentences::{Sentence, Word, WordClass};
 use super::tokens::is_determined;
-use crate::languages::classes::{Class, Classes};
+use crate::languages::classes::Class;
 use crate::languages::dates::Due;
 use crate::languages::meanings::{Meaning, Pronoun};
 use crate::languages::phrases::Phrases;
@@ -51,7 +51,7 @@ pub(crate) fn stands_for_noun(sentence: &Sentence, phrases: &Phrases, at: usize)
     // "One of them", "the one who", "one day". In "pick one up", the next word belongs to the verb.
     let is_over = tokens.get(at + 1).is_none_or(|next| {
         let others = [Class::Preposition, Class::Between, Class::Joint, Class::Empty];
-        next.before != Break::None || (next.lower != "of" && others.iter().any(|class| next.has(*class)))
+        next.before != Break::None || (next.lower != "of" && next.has_any(&others))
     });
     phrases.code == "en" && at > 0 && tokens.get(at).is_some_and(is_one) && is_over
 }
@@ -141,10 +141,7 @@ impl Reader<'_> {
         let end = last? + 1;
         // "A new one" stands for an earlier phrase.
         let stands = stands_for_noun(self.sentence, self.phrases, end);
-        // "All three" does, too.
-        let counts = |token: &Token| token.has(Class::Determiner) || self.phrases.calendar.is_number(&token.lower);
-        let is_number = self.phrases.code == "en" && tokens[at..end].iter().all(counts);
-        (!stands && !is_number).then_some(end)
+        (!stands).then_some(end)
     }
 
     /// Returns true if a hyphen joins a word to an adjacent one.
@@ -163,7 +160,7 @@ impl Reader<'_> {
         let tokens = &self.sentence.tokens;
         let token = &tokens[at];
         let Some(word) = word_at(&self.sentence.words, &token.place) else { return false };
-        if self.is_time(at) || OTHERS.iter().any(|class| token.has(*class)) || word.surface.chars().count() < 2 {
+        if self.is_time(at) || token.has_any(&OTHERS) || word.surface.chars().count() < 2 {
             return false;
         }
         // "Den kriegst du": the verb comes before its subject.
@@ -182,11 +179,9 @@ impl Reader<'_> {
             return token.has_capital && at > 0 && (!is_thing || is_opened);
         }
         if self.is_determined(at) {
-            // "Her directly".
-            let is_other = self.phrases.code == "en" && token.has(Class::Between) && token.lower.ends_with("ly");
             // "O RH".
-            let is_acronym = self.phrases.code != "en" && word.surface.chars().all(char::is_uppercase);
-            return (word.surface.chars().count() > 2 || is_acronym) && !token.has(Class::Empty) && !is_other;
+            let is_acronym = word.surface.chars().all(char::is_uppercase);
+            return (word.surface.chars().count() > 2 || is_acronym) && !token.has(Class::Empty);
         }
         // "Share the link": a word before an article is rather a verb.
         let leads = tokens.get(at + 1).is_some_and(|next| {
@@ -196,42 +191,31 @@ impl Reader<'_> {
                 && !next.has(Class::Preposition)
         });
         // "Take care of page 5".
-        let is_behind = |before: &Token| {
-            before.classes == Classes::default() || (before.has(Class::Preposition) && !before.has(Class::Modal))
-        };
+        let is_behind =
+            |before: &Token| before.is_unlisted() || (before.has(Class::Preposition) && !before.has(Class::Modal));
         let follows = at > 0 && token.before == Break::None && is_behind(&tokens[at - 1]);
         let says = word.class == WordClass::Content
             || (word.class == WordClass::Number && !token.lower.starts_with(char::is_numeric));
-        let is_plain = ![Class::Between, Class::Empty].iter().any(|class| token.has(*class)) && !is_thing;
+        let is_plain = !token.has_any(&[Class::Between, Class::Empty]) && !is_thing;
         // "I spoke to her", "the programme is coming along": a form of a verb that no file of verbs has.
         let is_form = || {
             let group = self.phrases.sense(&token.lower).map_or("", |sense| sense.group);
             // "Parking passes".
-            let leads = tokens.get(at + 1).is_some_and(|next| {
-                next.before == Break::None && next.classes == Classes::default() && !self.is_time(at + 1)
-            });
+            let leads = tokens
+                .get(at + 1)
+                .is_some_and(|next| next.before == Break::None && next.is_unlisted() && !self.is_time(at + 1));
             ["/past", "/part"].iter().any(|form| group.ends_with(form)) || (group.ends_with("/ger") && !leads)
         };
         let is_adverb = self.phrases.code == "en" && (token.lower.ends_with("ly") || is_form());
         // "I can steal from that", "to catch him", "can it wait?".
         let is_infinitive = || self.phrases.sense(&token.lower).is_some_and(|sense| sense.group.ends_with("/inf"));
         let governs = |before: &Token| {
-            let is_subject = before.has(Class::Pronoun) && !before.has(Class::Determiner);
+            let is_subject = before.is_plain_pronoun();
             is_subject || (before.has(Class::Modal) && (before.lower != "to" || is_infinitive()))
         };
         let is_governed = at > 0 && token.before == Break::None && !token.has_capital && governs(&tokens[at - 1]);
-        // "I'm lining it", "get them retuned".
-        let is_progress = |before: &Token| {
-            matches!(before.lower.as_str(), "'m" | "am" | "'re" | "are") && token.lower.ends_with("ing")
-        };
-        let is_result = |before: &Token| before.has(Class::Object) && token.lower.ends_with("ed");
-        let is_part = at > 0
-            && self.phrases.code == "en"
-            && token.before == Break::None
-            && (is_progress(&tokens[at - 1]) || is_result(&tokens[at - 1]));
         let is_verb = is_adverb
-            || is_part
-            || (self.phrases.code == "en" && is_governed)
+            || is_governed
             || self.is_finite(at)
             || token.classes.is_verb() && !(follows && token.has(Class::Infinitive) && self.phrases.code == "en");
         says && is_plain && !is_verb && !leads && !self.phrases.calendar.is_word(&token.lower)
@@ -244,14 +228,14 @@ impl Reader<'_> {
             && token.before == Break::None
             && (token.has(Class::Infinitive) || self.phrases.calendar.is_word(&token.lower))
             && !self.is_time(at)
-            && !others.iter().any(|class| token.has(*class))
+            && !token.has_any(&others)
     }
 
     /// Returns true if a word follows an article. Behind a verb such words are no pronouns ("envoyer le compte rendu").
     fn is_determined(&self, at: usize) -> bool {
         let tokens = &self.sentence.tokens;
         // Verbs of which only the meaning is known.
-        let is_verb = |at: usize| self.phrases.code != "en" && self.phrases.form(&tokens[at].lower).is_some();
+        let is_verb = |at: usize| self.phrases.form(&tokens[at].lower).is_some();
         let is_behind_verb = || {
             at > 1
                 && tokens[at - 1].has(Class::Determiner)
@@ -274,7 +258,7 @@ impl Reader<'_> {
     /// Returns true if a word can be between a determiner and its noun.
     fn is_modifier(&self, at: usize) -> bool {
         let token = &self.sentence.tokens[at];
-        let is_other = OTHERS.iter().any(|class| token.has(*class));
+        let is_other = token.has_any(&OTHERS);
         // "A training video".
         let is_verb = token.classes.is_verb() && !token.has(Class::Going) && !token.has(Class::Done);
         !is_other && !token.has(Class::Between) && !is_verb && !self.is_time(at) && !self.is_finite(at)
@@ -283,7 +267,7 @@ impl Reader<'_> {
     /// Returns true for a form of a verb with a subject, by its meaning ("ist", "ziet").
     fn is_finite(&self, at: usize) -> bool {
         let token = &self.sentence.tokens[at];
-        let form = self.phrases.form(&token.lower).filter(|_| self.phrases.code != "en");
+        let form = self.phrases.form(&token.lower);
         let is_noun = self.phrases.capital_nouns && token.has_capital;
         // "De toegang intrekken": a final verb behind its object.
         let is_final = self.phrases.sets_verbs_last() && !self.has_capitals && form == Some("inf");

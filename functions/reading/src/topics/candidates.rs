@@ -106,9 +106,7 @@ fn uses(text: &Text) -> Vec<Use> {
             let before = at.checked_sub(1).map(|before| &tokens[before]).filter(|_| token.before == Break::None);
             let is_determined =
                 before.is_some_and(|before| before.has(Class::Determiner) || before.has(Class::Preposition));
-            let has_subject = before.is_some_and(|before| {
-                before.has(Class::Pronoun) && !before.has(Class::Determiner) || before.has(Class::Modal)
-            });
+            let has_subject = before.is_some_and(|before| before.is_plain_pronoun() || before.has(Class::Modal));
             let is_capital = at > 0 && token.has_capital;
             // "the vector database is": the following word shows the end of the noun.
             let compound = if phrases.capital_nouns || noun_first(phrases) { None } else { compound_at(tokens, at) };
@@ -149,7 +147,7 @@ fn compound_at(tokens: &[Token], at: usize) -> Option<Compound> {
         Class::Opener,
         Class::Interjection,
     ];
-    let says = |at: usize| !determines(at) && !plain.iter().any(|class| tokens[at].has(*class));
+    let says = |at: usize| !determines(at) && !tokens[at].has_any(&plain);
     let is_over = |at: usize| tokens.get(at).is_none_or(|next| next.before != Break::None || determines_end(next));
     let joined = |at: usize| tokens.get(at).is_some_and(|token| token.before == Break::None);
     if at >= 2
@@ -171,9 +169,7 @@ fn compound_at(tokens: &[Token], at: usize) -> Option<Compound> {
 
 /// Words that follow a whole noun phrase.
 fn determines_end(token: &Token) -> bool {
-    [Class::Preposition, Class::Modal, Class::Joint, Class::Empty, Class::Opener, Class::Between]
-        .iter()
-        .any(|class| token.has(*class))
+    token.has_any(&[Class::Preposition, Class::Modal, Class::Joint, Class::Empty, Class::Opener, Class::Between])
 }
 
 /// Returns true if adjectives follow their noun.
@@ -223,7 +219,7 @@ fn part(word: &Word, sentence: &Sentence, text: &Text, uses: &[Use]) -> PartOf {
     let is_modifier =
         uses[word.term as usize].modifier > 0 && word.class == WordClass::Stop && lower.chars().count() > 3;
     if (word.class != WordClass::Content && !is_modifier)
-        || plain.iter().any(|class| classes.has(*class))
+        || classes.has_any(&plain)
         || (classes.has(Class::Empty) && !is_capital_noun)
         || phrases.calendar.is_word(&lower)
         || text.names.contains(&word.term)
