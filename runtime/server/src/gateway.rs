@@ -647,3 +647,16 @@ fn is_operator(incoming: &Incoming<Endpoint>) -> bool {
 fn failed(error: &Error) -> Reply {
     Reply::json(error.code().status(), envelope::failure(error, &LogLines::default()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refused_path_is_named_without_its_token() {
+        for path in ["/files/uploads/AaIj", "/files/uploads/AaIj/", "/api/callback/AaIj"] {
+            assert!(!without_token(path).contains("AaIj"), "{path}");
+        }
+        assert_eq!(without_token("/api/run/notes/get"), "/api/run/notes/get");
+    }
+}
