@@ -29,6 +29,12 @@ pub enum CopyError {
         /// The newest generation.
         generation: u32,
     },
+    /// The place has lost the copies of this data folder.
+    #[error(
+        "{0} has no copies, but this data folder has copied its database to it: mount its disk. If the copies were removed \
+         on purpose: stop the server, and remove copy.json from the data folder"
+    )]
+    Emptied(String),
     /// Another server writes the same files.
     #[error("another server copies to {0} too; give each server a place of its own")]
     TwoServers(String),

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use clap::builder::NonEmptyStringValueParser;
+
 use super::failure::Failure;
 use super::local::require_folder;
 use super::serve::open_issuer;
@@ -19,7 +21,7 @@ use convoke_server::config::{Config, Flags};
 #[command(verbatim_doc_comment)]
 pub(super) struct Token {
     /// Subject of the token
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     subject: String,
     /// Verified e-mail address of the user
     #[arg(long, value_name = "ADDRESS")]
@@ -34,7 +36,7 @@ pub(super) struct Token {
     #[arg(long, value_name = "ID")]
     org: Option<String>,
     /// Lifetime of the token, e.g. 1h
-    #[arg(long, value_name = "TIME", default_value = "24h", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "TIME", default_value = "24h", value_parser = ttl)]
     ttl: std::time::Duration,
     /// Deployment
     #[arg(long, value_name = "NAME", env = "CONVOKE_ENV")]
@@ -73,5 +75,12 @@ impl Token {
         };
         println!("{}", open_issuer(&config)?.mint(&user, self.ttl)?);
         Ok(())
+    }
+}
+
+fn ttl(text: &str) -> Result<std::time::Duration, String> {
+    match humantime::parse_duration(text) {
+        Ok(ttl) if ttl.is_zero() => Err("must be longer than 0s".to_owned()),
+        ttl => ttl.map_err(|error| error.to_string()),
     }
 }

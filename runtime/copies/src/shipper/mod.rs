@@ -336,7 +336,8 @@ impl Copying {
         let Some(point) = &self.stored else { return Ok(()) };
         self.is_confirmed = true;
         self.status.reached(session.number, session.numbering.last);
-        let note = CopyNote { generation: session.number, commit: session.numbering.last };
+        let url = Some(session.place.url().to_owned());
+        let note = CopyNote { url, generation: session.number, commit: session.numbering.last };
         if let Err(error) = self.options.feed.confirm(point, &note.text()) {
             warn!("the state of the copies cannot be recorded, so the next start makes a snapshot: {error}");
         }

@@ -8,8 +8,11 @@ use crate::place::Place;
 use convoke_core::clock::Millis;
 
 /// The note of a data folder about its copies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct CopyNote {
+    /// The place, if the note names it.
+    #[serde(default)]
+    pub url: Option<String>,
     /// The generation of the folder.
     pub generation: u32,
     /// The last copied commit; 0 before the first snapshot.
@@ -17,8 +20,8 @@ pub(crate) struct CopyNote {
 }
 
 impl CopyNote {
-    pub(crate) fn text(self) -> String {
-        serde_json::to_string(&self).unwrap_or_default()
+    pub(crate) fn text(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
     }
 
     pub(crate) fn parse(text: &str) -> Option<Self> {
@@ -40,7 +43,7 @@ pub fn take_over(place: &Place, now: Millis) -> Result<(String, u32), CopyError>
     let generation = newest + 1;
     let about = About { begun_at: now.0, follows: Some(newest) };
     match Generation::begin(place, generation, &about)? {
-        Some(_) => Ok((CopyNote { generation, commit: 0 }.text(), generation)),
+        Some(_) => Ok((CopyNote { url: Some(place.url().to_owned()), generation, commit: 0 }.text(), generation)),
         None => Err(CopyError::TakenOver(generation)),
     }
 }

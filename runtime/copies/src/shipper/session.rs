@@ -61,6 +61,9 @@ impl Session {
         let newest = Generation::all(&place)?.last().map(|generation| generation.number);
         let note = resumed.and_then(|resumed| CopyNote::parse(&resumed.note));
         match (note, newest) {
+            (Some(note), None) if note.url.as_deref() == Some(place.url()) => {
+                return Err(CopyError::Emptied(place.url().to_owned()));
+            }
             (_, None) => {}
             (Some(note), Some(newest)) if note.generation == newest => {
                 let is_complete = resumed.is_some_and(|resumed| resumed.is_complete);

@@ -47,3 +47,27 @@ fn former_server_can_no_longer_copy_or_acknowledge() {
     former.close();
     assert_eq!(restored(&place, Moment::Newest).0.generation, 2);
 }
+
+#[test]
+fn place_that_has_become_empty_gets_no_new_generation() {
+    let folder = tempfile::tempdir().unwrap();
+    let (place, away) = (folder.path().join("place"), folder.path().join("away"));
+    fs::create_dir(&place).unwrap();
+    let server = Copied::open(&folder.path().join("data"), &settings(&place, COPIED));
+    server.insert("acknowledged", 1).unwrap();
+    server.close();
+    // As after a start of the machine at which the disk was not mounted.
+    fs::rename(&place, &away).unwrap();
+    fs::create_dir(&place).unwrap();
+    let server = Copied::open(&folder.path().join("data"), &settings(&place, ""));
+    until("the refusal", || {
+        server.shipper.status().state().error.is_some_and(|error| error.contains("mount its disk"))
+    });
+    server.close();
+    assert_eq!(fs::read_dir(&place).unwrap().count(), 0);
+    fs::remove_dir(&place).unwrap();
+    fs::rename(&away, &place).unwrap();
+    let server = Copied::open(&folder.path().join("data"), &settings(&place, COPIED));
+    server.insert("acknowledged again", 2).unwrap();
+    server.close();
+}

@@ -48,6 +48,8 @@ fn file_name(name: &str) -> String {
     let clean = |c: char| match c {
         '"' | '\\' | '/' | '%' => '_',
         c if c.is_control() => '_',
+        // With these, a browser would show `agpj.exe` as `aexe.jpg`.
+        '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => '_',
         c => c,
     };
     name.chars().map(clean).collect::<String>().trim().to_owned()
@@ -82,6 +84,7 @@ mod tests {
             ("a\r\nSet-Cookie: b", "attachment; filename=\"a__Set-Cookie: b\""),
             ("../etc/passwd", "attachment; filename=\".._etc_passwd\""),
             ("Straße €.pdf", "attachment; filename=\"Stra_e _.pdf\"; filename*=UTF-8''Stra%C3%9Fe%20%E2%82%AC.pdf"),
+            ("a\u{202e}gpj.exe", "attachment; filename=\"a_gpj.exe\""),
             ("  ", "attachment"),
         ] {
             assert_eq!(field("application/zip", true, Some(name)), expected, "{name:?}");
