@@ -99,7 +99,7 @@ impl Backup {
                     }
                     taken?;
                     let removed = match (place, keep) {
-                        (Target::Folder(folder), Some(keep)) => backup::rotate(folder, keep)?,
+                        (Target::Folder(folder), Some(keep)) => backup::rotate(folder, keep, &path)?,
                         _ => Vec::new(),
                     };
                     Ok::<_, Failure>((path, made, removed))

@@ -181,9 +181,7 @@ fn file_name(file: &Path) -> String {
 
 fn newest_backup(data: &Path, now: Millis) -> Option<Finding> {
     let folder = data.join(backup::FOLDER);
-    let newest = backup::list(&folder).ok()?.pop()?;
-    let made = fs::metadata(&newest).ok()?.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
-    let age_ms = now.0 - i64::try_from(made.as_millis()).ok()?;
+    let age_ms = now.0 - backup::schedule::newest(&folder, now).ok()??.0;
     let says = format!("the newest backup in {} is {} h old", folder.display(), age_ms / 3_600_000);
     Some(if age_ms > 2 * DAY_MS {
         Finding::warning("backups", says, "run `convoke backup --keep 7` every day, and keep copies elsewhere")
