@@ -1,7 +1,8 @@
 //! `backup`: a copy of the database, even while a server runs.
 
+use std::fmt::Write as _;
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use hyper::Method;
@@ -11,6 +12,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::connect::{ConnectArgs, Connection};
 use super::failure::Failure;
+use super::output;
 use super::progress::Progress;
 use convoke_calls::files::Folder;
 use convoke_server::archive::space::human;
@@ -106,7 +108,7 @@ impl Backup {
                 }
             }
         })?;
-        let mut out = io::stdout().lock();
+        let mut out = String::new();
         let elsewhere = if place.is_none() && self.connect.url.is_some() { " (on the server)" } else { "" };
         let _ = writeln!(out, "{}{elsewhere}: {}, sha256 {}", path.display(), human(made.bytes), made.sha256);
         if self.with_secrets {
@@ -126,7 +128,7 @@ impl Backup {
         for name in made.removed.iter().map(PathBuf::from).chain(removed) {
             let _ = writeln!(out, "removed {}", name.display());
         }
-        Ok(())
+        output::text(&out)
     }
 }
 

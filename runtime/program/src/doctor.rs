@@ -1,6 +1,5 @@
 //! `doctor`: checks of an installation, and advice for each problem.
 
-use std::io::Write as _;
 use std::os::unix::net::UnixStream;
 
 use hyper::Method;
@@ -11,6 +10,7 @@ use super::connect::ConnectArgs;
 use super::executor::executor;
 use super::failure::Failure;
 use super::local::{LocalArgs, clock, development_without_a_provider, require_folder, tables};
+use super::output;
 use super::progress::Progress;
 use convoke_calls::files::{FilesSettings, Storage};
 use convoke_http::CONTROL;
@@ -60,8 +60,7 @@ impl Doctor {
         } else {
             as_text(&findings)
         };
-        // A closed pipe (`| head`) is not a failure.
-        let _ = writeln!(std::io::stdout().lock(), "{text}");
+        output::line(&text)?;
         let problems = findings.iter().filter(|finding| finding.state == State::Problem).count();
         match problems {
             0 => Ok(()),

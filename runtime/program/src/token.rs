@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use super::failure::Failure;
 use super::local::require_folder;
+use super::output;
 use super::serve::open_issuer;
 use convoke_server::auth::Environment;
 use convoke_server::auth::development::DevelopmentUser;
@@ -71,7 +72,6 @@ impl Token {
             org_id: self.org,
             ..DevelopmentUser::new(self.subject)
         };
-        println!("{}", open_issuer(&config)?.mint(&user, self.ttl)?);
-        Ok(())
+        output::line(&open_issuer(&config)?.mint(&user, self.ttl)?.to_string()).map(drop)
     }
 }
