@@ -7,7 +7,7 @@ pub mod schedule;
 pub mod secrets;
 
 use std::fs::{self, File};
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
@@ -158,10 +158,18 @@ pub fn read_checksum(backup: &Path) -> io::Result<Option<String>> {
 /// # Errors
 /// Those of the file system.
 pub fn measure(path: &Path, progress: &mut dyn FnMut(u64)) -> io::Result<(String, u64)> {
-    let (mut file, mut digest, mut bytes) = (File::open(path)?, Sha256::new(), 0);
+    measure_all(&mut File::open(path)?, progress)
+}
+
+/// As [`measure`], of everything that `from` returns.
+///
+/// # Errors
+/// Those of `from`.
+pub fn measure_all(from: &mut dyn io::Read, progress: &mut dyn FnMut(u64)) -> io::Result<(String, u64)> {
+    let (mut digest, mut bytes) = (Sha256::new(), 0);
     let mut buffer = vec![0; 1 << 18];
     loop {
-        let read = file.read(&mut buffer)?;
+        let read = from.read(&mut buffer)?;
         if read == 0 {
             return Ok((hex::encode(digest.finalize()), bytes));
         }
@@ -238,13 +246,16 @@ mod tests {
     #[test]
     fn rotation_never_removes_the_new_backup_or_later_ones() {
         let folder = tempfile::tempdir().unwrap();
-        let [old, made, later, last] =
-            ["20260101", "20260102", "20300101", "20300102"].map(|day| folder.path().join(format!("convoke-{day}-000000.db")));
+        let [old, made, later, last] = ["20260101", "20260102", "20300101", "20300102"]
+            .map(|day| folder.path().join(format!("convoke-{day}-000000.db")));
         for path in [&old, &made, &later, &last] {
             fs::write(path, "x").unwrap();
         }
         assert_eq!(rotate(folder.path(), 1, &made).unwrap(), [old]);
-        assert_eq!(rotate(folder.path(), 1, &folder.path().join("convoke-20200101-000000.db")).unwrap(), [] as [PathBuf; 0]);
+        assert_eq!(
+            rotate(folder.path(), 1, &folder.path().join("convoke-20200101-000000.db")).unwrap(),
+            [] as [PathBuf; 0]
+        );
         assert!(made.exists() && later.exists() && last.exists());
     }
 
