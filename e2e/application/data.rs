@@ -375,7 +375,8 @@ fn restore_reports_missing_files_and_replaces_damaged_ones() {
     let folder = TempDir::new().unwrap();
     let here = folder.path();
     std::fs::create_dir(here.join("place")).unwrap();
-    let copy = format!("[copy]\nto = \"dir:{}\"\nevery = \"100ms\"\n", here.join("place").display());
+    let copy =
+        format!("[copy]\nto = \"dir:{}\"\nevery = \"100ms\"\n[backup]\ndir = \"made\"\n", here.join("place").display());
     std::fs::write(here.join("convoke.toml"), copy).unwrap();
     let server = Serving::start(here);
     let made = done(here, &["run", "meetings/lifecycle/createMeeting", r#"{"title":"Files"}"#, "--as", "ada"]);

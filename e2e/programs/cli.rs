@@ -410,7 +410,7 @@ fn full_disk_of_the_output_is_a_failure_and_a_closed_pipe_is_not() {
         &["data"],
         &["doctor", "--json", "--env", "development"],
         &["run", "greetings/sayHello", r#"{"name":"Ada"}"#],
-        &["token", "ada", "--env", "development"],
+        &["token", "--subject", "ada", "--env", "development"],
         &["backup"],
     ] {
         let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();

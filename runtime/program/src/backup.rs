@@ -197,6 +197,8 @@ async fn make(connection: &Connection, keep: Option<usize>) -> Result<BackupResp
 /// Moves a backup from the folder where it was made to the target.
 async fn take(connection: &Connection, made: &BackupResponse, to: &Path, is_here: bool) -> Result<(), Failure> {
     let from = connection.config().data.join(backup::FOLDER).join(&made.name);
+    // With backup.dir, the server has written it elsewhere, and its files are fetched, too.
+    let is_here = is_here && from.exists();
     // Within one file system the file is only renamed. Here too, the checksum is written before the name.
     if is_here {
         backup::write_checksum(to, &made.sha256)?;

@@ -35,7 +35,7 @@ pub(crate) fn begin_scheduled(runtime: &Runtime) {
         if !scheduled.is_due(every, newest, now) {
             return;
         }
-        let made = match Copying::begin(&runtime) {
+        let made = match Copying::begin_backup(&runtime) {
             // The operator is making a copy.
             Err(error) if error.code() == Code::Conflict => return,
             Err(error) => Err(error.message().to_owned()),
