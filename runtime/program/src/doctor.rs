@@ -147,7 +147,7 @@ impl Doctor {
         let server = Finding::ok("server", "none runs on this data folder");
         let files = config.engine(engines)?.files(&config.data);
         if config.store.is_none() && files.bytes() == 0 {
-            return Ok(vec![server, Finding::ok("database", "it does not exist yet; the first start creates it")]);
+            return Ok(vec![server, no_database(config)]);
         }
         if files.is_half_replaced {
             return Ok(vec![server, Finding::ok("database", "it is not checked until its replacement is complete")]);
@@ -184,12 +184,19 @@ impl Doctor {
                     Err(error) => findings.push(files::unchecked(error)),
                 }
             }
-            Ok(None) => findings.push(Finding::ok("database", "it does not exist yet; the first start creates it")),
+            Ok(None) => findings.push(no_database(config)),
             Err(error) => {
                 findings.push(Finding::problem("integrity", error.to_string(), database::advice_on(&error)));
             }
         }
         Ok(findings)
+    }
+}
+
+fn no_database(config: &Config) -> Finding {
+    match machine::lost_database(&config.data) {
+        Some((says, advice)) if config.store.is_none() => Finding::problem("database", says, advice),
+        _ => Finding::ok("database", "it does not exist yet; the first start creates it"),
     }
 }
 
