@@ -371,6 +371,80 @@ fn backup_over_the_network_contains_the_files_and_links_those_of_an_earlier_one(
 }
 
 #[test]
+fn restore_reports_missing_files_and_replaces_damaged_ones() {
+    let folder = TempDir::new().unwrap();
+    let here = folder.path();
+    std::fs::create_dir(here.join("place")).unwrap();
+    let copy =
+        format!("[copy]\nto = \"dir:{}\"\nevery = \"100ms\"\n[backup]\ndir = \"made\"\n", here.join("place").display());
+    std::fs::write(here.join("convoke.toml"), copy).unwrap();
+    let server = Serving::start(here);
+    let made = done(here, &["run", "meetings/lifecycle/createMeeting", r#"{"title":"Files"}"#, "--as", "ada"]);
+    let made: Value = serde_json::from_str(&made).unwrap();
+    for content in [b"first".as_slice(), b"second"] {
+        attach(here, made["meetingId"].as_str().unwrap(), content);
+    }
+    done(here, &["backup", "b.db"]);
+    // A stopped server has copied everything.
+    let id = server.0.id().to_string();
+    assert!(Command::new("kill").arg(&id).status().unwrap().success());
+    drop(server);
+
+    // The operator copies the backup without its files.
+    let other = TempDir::new().unwrap();
+    for name in ["b.db", "b.db.sha256"] {
+        std::fs::copy(here.join(name), other.path().join(name)).unwrap();
+    }
+    let said = refused(other.path(), &["restore", "b.db"]);
+    assert!(said.contains("2 are missing and 0 are damaged") && said.contains("--without-files"), "{said}");
+    assert!(!other.path().join("data/convoke.db").exists(), "nothing is restored");
+    // Half of the copied content is there.
+    let all = contents(&here.join("b.db.files"));
+    let saved = other.path().join("b.db.files").join(&all[0]);
+    std::fs::create_dir_all(saved.parent().unwrap()).unwrap();
+    std::fs::write(&saved, "f").unwrap();
+    let output = run(other.path(), &["restore", "b.db", "--without-files"]);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success() && said.contains("2 are missing"), "{said}");
+    assert_eq!(titles(other.path()), ["Files"]);
+    assert!(!other.path().join("data/files").join(&all[0]).exists(), "a damaged file is not restored");
+
+    // A restore replaces a damaged content of the right length.
+    std::fs::remove_file(&saved).unwrap();
+    for path in &all {
+        let to = other.path().join("b.db.files").join(path);
+        std::fs::create_dir_all(to.parent().unwrap()).unwrap();
+        std::fs::copy(here.join("b.db.files").join(path), to).unwrap();
+        let stored = here.join("data/files").join(path);
+        let length = std::fs::metadata(&stored).unwrap().len() as usize;
+        std::fs::remove_file(&stored).unwrap();
+        std::fs::write(&stored, vec![b'x'; length]).unwrap();
+    }
+    done(here, &["restore", other.path().join("b.db").to_str().unwrap()]);
+    for path in &all {
+        let read = |folder: &Path| std::fs::read(folder.join(path)).unwrap();
+        assert_eq!(read(&here.join("data/files")), read(&other.path().join("b.db.files")));
+    }
+
+    // One damaged content of the copies.
+    let hash = all[0].to_string_lossy().replace('/', "");
+    let copied = here.join("place/files").join(hash);
+    let length = std::fs::metadata(&copied).unwrap().len() as usize;
+    std::fs::write(&copied, vec![b'x'; length]).unwrap();
+    done(here, &["copies", "verify"]);
+    let said = refused(here, &["copies", "verify", "--full"]);
+    assert!(said.contains("1 have another SHA-256"), "{said}");
+    let third = TempDir::new().unwrap();
+    std::fs::copy(here.join("convoke.toml"), third.path().join("convoke.toml")).unwrap();
+    let from = format!("dir:{}", here.join("place").display());
+    let said = refused(third.path(), &["restore", "--from", &from]);
+    assert!(said.contains("1 are missing and 0 are damaged"), "{said}");
+    done(third.path(), &["restore", "--from", &from, "--without-files"]);
+    assert_eq!(titles(third.path()), ["Files"]);
+    assert_eq!(contents(&third.path().join("data/files")).len(), 1);
+}
+
+#[test]
 fn damaged_backup_is_rejected_and_the_database_is_unchanged() {
     let folder = TempDir::new().unwrap();
     make(folder.path(), "stays");

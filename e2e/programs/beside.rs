@@ -154,3 +154,59 @@ fn invalid_schedule_stops_the_start() {
     assert_eq!(output.status.code(), Some(1));
     assert!(text(&output.stderr).contains("the time must be at least 1m"), "{}", text(&output.stderr));
 }
+
+#[test]
+fn commands_create_no_database_in_a_named_folder() {
+    let folder = TempDir::new().unwrap();
+    let here = folder.path();
+    std::fs::create_dir(here.join("typo")).unwrap();
+    for args in [
+        &["backup"][..],
+        &["export", "a.tar.gz"],
+        &["jobs", "list"],
+        &["logs"],
+        &["secret", "list"],
+        &["data"],
+        &["run", "greetings/sayHello", "{}"],
+        &["deploy-key", "list"],
+    ] {
+        let output = run(here, &[args, &["--data", "typo"]].concat());
+        assert_eq!(output.status.code(), Some(1), "{args:?}");
+        assert!(text(&output.stderr).contains("there is no database in typo"), "{args:?}: {}", text(&output.stderr));
+        assert_eq!(std::fs::read_dir(here.join("typo")).unwrap().count(), 0, "{args:?}");
+    }
+    // A secret may be set before the first start, and needs no database.
+    std::fs::write(here.join("value"), "hush").unwrap();
+    let value = std::fs::File::open(here.join("value")).unwrap();
+    done(hello(here).args(["secret", "set", "API_KEY", "--data", "typo"]).stdin(value).output().unwrap());
+    let names: Vec<_> = std::fs::read_dir(here.join("typo")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(names, ["secrets"]);
+    Serving::start(hello(here).args(DEV).args(["--data", "typo"]));
+    done(run(here, &["secret", "list", "--data", "typo"]));
+}
+
+#[test]
+fn lost_database_is_reported_and_not_replaced_by_an_empty_one() {
+    let folder = TempDir::new().unwrap();
+    let here = folder.path();
+    let serving = Serving::start(hello(here).args(DEV));
+    serving.call(None, &json!({ "name": "Ada" }));
+    assert_eq!(calls(here, &[]).len(), 1);
+    serving.signal("TERM");
+    assert_eq!(finding(here, "database"), Value::Null);
+    for ending in ["", "-wal", "-shm"] {
+        let _ = std::fs::remove_file(here.join(format!("data/convoke.db{ending}")));
+    }
+    for lost in ["missing", "empty"] {
+        let found = finding(here, "database");
+        assert_eq!(found["state"], "problem", "{lost}: {found}");
+        assert!(found["says"].as_str().unwrap().contains("calls of a former one"), "{found}");
+        let output = run(here, &["serve", "--listen", "127.0.0.1:0", "--env", "development"]);
+        assert_eq!(output.status.code(), Some(1), "{lost}");
+        assert!(text(&output.stderr).contains("convoke restore") || text(&output.stderr).contains("hello restore"));
+        std::fs::write(here.join("data/convoke.db"), "").unwrap();
+    }
+    // An operator who wants an empty database moves the traces away.
+    std::fs::rename(here.join("data/calls"), here.join("calls")).unwrap();
+    Serving::start(hello(here).args(["serve", "--listen", "127.0.0.1:0", "--env", "development"]));
+}

@@ -397,3 +397,29 @@ fn help_has_examples_and_usage_errors_exit_with_2() {
     assert!(run_help.contains("--as") && !run_help.contains("--tls-cert"), "{run_help}");
     assert_eq!(run(folder.path(), &["serv"]).status.code(), Some(2));
 }
+
+#[test]
+fn full_disk_of_the_output_is_a_failure_and_a_closed_pipe_is_not() {
+    let folder = TempDir::new().unwrap();
+    assert!(run(folder.path(), &["run", "greetings/sayHello", r#"{"name":"Ada"}"#]).status.success());
+    for args in [
+        &["functions"][..],
+        &["config", "example"],
+        &["openapi"],
+        &["data", "--json"],
+        &["data"],
+        &["doctor", "--json", "--env", "development"],
+        &["run", "greetings/sayHello", r#"{"name":"Ada"}"#],
+        &["token", "--subject", "ada", "--env", "development"],
+        &["backup"],
+    ] {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let output = hello(folder.path()).args(args).stdout(full).output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{args:?}");
+        assert!(text(&output.stderr).contains("the output cannot be written"), "{args:?}: {}", text(&output.stderr));
+        let (reader, closed) = std::io::pipe().unwrap();
+        drop(reader);
+        let output = hello(folder.path()).args(args).stdout(closed).output().unwrap();
+        assert!(output.status.success(), "{args:?}: {}", text(&output.stderr));
+    }
+}

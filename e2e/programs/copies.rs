@@ -92,7 +92,10 @@ fn copies_are_listed_verified_and_restored_by_commands() {
         (&["restore", "--from", &from, "--at", "2020-01-01T00:00:00Z"], "has no copy from"),
         (&["restore", "--from", &from, "--commit", "0"], "no snapshot at or before commit 0"),
         (&["restore", "--from", &from, "--generation", "7"], "has no generation 7; see `"),
-        (&["restore", "--at", "2020-01-01T00:00:00Z"], "--from <URL>"),
+        (&["restore", "--at", "2020-01-01T00:00:00Z"], "has no copy from"),
+        (&["restore", "data/convoke.db", "--at", "2020-01-01T00:00:00Z"], "cannot be used with '--at <TIME>'"),
+        (&["restore", "data/convoke.db", "--take-over"], "cannot be used with '--take-over'"),
+        (&["restore", "data/convoke.db", "--region", "eu"], "cannot be used with '--region <REGION>'"),
         (&["restore"], "<FILE>"),
     ] {
         let (succeeded, said) = command(here, args);

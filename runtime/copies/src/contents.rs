@@ -5,7 +5,7 @@
 //! long as a moment with it can be restored: a file `files-removed/<time>.json` lists it.
 
 use std::collections::{HashMap, HashSet};
-use std::fs;
+use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
@@ -182,11 +182,26 @@ pub trait ContentFolder: Send {
     fn take_in(&self, hash: &str, from: &mut dyn Read) -> io::Result<()>;
 }
 
-/// Adds the copied contents that a folder does not have. `progress` receives the bytes so far, and of all of them.
+/// Opens a copied content.
 ///
 /// # Errors
-/// Errors of the place and of the folder; a damaged content.
-pub fn fetch(place: &Place, folder: &dyn ContentFolder, progress: &mut dyn FnMut(u64, u64)) -> Result<(), CopyError> {
+/// Errors of the place; there is no such content.
+pub fn open(place: &Place, hash: &str) -> Result<File, CopyError> {
+    let name = format!("{FILES}/{hash}");
+    place.get(&name).map_err(CopyError::of(&name))
+}
+
+/// Adds the copied contents that a folder does not have. `progress` receives the bytes so far, and of all of them. Returns
+/// the hash of each damaged content, which it does not add.
+///
+/// # Errors
+/// Errors of the place and of the folder.
+pub fn fetch(
+    place: &Place,
+    folder: &dyn ContentFolder,
+    progress: &mut dyn FnMut(u64, u64),
+) -> Result<Vec<String>, CopyError> {
+    let mut damaged = Vec::new();
     let mut missing = list(place)?;
     missing.retain(|(hash, _)| !folder.has(hash));
     let total = missing.iter().map(|(_, bytes)| bytes).sum();
@@ -196,10 +211,11 @@ pub fn fetch(place: &Place, folder: &dyn ContentFolder, progress: &mut dyn FnMut
         match place.get(&name).and_then(|mut content| folder.take_in(hash, &mut content)) {
             // It was removed meanwhile, so no row needs it.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => damaged.push(hash.clone()),
             taken => taken.map_err(CopyError::of(&name))?,
         }
         done += bytes;
         progress(done, total);
     }
-    Ok(())
+    Ok(damaged)
 }

@@ -1,10 +1,10 @@
 //! `agents`: a file that tells coding agents how to work in the program.
 
-use std::io::Write as _;
 use std::path::PathBuf;
 
 use super::complete_file;
 use super::failure::Failure;
+use super::output;
 use super::program;
 use convoke_calls::registry::Registry;
 use convoke_server::openapi::{About, llms};
@@ -39,9 +39,7 @@ impl Agents {
         let about = About::collect().map_err(Failure)?;
         let text = text(&registry, about);
         if self.out.as_os_str() == "-" {
-            // A closed pipe (`| head`) is not a failure.
-            let _ = std::io::stdout().lock().write_all(text.as_bytes());
-            return Ok(());
+            return output::text(&text);
         }
         let file = self.out.display();
         match std::fs::read_to_string(&self.out) {

@@ -1,7 +1,8 @@
 //! `backup`: a copy of the database, even while a server runs.
 
+use std::fmt::Write as _;
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use hyper::Method;
@@ -11,6 +12,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::connect::{ConnectArgs, Connection};
 use super::failure::Failure;
+use super::output;
 use super::progress::Progress;
 use convoke_calls::files::Folder;
 use convoke_server::archive::space::human;
@@ -99,14 +101,14 @@ impl Backup {
                     }
                     taken?;
                     let removed = match (place, keep) {
-                        (Target::Folder(folder), Some(keep)) => backup::rotate(folder, keep)?,
+                        (Target::Folder(folder), Some(keep)) => backup::rotate(folder, keep, &path)?,
                         _ => Vec::new(),
                     };
                     Ok::<_, Failure>((path, made, removed))
                 }
             }
         })?;
-        let mut out = io::stdout().lock();
+        let mut out = String::new();
         let elsewhere = if place.is_none() && self.connect.url.is_some() { " (on the server)" } else { "" };
         let _ = writeln!(out, "{}{elsewhere}: {}, sha256 {}", path.display(), human(made.bytes), made.sha256);
         if self.with_secrets {
@@ -126,7 +128,7 @@ impl Backup {
         for name in made.removed.iter().map(PathBuf::from).chain(removed) {
             let _ = writeln!(out, "removed {}", name.display());
         }
-        Ok(())
+        output::text(&out)
     }
 }
 
@@ -195,6 +197,8 @@ async fn make(connection: &Connection, keep: Option<usize>) -> Result<BackupResp
 /// Moves a backup from the folder where it was made to the target.
 async fn take(connection: &Connection, made: &BackupResponse, to: &Path, is_here: bool) -> Result<(), Failure> {
     let from = connection.config().data.join(backup::FOLDER).join(&made.name);
+    // With backup.dir, the server has written it elsewhere, and its files are fetched, too.
+    let is_here = is_here && from.exists();
     // Within one file system the file is only renamed. Here too, the checksum is written before the name.
     if is_here {
         backup::write_checksum(to, &made.sha256)?;

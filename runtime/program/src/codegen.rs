@@ -1,10 +1,10 @@
 //! `codegen`: typed clients of this program's functions.
 
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use super::complete_file;
 use super::failure::Failure;
+use super::output;
 use super::program;
 use convoke_calls::registry::Registry;
 use convoke_codegen::model::Interface;
@@ -91,11 +91,7 @@ impl Codegen {
 impl Target {
     fn take(&self, text: &str, language: &str) -> Result<(), Failure> {
         match &self.out {
-            None => {
-                // A closed pipe (`| head`) is not a failure.
-                let _ = std::io::stdout().lock().write_all(text.as_bytes());
-                Ok(())
-            }
+            None => output::text(text),
             Some(file) if self.check => check(file, text, language),
             Some(file) => complete_file::write(file, text).map(drop),
         }

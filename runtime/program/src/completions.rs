@@ -9,6 +9,7 @@ use clap_complete::CompletionCandidate;
 use clap_complete::env::{CompleteEnv, Shells};
 
 use super::failure::Failure;
+use super::output;
 use super::program;
 use convoke_calls::registry::Registry;
 
@@ -54,9 +55,7 @@ impl Completions {
         let name = program::name();
         let mut script = Vec::new();
         shell.write_registration(VARIABLE, name, name, name, &mut script)?;
-        // A closed pipe is not a failure.
-        let _ = std::io::Write::write_all(&mut std::io::stdout().lock(), &script);
-        Ok(())
+        output::text(&String::from_utf8_lossy(&script))
     }
 }
 

@@ -1,6 +1,5 @@
 //! `config`: the possible settings, the current settings, and a check of a settings file.
 
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -8,6 +7,7 @@ use serde_json::json;
 
 use super::failure::Failure;
 use super::local::require_folder;
+use super::output;
 use convoke_calls::outbound::secret;
 use convoke_calls::services::section_problems;
 use convoke_core::clock::SystemClock;
@@ -84,17 +84,11 @@ impl ConfigCommand {
     /// Runs the command. `matches` are those of this command: they show which values come from the environment.
     pub(super) fn run(self, matches: Option<&clap::ArgMatches>) -> Result<(), Failure> {
         match self.what {
-            What::Example(Example {}) => print(&example::write(&describe())),
+            What::Example(Example {}) => output::text(&example::write(&describe())),
             What::Show(show) => show.run(matches.and_then(|matches| matches.subcommand()).map(|(_, matches)| matches)),
             What::Check(check) => check.run(),
         }
     }
-}
-
-/// Prints a text. A closed pipe (`| head`) is not a failure.
-fn print(text: &str) -> Result<(), Failure> {
-    let _ = std::io::stdout().lock().write_all(text.as_bytes());
-    Ok(())
 }
 
 impl Show {
@@ -109,7 +103,7 @@ impl Show {
         }
         let secrets = secret::names(&config.data);
         let text = if self.json { as_json(&rows, &path, &secrets)? } else { as_table(&rows, &path, &secrets) };
-        print(&text)
+        output::text(&text)
     }
 }
 
@@ -168,7 +162,7 @@ impl Check {
         if !problems.is_empty() {
             return Err(Failure(format!("{file}: a server would not start with it\n{}", problems.join("\n"))));
         }
-        print(&format!("{file}: a server would start with it\n"))
+        output::text(&format!("{file}: a server would start with it\n"))
     }
 }
 

@@ -2,7 +2,8 @@
 //! data folder itself. The same handlers serve all three, so commands do not need to distinguish them.
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
@@ -17,7 +18,7 @@ use zeroize::Zeroizing;
 
 use super::executor::executor;
 use super::failure::Failure;
-use super::local::{development_without_a_provider, require_folder};
+use super::local::{development_without_a_provider, lacks_database, require_folder};
 use super::operator_log::OperatorLog;
 use convoke_calls::call::envelope::LogLinesOn;
 use convoke_calls::outbound::secret_file::open_to_others;
@@ -119,6 +120,20 @@ impl ConnectArgs {
         OperatorLog::install(config, "warn,convoke::function=off")
     }
 
+    /// Returns the settings of a named data folder that has no database yet, and that no server uses.
+    ///
+    /// # Errors
+    /// As [`ConnectArgs::config`]; there is no such folder.
+    pub(crate) fn without_database(&self, engines: &Engines) -> Result<Option<Config>, Failure> {
+        if self.url.is_some() {
+            return Ok(None);
+        }
+        let config = self.config()?;
+        self.require_folder(&config)?;
+        let lacks = lacks_database(&config, self.data.as_deref(), engines)?;
+        Ok((lacks && UnixStream::connect(config.data.join(CONTROL)).is_err()).then_some(config))
+    }
+
     /// Rejects a data folder that is named and does not exist.
     ///
     /// # Errors
@@ -131,7 +146,7 @@ impl ConnectArgs {
         let executor = executor()?;
         let transport = match &self.url {
             Some(url) => remote(url, self.deploy_key_file.as_ref())?,
-            None => executor.block_on(local(&config, engines))?,
+            None => executor.block_on(local(&config, self.data.as_deref(), engines))?,
         };
         let connection = Connection { transport, config, executor, _log: log };
         if self.verbose {
@@ -205,13 +220,21 @@ fn client() -> reqwest::ClientBuilder {
 
 /// Connects to the running server of a data folder, or opens the folder. A server that locks it but does not listen yet
 /// is starting.
-async fn local(config: &Config, engines: &Engines) -> Result<Transport, Failure> {
+async fn local(config: &Config, named: Option<&Path>, engines: &Engines) -> Result<Transport, Failure> {
     let path = config.data.join(CONTROL);
     let mut waited = Duration::ZERO;
     loop {
         if tokio::net::UnixStream::connect(&path).await.is_ok() {
             let client = client().unix_socket(path.as_path()).no_proxy().build()?;
             return Ok(Transport::Socket { path, client });
+        }
+        if lacks_database(config, named, engines)? {
+            return Err(Failure(format!(
+                "there is no database in {}: name the data folder of the server with --data. `convoke serve` and \
+                 `convoke dev` create the database at their first start, and `convoke restore` and `convoke import` restore \
+                 one",
+                config.data.display()
+            )));
         }
         match Runtime::start(config.clone().into_options(engines)?) {
             Ok(runtime) => return in_process(config, runtime),

@@ -1,6 +1,8 @@
 //! `copies`: the continuous copies of a database in a folder or a bucket.
 
-use std::collections::HashMap;
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
+use std::io;
 use std::ops::ControlFlow;
 
 use clap::Subcommand;
@@ -12,14 +14,16 @@ use super::local::{LocalArgs, clock, require_folder, tables};
 use super::progress::Progress;
 use super::table;
 use convoke_calls::files::{FilesSettings, Folder};
-use convoke_copies::contents;
+use convoke_copies::contents::{self, ContentFolder};
 use convoke_copies::restore::{Moment, Restored, restore};
 use convoke_copies::survey::{Copied, GenerationSurvey, survey};
 use convoke_copies::{CopySettings, Place, take_over};
 use convoke_core::clock::Millis;
 use convoke_server::archive::space::human;
+use convoke_server::backup::contents::is_whole;
+use convoke_server::backup::measure_all;
 use convoke_server::config::Config;
-use convoke_server::copies::{self, FollowedFiles};
+use convoke_server::copies;
 use convoke_store::file_fields::has_files;
 use convoke_store::offline::everything;
 use convoke_store::{ContentState, Engines, OfflineDatabase, StoredFile, Table as _, Thoroughness};
@@ -44,6 +48,8 @@ enum What {
     /// List the generations with their snapshots and the newest moment
     List(List),
     /// Restore the newest moment into a temporary file, and check every page and index of it
+    ///
+    /// Checks that each stored file is in the place and has its length. --full also reads these files.
     Verify(Verify),
     /// Let this data folder continue the copies of another server, which must be stopped
     ///
@@ -109,6 +115,9 @@ struct Verify {
     /// Generation to verify [default: the newest]
     #[arg(long, value_name = "N")]
     generation: Option<u32>,
+    /// Read each stored file, too, and compare it with its SHA-256
+    #[arg(long)]
+    full: bool,
     #[command(flatten)]
     local: LocalArgs,
 }
@@ -191,37 +200,56 @@ impl Verify {
         let database = installation.take_in(&file, &mut |_| {})?;
         database.require_whole(Thoroughness::Full)?;
         drop(checking);
-        if FilesSettings::of(&config.sections).url.is_none() {
-            require_contents(&place, &*database)?;
+        let mut of_files = "";
+        if FilesSettings::of(&config.sections).url.is_none() && require_contents(&place, &*database, self.full)? {
+            of_files = match self.full {
+                true => "; each stored file has its SHA-256",
+                false => "; stored files have their length (--full also compares their SHA-256)",
+            };
         }
-        table::print(&format!("{}: verified, {}", place.url(), described(&restored)))
+        table::print(&format!("{}: verified, {}{of_files}", place.url(), described(&restored)))
     }
 }
 
-/// Checks that the place has the content of each stored file.
-fn require_contents(place: &Place, database: &dyn OfflineDatabase) -> Result<(), Failure> {
+/// Checks that the place has the content of each stored file. With `is_full`, it compares their SHA-256. Returns false if
+/// the program stores no files.
+fn require_contents(place: &Place, database: &dyn OfflineDatabase, is_full: bool) -> Result<bool, Failure> {
     let copied: HashMap<String, u64> =
         contents::list(place).map_err(|error| Failure(error.to_string()))?.into_iter().collect();
     if !tables()?.into_iter().any(has_files) {
-        return Ok(());
+        return Ok(false);
     }
-    let mut missing = Vec::new();
+    let (mut missing, mut there) = (Vec::new(), Vec::new());
     database.reader().select(&everything(StoredFile::DEF), &mut |row| {
         let file = StoredFile::decode(row)?;
         let bytes = u64::try_from(file.bytes).unwrap_or(0);
-        if file.state == ContentState::Stored && copied.get(&file.hash) != Some(&bytes) {
-            missing.push(file.hash);
+        if file.state == ContentState::Stored {
+            if copied.get(&file.hash) == Some(&bytes) { there.push(file.hash) } else { missing.push(file.hash) }
         }
         Ok(ControlFlow::Continue(()))
     })?;
-    match missing.first() {
-        None => Ok(()),
-        Some(first) => Err(Failure(format!(
-            "{}: {} stored files have no content, the first is {first}",
-            place.url(),
-            missing.len()
-        ))),
+    let mut damaged = Vec::new();
+    if is_full {
+        let progress = Progress::counted("reading files", "files");
+        for (done, hash) in (1..).zip(&there) {
+            let mut content = contents::open(place, hash).map_err(|error| Failure(error.to_string()))?;
+            let (found, _) = measure_all(&mut content, &mut |_| {})
+                .map_err(|error| Failure(format!("{}: {hash}: {error}", place.url())))?;
+            if found != *hash {
+                damaged.push(hash.clone());
+            }
+            progress.of(done, there.len() as u64);
+        }
     }
+    let Some(first) = missing.first().or(damaged.first()) else { return Ok(true) };
+    Err(Failure(format!(
+        "{}: {} stored files are missing or incomplete, and {} have another SHA-256; the first is {first}. The rest can be \
+         restored: `convoke restore --from {} --without-files`",
+        place.url(),
+        missing.len(),
+        damaged.len(),
+        place.url()
+    )))
 }
 
 impl TakeOver {
@@ -256,14 +284,36 @@ pub(super) fn fetch(
     fetched.map_err(|error| Failure(error.to_string()))
 }
 
-/// Adds the copied contents that the folder of files does not have. Each is compared with its SHA-256.
+/// A folder of files that replaces damaged contents, and records the whole ones.
+struct RestoredFiles(Folder, RefCell<HashSet<String>>);
+
+impl ContentFolder for RestoredFiles {
+    fn has(&self, hash: &str) -> bool {
+        let is_whole = is_whole(&self.0, hash);
+        if is_whole {
+            self.1.borrow_mut().insert(hash.to_owned());
+        }
+        is_whole
+    }
+
+    fn take_in(&self, hash: &str, from: &mut dyn io::Read) -> io::Result<()> {
+        self.0.take_in(hash, from)?;
+        self.1.borrow_mut().insert(hash.to_owned());
+        Ok(())
+    }
+}
+
+/// Adds the whole copied contents that the folder of files lacks, and replaces damaged ones. Returns the hashes of the
+/// copied contents that are whole in the folder.
 ///
 /// # Errors
-/// Errors of the place; a damaged content.
-pub(super) fn fetch_contents(place: &Place, files: Folder) -> Result<(), Failure> {
+/// Errors of the place and of the folder.
+pub(super) fn fetch_contents(place: &Place, files: Folder) -> Result<HashSet<String>, Failure> {
     let progress = Progress::bytes("fetching files", None);
-    contents::fetch(place, &FollowedFiles(files), &mut |done, total| progress.of(done, total))
-        .map_err(|error| Failure(format!("the stored files cannot be restored: {error}")))
+    let files = RestoredFiles(files, RefCell::default());
+    contents::fetch(place, &files, &mut |done, total| progress.of(done, total))
+        .map_err(|error| Failure(format!("the stored files cannot be restored: {error}")))?;
+    Ok(files.1.into_inner())
 }
 
 /// Describes a restored moment.

@@ -1,7 +1,5 @@
 //! `data`: tables and their rows.
 
-use std::io::Write as _;
-
 use hyper::Method;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -10,6 +8,7 @@ use serde_json::{Map, Value};
 use super::connect::{ConnectArgs, Connection};
 use super::data_change::{self, Change};
 use super::failure::Failure;
+use super::output;
 use super::table::aligned;
 use super::table::encoded;
 use convoke_server::archive::space::human;
@@ -134,9 +133,10 @@ impl Data {
                 columns = page.columns.into_iter().map(|column| column.name).collect();
             }
             if self.json {
-                // A closed pipe (`| head`) is not a failure, and needs no more rows.
-                if page.rows.iter().any(|row| writeln!(std::io::stdout().lock(), "{row}").is_err()) {
-                    return Ok(());
+                for row in &page.rows {
+                    if !output::line(row.get())? {
+                        return Ok(());
+                    }
                 }
             } else {
                 shown.extend(page.rows);
@@ -170,9 +170,7 @@ impl Data {
 }
 
 fn print(text: &str) -> Result<(), Failure> {
-    // A closed pipe (`| head`) is not a failure.
-    let _ = writeln!(std::io::stdout().lock(), "{text}");
-    Ok(())
+    output::line(text).map(drop)
 }
 
 /// Prints rows under their columns. A column without a value in any of them is omitted.

@@ -1,6 +1,5 @@
 //! `doctor`: checks of an installation, and advice for each problem.
 
-use std::io::Write as _;
 use std::os::unix::net::UnixStream;
 
 use hyper::Method;
@@ -11,6 +10,7 @@ use super::connect::ConnectArgs;
 use super::executor::executor;
 use super::failure::Failure;
 use super::local::{LocalArgs, clock, development_without_a_provider, require_folder, tables};
+use super::output;
 use super::progress::Progress;
 use convoke_calls::files::{FilesSettings, Storage};
 use convoke_http::CONTROL;
@@ -60,8 +60,7 @@ impl Doctor {
         } else {
             as_text(&findings)
         };
-        // A closed pipe (`| head`) is not a failure.
-        let _ = writeln!(std::io::stdout().lock(), "{text}");
+        output::line(&text)?;
         let problems = findings.iter().filter(|finding| finding.state == State::Problem).count();
         match problems {
             0 => Ok(()),
@@ -148,7 +147,7 @@ impl Doctor {
         let server = Finding::ok("server", "none runs on this data folder");
         let files = config.engine(engines)?.files(&config.data);
         if config.store.is_none() && files.bytes() == 0 {
-            return Ok(vec![server, Finding::ok("database", "it does not exist yet; the first start creates it")]);
+            return Ok(vec![server, no_database(config)]);
         }
         if files.is_half_replaced {
             return Ok(vec![server, Finding::ok("database", "it is not checked until its replacement is complete")]);
@@ -185,12 +184,19 @@ impl Doctor {
                     Err(error) => findings.push(files::unchecked(error)),
                 }
             }
-            Ok(None) => findings.push(Finding::ok("database", "it does not exist yet; the first start creates it")),
+            Ok(None) => findings.push(no_database(config)),
             Err(error) => {
                 findings.push(Finding::problem("integrity", error.to_string(), database::advice_on(&error)));
             }
         }
         Ok(findings)
+    }
+}
+
+fn no_database(config: &Config) -> Finding {
+    match machine::lost_database(&config.data) {
+        Some((says, advice)) if config.store.is_none() => Finding::problem("database", says, advice),
+        _ => Finding::ok("database", "it does not exist yet; the first start creates it"),
     }
 }
 

@@ -9,6 +9,7 @@ use hyper::Method;
 
 use super::connect::{ConnectArgs, Connection};
 use super::failure::Failure;
+use super::output;
 use super::progress::Progress;
 use convoke_server::archive::members::{MANIFEST, Manifest};
 use convoke_server::archive::space::human;
@@ -66,8 +67,7 @@ impl Export {
         let rows: u64 = manifest.tables.iter().map(|table| table.rows).sum();
         let tables = manifest.tables.len();
         let text = format!("{}: {rows} rows of {tables} tables, {}", self.file.display(), human(bytes));
-        let _ = writeln!(io::stdout().lock(), "{text}");
-        Ok(())
+        output::line(&text).map(drop)
     }
 }
 

@@ -1,10 +1,9 @@
 //! `functions`: the callable functions.
 
-use std::io::Write as _;
-
 use serde_json::{Value, json};
 
 use super::failure::Failure;
+use super::output;
 use convoke_calls::registry::{Registered, Registry};
 
 /// List the functions of this program: path, kind, visibility, rights, tools, description
@@ -19,9 +18,7 @@ impl Functions {
     pub(super) fn run(self) -> Result<(), Failure> {
         let registry = Registry::collect()?;
         let text = if self.json { as_json(&registry)? } else { as_table(&registry) };
-        // A closed pipe (`| head`) is not a failure.
-        let _ = writeln!(std::io::stdout().lock(), "{text}");
-        Ok(())
+        output::line(&text).map(drop)
     }
 }
 

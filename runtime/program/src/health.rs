@@ -1,12 +1,12 @@
 //! `health`: checks that a running server would serve a call.
 
-use std::io::Write as _;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
 use super::executor::executor;
 use super::failure::Failure;
+use super::output;
 use convoke_server::auth::Environment;
 use convoke_server::config::{Config, Flags};
 
@@ -52,8 +52,7 @@ impl Health {
         if !is_ready {
             return Err(Failure(format!("{url} is not ready: {}", text.trim())));
         }
-        let _ = writeln!(std::io::stdout().lock(), "ready");
-        Ok(())
+        output::line("ready").map(drop)
     }
 
     /// Returns the address, and true if it comes from the settings of this machine.

@@ -1,11 +1,11 @@
 //! `import`: creates the database from an archive.
 
 use std::fs::File;
-use std::io::Write as _;
 use std::path::PathBuf;
 
 use super::failure::Failure;
 use super::local::{LocalArgs, require_folder, tables};
+use super::output;
 use super::progress::Progress;
 use convoke_calls::files::FilesSettings;
 use convoke_server::archive::{is_system, leaves, reader, space};
@@ -66,13 +66,9 @@ impl Import {
         drop((checking, former));
         let kept = installation.replace()?;
         let (rows, tables) = (rows.iter().map(|(_, rows)| rows).sum::<u64>(), rows.len());
-        let mut out = std::io::stdout().lock();
         let place = config.store.unwrap_or_else(|| config.data.display().to_string());
-        let _ = writeln!(out, "{place}: {rows} rows of {tables} tables are in it now");
-        if let Some(kept) = kept {
-            let _ = writeln!(out, "the former database is kept as {}", kept.display());
-        }
-        Ok(())
+        let kept = kept.map_or_else(String::new, |kept| format!("the former database is kept as {}\n", kept.display()));
+        output::text(&format!("{place}: {rows} rows of {tables} tables are in it now\n{kept}"))
     }
 
     /// Returns the existing database, if it may be replaced.

@@ -32,6 +32,7 @@ mod local;
 mod logs;
 mod mcp;
 mod operator_log;
+mod output;
 mod program;
 mod progress;
 mod promote;

@@ -114,6 +114,19 @@ pub(crate) fn require_folder(config: &Config, named: Option<&Path>) -> Result<()
     )))
 }
 
+/// Returns true for a named data folder without a database. The default folder is created by the first command that uses
+/// it; a folder with a name may be a mistyped one. `named` is the value of `--data`.
+///
+/// # Errors
+/// The address of the database is invalid.
+pub(crate) fn lacks_database(config: &Config, named: Option<&Path>, engines: &Engines) -> Result<bool, Failure> {
+    if config.store.is_some() || (named.is_none() && config.data == Path::new(DATA)) {
+        return Ok(false);
+    }
+    let files = config.engine(engines)?.files(&config.data);
+    Ok(files.bytes() == 0 && !files.is_half_replaced)
+}
+
 /// Returns the machine's clock.
 pub(crate) fn clock() -> Arc<dyn Clock> {
     Arc::new(SystemClock::new())

@@ -1,7 +1,7 @@
 //! `logs`: completed calls, and the calls that end from now on.
 
 use std::borrow::Cow;
-use std::io::{IsTerminal as _, Write as _};
+use std::io::IsTerminal as _;
 use std::time::Duration;
 
 use chrono::DateTime;
@@ -13,6 +13,7 @@ use super::connect::ConnectArgs;
 use super::failure::Failure;
 use super::local::clock;
 use super::operator_log::visible;
+use super::output;
 use convoke_calls::recent_calls::Wanted;
 use convoke_store::Engines;
 
@@ -170,8 +171,7 @@ impl Logs {
                     is_told = true;
                 }
                 let text = if self.json { line } else { look.line(&line)? };
-                // The reader has closed the pipe.
-                if writeln!(std::io::stdout(), "{text}").is_err() {
+                if !output::line(&text)? {
                     return Ok(());
                 }
             }

@@ -1,10 +1,10 @@
 //! `openapi`: the description of the interface.
 
-use std::io::Write as _;
 use std::path::PathBuf;
 
 use super::complete_file;
 use super::failure::Failure;
+use super::output;
 use convoke_calls::registry::Registry;
 use convoke_server::openapi::{About, Document, Options};
 
@@ -39,10 +39,7 @@ impl OpenApi {
             Some(file) => {
                 complete_file::write(&file, &text)?;
             }
-            // A closed pipe (`| head`) is not a failure.
-            None => {
-                let _ = std::io::stdout().lock().write_all(text.as_bytes());
-            }
+            None => output::text(&text)?,
         }
         Ok(())
     }

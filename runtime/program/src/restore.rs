@@ -1,12 +1,13 @@
 //! `restore`: replaces the database by a backup.
 
-use std::io::Write as _;
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use super::backup::require_own;
 use super::copies::{self, PlaceArgs, parse_time};
 use super::failure::Failure;
 use super::local::{LocalArgs, clock, require_folder, tables};
+use super::output;
 use super::progress::Progress;
 use convoke_calls::files::{FilesSettings, Folder};
 use convoke_copies::restore::Moment;
@@ -14,16 +15,20 @@ use convoke_copies::take_over;
 use convoke_core::clock::{Millis, stamp};
 use convoke_server::archive::space;
 use convoke_server::backup;
-use convoke_server::backup::contents;
+use convoke_server::backup::contents::{self, Lacking};
 use convoke_server::backup::secrets::{self, Unpacked};
 use convoke_server::config::Config;
-use convoke_store::{Engines, Installation, OfflineError, TableDef, Thoroughness};
+use convoke_store::{Engines, Installation, OfflineError, StoredFile, Table as _, TableDef, Thoroughness};
 
 /// Replace the database by a backup or a copied moment
 ///
 /// The backup is checked first: against the SHA-256 beside it (FILE.sha256), then every page and index of it. The
 /// existing database is kept, with its log, under a new name that the command prints. The replacement is atomic: if the command is
 /// interrupted, either the former or the restored database is in place. The server must be stopped.
+///
+/// Stored files come from the folder beside it (FILE.files), or from the data folder if they are there. Each is compared with
+/// its SHA-256. If the database refers to files that are missing or damaged, the command changes no database;
+/// --without-files accepts that.
 ///
 /// A file without a SHA-256 beside it is rejected: it may be incomplete, or another file. Former databases and manual
 /// copies have no SHA-256; --without-checksum accepts them.
@@ -39,27 +44,34 @@ use convoke_store::{Engines, Installation, OfflineError, TableDef, Thoroughness}
 #[command(verbatim_doc_comment)]
 pub(super) struct Restore {
     /// The backup: a file from `convoke backup`, or a former database
-    #[arg(value_name = "FILE", required_unless_present = "from", conflicts_with = "from")]
+    #[arg(
+        value_name = "FILE",
+        required_unless_present_any = ["from", "at", "commit", "generation", "take_over"],
+        conflicts_with_all = ["from", "endpoint", "region", "at", "commit", "generation", "take_over"]
+    )]
     file: Option<PathBuf>,
     #[command(flatten)]
     place: PlaceArgs,
     /// Restore the newest moment that was copied at or before this time
-    #[arg(long, value_name = "TIME", requires = "from", value_parser = parse_time)]
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
     at: Option<Millis>,
     /// Restore the newest moment at or before this commit
-    #[arg(long, value_name = "N", requires = "from", conflicts_with = "at")]
+    #[arg(long, value_name = "N", conflicts_with = "at")]
     commit: Option<u64>,
     /// Generation of the copies [default: the newest that has the moment]
-    #[arg(long, value_name = "N", requires = "from")]
+    #[arg(long, value_name = "N")]
     generation: Option<u32>,
     /// Let this installation continue the copies; the former server must be stopped
-    #[arg(long, requires = "from")]
+    #[arg(long)]
     take_over: bool,
     /// Accept a file without a SHA-256 beside it; its pages and indexes are still checked
     #[arg(long)]
     without_checksum: bool,
+    /// Accept missing or damaged stored files; the whole ones are restored, and the command reports the number of others
+    #[arg(long)]
+    without_files: bool,
     /// Restore the secrets beside it (FILE.secrets.tar) too; an existing secret that differs is kept under another name
-    #[arg(long, conflicts_with = "from")]
+    #[arg(long, requires = "file")]
     with_secrets: bool,
     #[command(flatten)]
     local: LocalArgs,
@@ -88,21 +100,19 @@ impl Restore {
         let (config, installation) = self.local.lock(engines)?;
         self.check(file, bytes)?;
         space::require(&config.data, bytes).map_err(Failure)?;
-        let mut out = std::io::stdout().lock();
         let saved = backup::files_of(file);
-        take_in(&*installation, file, &config, tables, &mut out, || {
-            if saved.is_dir()
-                && let Some(files) = FilesSettings::of(&config.sections).local(&config.data)
-            {
-                contents::add_all(&Folder::at(saved), &files)
+        let mut said = take_in(&*installation, file, &config, tables, |wanted| {
+            if let Some(files) = FilesSettings::of(&config.sections).local(&config.data) {
+                let whole = contents::restore_all(&Folder::at(saved.clone()), &files)
                     .map_err(|error| Failure(format!("the files of the backup cannot be restored: {error}")))?;
+                let advice = format!("copy the whole folder {} beside the backup", saved.display());
+                self.require_files(&Lacking::find(wanted, &files, &whole), &advice)?;
             }
             Ok(format!("restored from {}", file.display()))
         })?;
-        if self.with_secrets {
-            unpack(&packed, &config.data, &mut out)?;
-        }
-        Ok(())
+        let unpacked = if self.with_secrets { unpack(&packed, &config.data, &mut said) } else { Ok(()) };
+        output::text(&said)?;
+        unpacked
     }
 
     fn copies(&self, config: &Config, engines: &Engines, tables: &[&'static TableDef]) -> Result<(), Failure> {
@@ -120,18 +130,35 @@ impl Restore {
         let note = note.map_err(|error| Failure(error.to_string()))?;
         let restored = copies::fetch(&place, self.generation, moment, &file)?;
         space::require(&config.data, restored.bytes).map_err(Failure)?;
-        let mut out = std::io::stdout().lock();
-        take_in(&*installation, &file, &config, tables, &mut out, || {
+        let mut said = take_in(&*installation, &file, &config, tables, |wanted| {
             if let Some(files) = FilesSettings::of(&config.sections).local(&config.data) {
-                copies::fetch_contents(&place, files)?;
+                let whole = copies::fetch_contents(&place, files.clone())?;
+                let advice = format!("add them to {} from a backup", files.path().display());
+                self.require_files(&Lacking::find(wanted, &files, &whole), &advice)?;
             }
             Ok(format!("restored from {}: {}", place.url(), copies::described(&restored)))
         })?;
         if let Some((note, generation)) = note {
             installation.set_feed_note(&note)?;
-            let _ = writeln!(out, "its server continues these copies as generation {generation}");
+            let _ = writeln!(said, "its server continues these copies as generation {generation}");
         }
-        Ok(())
+        output::text(&said)
+    }
+
+    /// Rejects a database whose stored files are not complete, or reports them with --without-files.
+    fn require_files(&self, lacking: &Lacking, advice: &str) -> Result<(), Failure> {
+        if lacking.is_empty() {
+            return Ok(());
+        }
+        if self.without_files {
+            eprintln!(
+                "convoke: {lacking}; the other files are restored. To complete them, {advice}, and restore again"
+            );
+            return Ok(());
+        }
+        Err(Failure(format!(
+            "{lacking}. The database is not replaced: {advice}, or restore without them: --without-files"
+        )))
     }
 
     /// Compares the file with the checksum beside it.
@@ -161,15 +188,16 @@ fn lacks_checksum(file: &Path) -> Failure {
     ))
 }
 
-/// Checks a database file, and replaces the database by it. `before` runs after the checks and describes the source.
+/// Checks a database file, and replaces the database by it. `before` runs after the checks, with
+/// the hashes of the stored files, and describes the source.
+/// Returns the lines for the operator.
 fn take_in(
     installation: &dyn Installation,
     file: &Path,
     config: &Config,
     tables: &[&'static TableDef],
-    out: &mut impl std::io::Write,
-    before: impl FnOnce() -> Result<String, Failure>,
-) -> Result<(), Failure> {
+    before: impl FnOnce(&[String]) -> Result<String, Failure>,
+) -> Result<String, Failure> {
     let named = |error: OfflineError| named(file, error);
     let bytes = std::fs::metadata(file)?.len();
     let progress = Progress::bytes("copying", Some(bytes));
@@ -178,23 +206,26 @@ fn take_in(
     let checking = Progress::unmeasured("checking every page and index");
     restored.require_whole(Thoroughness::Full).map_err(named)?;
     let schema = restored.schema(tables).map_err(named)?;
+    let has_table = !schema.pending.contains(&format!("table {} added", StoredFile::DEF.name));
+    let wanted = if has_table { contents::wanted(&*restored) } else { Ok(Vec::new()) };
     drop((checking, restored));
-    let source = before()?;
+    let source = before(&wanted.map_err(|error| named(error.into()))?)?;
     let kept = installation.replace()?;
-    let _ = writeln!(out, "{}: {source}", config.data.display());
+    let mut said = String::new();
+    let _ = writeln!(said, "{}: {source}", config.data.display());
     if let Some(kept) = kept {
-        let _ = writeln!(out, "the former database is kept as {}", kept.display());
+        let _ = writeln!(said, "the former database is kept as {}", kept.display());
     }
     if !schema.refused.is_empty() {
         let _ = writeln!(
-            out,
+            said,
             "it does not fit this program, which serves only the operator until the migration:\n  {}",
             schema.refused.join("\n  ")
         );
     } else if !schema.pending.is_empty() {
-        let _ = writeln!(out, "the next start updates its schema ({} changes)", schema.pending.len());
+        let _ = writeln!(said, "the next start updates its schema ({} changes)", schema.pending.len());
     }
-    Ok(())
+    Ok(said)
 }
 
 /// Names the file in an error about its copy.
@@ -207,14 +238,14 @@ fn named(file: &Path, error: OfflineError) -> OfflineError {
     }
 }
 
-fn unpack(packed: &Path, data: &Path, out: &mut impl std::io::Write) -> Result<(), Failure> {
+fn unpack(packed: &Path, data: &Path, said: &mut String) -> Result<(), Failure> {
     let mark = format!(".before-{}", stamp(clock().now()));
     for done in secrets::unpack(packed, data, &mark)? {
         let _ = match done {
-            Unpacked::Same(path) => writeln!(out, "{}: the same as before", path.display()),
-            Unpacked::Added(path) => writeln!(out, "{}: restored", path.display()),
+            Unpacked::Same(path) => writeln!(said, "{}: the same as before", path.display()),
+            Unpacked::Added(path) => writeln!(said, "{}: restored", path.display()),
             Unpacked::Replaced(path, kept) => {
-                writeln!(out, "{}: restored; the former file is kept as {}", path.display(), kept.display())
+                writeln!(said, "{}: restored; the former file is kept as {}", path.display(), kept.display())
             }
         };
     }

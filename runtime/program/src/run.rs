@@ -1,12 +1,13 @@
 //! `run`: calls a function, in a server or in the data folder.
 
-use std::io::{IsTerminal as _, Read, Write as _};
+use std::io::{IsTerminal as _, Read};
 
 use clap_complete::ArgValueCompleter;
 use hyper::Method;
 
 use super::connect::{ConnectArgs, Connection};
 use super::failure::Failure;
+use super::output;
 use super::program;
 use convoke_server::auth::acting_as::ActingAs;
 use convoke_store::Engines;
@@ -73,11 +74,8 @@ impl Run {
             eprintln!("{}: created the user {}", program::name(), user.subject);
         }
         let value = envelope.into_value(&response.request_id)?;
-        let mut out = std::io::stdout().lock();
-        let text = if out.is_terminal() { indented(value.get()) } else { value.get().to_owned() };
-        // A closed pipe (`| head`) is not a failure.
-        let _ = writeln!(out, "{text}");
-        Ok(())
+        let text = if std::io::stdout().is_terminal() { indented(value.get()) } else { value.get().to_owned() };
+        output::line(&text).map(drop)
     }
 }
 

@@ -12,6 +12,7 @@ use super::asked_node::AskedNode;
 use super::connect::{ConnectArgs, Connection};
 use super::failure::Failure;
 use super::table;
+use convoke_calls::outbound::secret;
 use convoke_store::Engines;
 
 /// List, set and remove the secrets that functions use
@@ -116,6 +117,12 @@ impl One {
         value: Option<&Zeroizing<String>>,
         done: &str,
     ) -> Result<(), Failure> {
+        // A secret needs no database: it may be set before the first start.
+        if let (Some(value), Some(config)) = (value, self.connect.without_database(engines)?) {
+            secret::set(&config.data, &self.name, value)?;
+            eprintln!("the secret {} {done}", self.name);
+            return Ok(());
+        }
         let connection = self.connect.open(engines)?;
         let body = value.map(|value| json!({ "value": value.as_str() }));
         let Changed { restart } = connection.block_on(self.send(&connection, method, body.as_ref()))?;

@@ -33,6 +33,7 @@ use convoke_server::auth::key_source::http_client;
 use convoke_server::auth::{Authenticator, Environment};
 use convoke_server::config::{self, Config, EnvironmentFlag, Flags};
 use convoke_server::copies::Copies;
+use convoke_server::doctor::machine;
 use convoke_server::following::Following;
 use convoke_server::gateway::Gateway;
 use convoke_server::opening::Opening;
@@ -80,12 +81,24 @@ impl Serve {
             config.auth.providers.push(issuer.provider());
         }
         config.require_provider()?;
+        if self.follow.is_none() {
+            require_no_lost_database(&config, engines)?;
+        }
         let settings = in_force(&self.flags, matches, &[])?;
         let sockets = self.promoted.then(sockets::receive).transpose()?.map(|(_, listening)| listening.alone());
         let (server, _) = Serving::start(config, settings, engines, &log, sockets, self.follow.as_deref())?;
         server.announce();
         server.run(Hangup::Stays)
     }
+}
+
+/// Rejects a data folder that has traces of a database and no database. An empty one would hide the loss.
+fn require_no_lost_database(config: &Config, engines: &Engines) -> Result<(), Failure> {
+    let files = config.engine(engines)?.files(&config.data);
+    if config.store.is_some() || files.bytes() > 0 || files.is_half_replaced {
+        return Ok(());
+    }
+    machine::lost_database(&config.data).map_or(Ok(()), |(says, advice)| Err(Failure(format!("{says}; {advice}"))))
 }
 
 /// The meaning of SIGHUP.

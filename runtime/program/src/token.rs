@@ -6,6 +6,7 @@ use clap::builder::NonEmptyStringValueParser;
 
 use super::failure::Failure;
 use super::local::require_folder;
+use super::output;
 use super::serve::open_issuer;
 use convoke_server::auth::Environment;
 use convoke_server::auth::development::DevelopmentUser;
@@ -73,8 +74,7 @@ impl Token {
             org_id: self.org,
             ..DevelopmentUser::new(self.subject)
         };
-        println!("{}", open_issuer(&config)?.mint(&user, self.ttl)?);
-        Ok(())
+        output::line(&open_issuer(&config)?.mint(&user, self.ttl)?.to_string()).map(drop)
     }
 }
 

@@ -94,7 +94,7 @@ pub(crate) fn access(settings: &CopySettings, url: &str, data: &Path) -> Result<
 }
 
 /// The folder of stored files of a data folder, as the receiver of copied ones.
-pub struct FollowedFiles(pub Folder);
+pub(crate) struct FollowedFiles(pub(crate) Folder);
 
 impl ContentFolder for FollowedFiles {
     fn has(&self, hash: &str) -> bool {

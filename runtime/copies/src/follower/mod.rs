@@ -279,7 +279,14 @@ impl Following {
 
     fn fetch_contents(&mut self, place: &Place) -> Result<(), CopyError> {
         if let Some(files) = &self.options.files {
-            contents::fetch(place, &**files, &mut |_, _| {})?;
+            // The other contents and the rows are whole, so a promotion continues.
+            let damaged = contents::fetch(place, &**files, &mut |_, _| {})?;
+            if let Some(first) = damaged.first() {
+                error!(
+                    "{} stored files in the copies are damaged and not fetched, the first is {first}",
+                    damaged.len()
+                );
+            }
         }
         self.has_new_contents = false;
         Ok(())

@@ -44,7 +44,7 @@ struct Backup {
 /// `CONFLICT`: another copy is being made. `FAILED_PRECONDITION`: not enough disk space.
 pub async fn create(admin: &Admin, request: AdminRequest) -> Result<Reply> {
     let Backup { keep } = request.args()?;
-    let (copying, runtime) = (Copying::begin(&admin.runtime)?, admin.runtime.clone());
+    let (copying, runtime) = (Copying::begin_backup(&admin.runtime)?, admin.runtime.clone());
     let work = move |progress: &mpsc::Sender<Json>| {
         let _copying = copying;
         make(&runtime, keep, progress)

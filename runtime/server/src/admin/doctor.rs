@@ -66,14 +66,15 @@ fn backups(admin: &Admin) -> Option<Finding> {
         let says = format!("the last scheduled backup failed at {}: {}", failed.at, failed.error);
         return Some(Finding::problem("backups", says, ADVICE));
     }
-    let newest = schedule::folder(&admin.runtime).and_then(|folder| schedule::newest(&folder));
+    let now = admin.runtime.clock().now();
+    let newest = schedule::folder(&admin.runtime).and_then(|folder| schedule::newest(&folder, now));
     Some(match newest {
         Err(error) => Finding::problem("backups", format!("the folder of backups cannot be read: {error}"), ADVICE),
         Ok(None) => {
             Finding::warning("backups", format!("a backup is due every {period}, and there is none yet"), ADVICE)
         }
         Ok(Some(at)) => {
-            let age = admin.runtime.clock().now().since(at);
+            let age = now.since(at);
             let seconds = humantime::format_duration(Duration::from_secs(age.as_secs()));
             let says = format!("a backup is due every {period}, and the newest is {seconds} old");
             match age > every.duration() * 2 {

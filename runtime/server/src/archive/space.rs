@@ -27,9 +27,11 @@ pub fn require(path: &Path, bytes: u64) -> Result<(), String> {
         return Ok(());
     }
     Err(format!(
-        "not enough disk space: the copy takes {} and {} has {} free; free some space, or copy to another disk",
+        "not enough disk space: a copy of {} is first written to {}, which must keep {} free and has {} free; free some \
+         space there",
         human(bytes),
         path.display(),
+        human(SPARE_BYTES),
         human(free)
     ))
 }
@@ -37,4 +39,18 @@ pub fn require(path: &Path, bytes: u64) -> Result<(), String> {
 /// Formats a number of bytes.
 pub fn human(bytes: u64) -> String {
     indicatif::BinaryBytes(bytes).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rejected_copy_names_its_folder_and_the_reserve() {
+        let folder = tempfile::tempdir().unwrap();
+        let said = require(folder.path(), u64::MAX / 2).unwrap_err();
+        let place = folder.path().display();
+        assert!(said.contains(&format!("is first written to {place}, which must keep 64.00 MiB free")), "{said}");
+        assert_eq!(require(folder.path(), 0), Ok(()));
+    }
 }

@@ -2,11 +2,106 @@
 //!
 //! A content never changes, so a link is as good as a copy, and a backup on the same disk needs no space for files.
 
+use std::collections::HashSet;
+use std::fmt;
 use std::io;
+use std::ops::ControlFlow;
 use std::path::Path;
 
-use super::files_of;
+use super::{files_of, measure};
 use convoke_calls::files::Folder;
+use convoke_store::offline::everything;
+use convoke_store::{ContentState, OfflineDatabase, StoreError, StoredFile, Table as _};
+
+/// Returns the hash of each content that a database refers to.
+///
+/// # Errors
+/// The database cannot be read.
+pub fn wanted(database: &dyn OfflineDatabase) -> Result<Vec<String>, StoreError> {
+    let mut wanted = Vec::new();
+    database.reader().select(&everything(StoredFile::DEF), &mut |row| {
+        let file = StoredFile::decode(row)?;
+        if file.state == ContentState::Stored {
+            wanted.push(file.hash);
+        }
+        Ok(ControlFlow::Continue(()))
+    })?;
+    Ok(wanted)
+}
+
+/// Returns true if a folder has a content whose bytes have its hash. A content that cannot be read is not whole.
+pub fn is_whole(folder: &Folder, hash: &str) -> bool {
+    measure(&folder.path_of(hash), &mut |_| {}).is_ok_and(|(found, _)| found == hash)
+}
+
+/// Adds the whole contents of `from` that `to` lacks, and replaces damaged ones. Returns the hash of each content of `from`
+/// that is whole in `to`.
+///
+/// # Errors
+/// Those of the file system.
+pub fn restore_all(from: &Folder, to: &Folder) -> io::Result<HashSet<String>> {
+    let (mut whole, mut failed) = (HashSet::new(), None);
+    from.contents(&mut |content| {
+        let hash = content.hash;
+        let restore = || {
+            if !is_whole(to, &hash) {
+                if !is_whole(from, &hash) {
+                    return Ok(false);
+                }
+                to.remove(&hash)?;
+                to.add(&hash, &from.path_of(&hash))?;
+            }
+            Ok(true)
+        };
+        if failed.is_none() {
+            match restore() {
+                Ok(true) => drop(whole.insert(hash)),
+                Ok(false) => {}
+                Err(error) => failed = Some(error),
+            }
+        }
+    })?;
+    failed.map_or(Ok(whole), Err)
+}
+
+/// Contents that a database refers to, and that the folder of files lacks.
+#[derive(Debug, Default)]
+pub struct Lacking {
+    missing: u64,
+    damaged: u64,
+    first: Option<String>,
+}
+
+impl Lacking {
+    /// Looks for the contents of a database in a folder. Those in `whole` are known to be there.
+    pub fn find(wanted: &[String], folder: &Folder, whole: &HashSet<String>) -> Self {
+        let mut lacking = Self::default();
+        for hash in wanted.iter().filter(|hash| !whole.contains(*hash) && !is_whole(folder, hash)) {
+            match folder.path_of(hash).exists() {
+                true => lacking.damaged += 1,
+                false => lacking.missing += 1,
+            }
+            lacking.first.get_or_insert_with(|| hash.clone());
+        }
+        lacking
+    }
+
+    /// Returns true if the folder has all contents.
+    pub fn is_empty(&self) -> bool {
+        self.first.is_none()
+    }
+}
+
+impl fmt::Display for Lacking {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { missing, damaged, first } = self;
+        write!(
+            f,
+            "of the stored files, {missing} are missing and {damaged} are damaged (SHA-256 of the first: {})",
+            first.as_deref().unwrap_or_default()
+        )
+    }
+}
 
 /// Adds every content of `from` that `to` does not have. Returns the number of added contents.
 ///

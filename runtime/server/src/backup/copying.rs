@@ -1,8 +1,10 @@
 //! The lock for copies of the database.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::schedule;
 use crate::archive::space;
 use convoke_calls::runtime::Runtime;
 use convoke_core::error::{Error, Result};
@@ -19,18 +21,31 @@ impl Copying {
         runtime.memory::<Taken>().0.load(Ordering::Acquire)
     }
 
-    /// Takes the lock and checks the free space for a copy.
+    /// Takes the lock and checks the free space for a copy in the data folder.
     ///
     /// # Errors
     /// `CONFLICT`: another copy is being made. `FAILED_PRECONDITION`: not enough disk space.
     pub(crate) fn begin(runtime: &Runtime) -> Result<Self> {
+        Self::begin_in(runtime, runtime.store().folder())
+    }
+
+    /// Takes the lock and checks the free space for a backup.
+    ///
+    /// # Errors
+    /// As [`Copying::begin`].
+    pub(crate) fn begin_backup(runtime: &Runtime) -> Result<Self> {
+        // If the folder cannot be created, the backup reports it.
+        let folder = schedule::folder(runtime).unwrap_or_else(|_| runtime.store().folder().to_owned());
+        Self::begin_in(runtime, &folder)
+    }
+
+    fn begin_in(runtime: &Runtime, folder: &Path) -> Result<Self> {
         let taken = runtime.memory::<Taken>();
         if taken.0.swap(true, Ordering::AcqRel) {
             return Err(Error::conflict("Another copy of the database is being made; retry when it is complete"));
         }
         let copying = Self(taken);
-        let store = runtime.store();
-        space::require(store.folder(), store.files().bytes()).map_err(Error::failed_precondition)?;
+        space::require(folder, runtime.store().files().bytes()).map_err(Error::failed_precondition)?;
         Ok(copying)
     }
 }

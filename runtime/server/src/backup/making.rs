@@ -30,12 +30,12 @@ pub(crate) fn begin_scheduled(runtime: &Runtime) {
     tokio::task::spawn_blocking(move || {
         let scheduled = runtime.memory::<Scheduled>();
         // If the folder cannot be read, the backup fails and reports it.
-        let newest = schedule::folder(&runtime).and_then(|folder| schedule::newest(&folder)).unwrap_or_default();
         let now = runtime.clock().now();
+        let newest = schedule::folder(&runtime).and_then(|folder| schedule::newest(&folder, now)).unwrap_or_default();
         if !scheduled.is_due(every, newest, now) {
             return;
         }
-        let made = match Copying::begin(&runtime) {
+        let made = match Copying::begin_backup(&runtime) {
             // The operator is making a copy.
             Err(error) if error.code() == Code::Conflict => return,
             Err(error) => Err(error.message().to_owned()),
@@ -87,7 +87,7 @@ pub(crate) fn make(runtime: &Runtime, keep: Option<usize>, progress: &mpsc::Send
         Err(_) => error.to_string(),
     });
     let done = made.and_then(|(sha256, bytes)| {
-        let removed = keep.map_or_else(|| Ok(Vec::new()), |keep| backup::rotate(&folder, keep));
+        let removed = keep.map_or_else(|| Ok(Vec::new()), |keep| backup::rotate(&folder, keep, &to));
         Ok((sha256, bytes, removed.map_err(|error| error.to_string())?))
     });
     if done.is_err() {

@@ -7,7 +7,7 @@ pub mod schedule;
 pub mod secrets;
 
 use std::fs::{self, File};
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
@@ -75,14 +75,16 @@ pub fn list(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// Removes all backups of a folder except the newest `keep`, with their checksums and secrets. Returns the removed
-/// backups.
+/// Removes the backups of a folder before `made` except the newest `keep - 1`, with their checksums and secrets. Returns
+/// the removed backups. Backups with later names are neither counted nor removed: their names are from another clock, and
+/// do not show their age.
 ///
 /// # Errors
 /// Those of the file system.
-pub fn rotate(folder: &Path, keep: usize) -> io::Result<Vec<PathBuf>> {
+pub fn rotate(folder: &Path, keep: usize, made: &Path) -> io::Result<Vec<PathBuf>> {
     let mut backups = list(folder)?;
-    backups.truncate(backups.len().saturating_sub(keep.max(1)));
+    let earlier = backups.iter().position(|backup| backup.file_name() == made.file_name()).unwrap_or_default();
+    backups.truncate((earlier + 1).saturating_sub(keep.max(1)).min(earlier));
     for backup in &backups {
         remove(backup)?;
     }
@@ -156,10 +158,18 @@ pub fn read_checksum(backup: &Path) -> io::Result<Option<String>> {
 /// # Errors
 /// Those of the file system.
 pub fn measure(path: &Path, progress: &mut dyn FnMut(u64)) -> io::Result<(String, u64)> {
-    let (mut file, mut digest, mut bytes) = (File::open(path)?, Sha256::new(), 0);
+    measure_all(&mut File::open(path)?, progress)
+}
+
+/// As [`measure`], of everything that `from` returns.
+///
+/// # Errors
+/// Those of `from`.
+pub fn measure_all(from: &mut dyn io::Read, progress: &mut dyn FnMut(u64)) -> io::Result<(String, u64)> {
+    let (mut digest, mut bytes) = (Sha256::new(), 0);
     let mut buffer = vec![0; 1 << 18];
     loop {
-        let read = file.read(&mut buffer)?;
+        let read = from.read(&mut buffer)?;
         if read == 0 {
             return Ok((hex::encode(digest.finalize()), bytes));
         }
@@ -221,15 +231,32 @@ mod tests {
             write_checksum(&folder.path().join(name), "00").unwrap();
         }
         fs::write(folder.path().join("other.db"), "x").unwrap();
-        let removed = rotate(folder.path(), 2).unwrap();
+        let newest = folder.path().join(names[2]);
+        let removed = rotate(folder.path(), 2, &newest).unwrap();
         assert_eq!(removed, [folder.path().join(names[0])]);
         assert!(!checksum_of(&removed[0]).exists());
-        assert_eq!(rotate(folder.path(), 1).unwrap(), [folder.path().join(names[1])]);
+        assert_eq!(rotate(folder.path(), 1, &newest).unwrap(), [folder.path().join(names[1])]);
         assert!(folder.path().join("other.db").exists());
         // The name of the removed backup would sort before an existing one.
         assert_eq!(free_name(folder.path(), names[1]), "convoke-20260102-000000-3.db");
         assert_eq!(free_name(folder.path(), names[0]), names[0]);
-        assert_eq!(rotate(folder.path(), 0).unwrap(), [] as [PathBuf; 0]);
+        assert_eq!(rotate(folder.path(), 0, &newest).unwrap(), [] as [PathBuf; 0]);
+    }
+
+    #[test]
+    fn rotation_never_removes_the_new_backup_or_later_ones() {
+        let folder = tempfile::tempdir().unwrap();
+        let [old, made, later, last] = ["20260101", "20260102", "20300101", "20300102"]
+            .map(|day| folder.path().join(format!("convoke-{day}-000000.db")));
+        for path in [&old, &made, &later, &last] {
+            fs::write(path, "x").unwrap();
+        }
+        assert_eq!(rotate(folder.path(), 1, &made).unwrap(), [old]);
+        assert_eq!(
+            rotate(folder.path(), 1, &folder.path().join("convoke-20200101-000000.db")).unwrap(),
+            [] as [PathBuf; 0]
+        );
+        assert!(made.exists() && later.exists() && last.exists());
     }
 
     #[test]

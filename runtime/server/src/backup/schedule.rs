@@ -34,6 +34,8 @@ pub type Every = AtLeast<60_000>;
 
 /// Pause before a failed backup is retried, unless backups are more frequent.
 const RETRY: Duration = Duration::from_secs(10 * 60);
+/// Tolerated time by which a backup may be ahead of the clock.
+const AHEAD_MS: i64 = 60_000;
 
 /// Results of the scheduled backups of this process.
 #[derive(Debug, Default)]
@@ -84,14 +86,22 @@ pub fn folder(runtime: &Runtime) -> io::Result<PathBuf> {
     Ok(folder)
 }
 
-/// Returns the time of the newest backup in a folder.
+/// Returns the time of the newest backup in a folder. A backup from after `now` was made while a clock was ahead, and
+/// does not count.
 ///
 /// # Errors
 /// Those of the file system.
-pub fn newest(folder: &Path) -> io::Result<Option<Millis>> {
-    let Some(path) = list(folder)?.pop() else { return Ok(None) };
-    let made = fs::metadata(path)?.modified()?.duration_since(UNIX_EPOCH).unwrap_or_default();
-    Ok(Some(Millis(i64::try_from(made.as_millis()).unwrap_or(i64::MAX))))
+pub fn newest(folder: &Path, now: Millis) -> io::Result<Option<Millis>> {
+    let mut newest = None;
+    for path in list(folder)? {
+        let made = fs::metadata(path)?.modified()?.duration_since(UNIX_EPOCH).unwrap_or_default();
+        let made = Millis(i64::try_from(made.as_millis()).unwrap_or(i64::MAX));
+        // A file system may be a moment ahead of the clock.
+        if made.0 <= now.0.saturating_add(AHEAD_MS) {
+            newest = newest.max(Some(made));
+        }
+    }
+    Ok(newest)
 }
 
 #[cfg(test)]
@@ -110,6 +120,19 @@ mod tests {
         assert!(scheduled.is_due(every, Some(Millis(0)), Millis(hour + 600_000)));
         scheduled.ended(Millis(hour), Ok(()));
         assert_eq!((scheduled.failures.load(Relaxed), scheduled.failed().is_none()), (1, true));
+    }
+
+    #[test]
+    fn backup_from_the_future_does_not_count_as_the_newest() {
+        let folder = tempfile::tempdir().unwrap();
+        let modified = |name: &str, hour: u64| {
+            let file = fs::File::create(folder.path().join(name)).unwrap();
+            file.set_modified(UNIX_EPOCH + Duration::from_secs(hour * 3_600)).unwrap();
+        };
+        modified("convoke-19700101-010000.db", 1);
+        modified("convoke-19700101-090000.db", 9);
+        let newest = |hour: i64| newest(folder.path(), Millis(hour * 3_600_000)).unwrap();
+        assert_eq!((newest(0), newest(2), newest(9)), (None, Some(Millis(3_600_000)), Some(Millis(9 * 3_600_000))));
     }
 
     #[test]

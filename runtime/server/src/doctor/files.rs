@@ -14,7 +14,8 @@ use convoke_store::{ContentState, Reader, StoreError, StoredFile, Table as _, Ta
 /// Age at which bytes without a row are reported. Younger ones may be of an upload that is not complete.
 const ORPHAN_AGE: Duration = Duration::from_secs(60 * 60);
 
-const LOST: &str = "restore the folder of files from the newest backup: `convoke restore FILE` adds missing contents";
+const LOST: &str = "copy these contents from the folder FILE.files of a backup on another disk to the folder of files, under the \
+                    same names. `convoke restore FILE` does that too, and takes all rows back to the time of the backup";
 const LOST_OBJECTS: &str = "restore these objects in the bucket from its versions or from a copy of the bucket";
 const SWEEP: &str = "they are removed a day after they were written; `convoke files sweep` removes older ones now";
 

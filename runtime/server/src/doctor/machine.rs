@@ -100,6 +100,26 @@ pub fn folder(data: &Path, files: &Files, is_served: bool, now: Millis) -> Vec<F
     found
 }
 
+/// Returns the names in a data folder that only a server with a database writes: the record of calls, stored files, and
+/// the position of the copies. Without a database, they show that a former one was lost.
+pub fn traces(data: &Path) -> Vec<&'static str> {
+    let has_entries = |folder: PathBuf| fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some());
+    let is_there = |name: &&&str| match **name {
+        "copy.json" => data.join(name).exists(),
+        _ => has_entries(data.join(name)),
+    };
+    ["calls", "files", "copy.json"].iter().filter(is_there).copied().collect()
+}
+
+/// Returns what a data folder without a database lacks, if it has traces of a former one.
+pub fn lost_database(data: &Path) -> Option<(String, &'static str)> {
+    let traces = traces(data);
+    let says = || format!("there is no database in {}, but {} of a former one", data.display(), traces.join(", "));
+    const ADVICE: &str = "restore it: `convoke restore`. To start with an empty database, use another data folder, or move \
+                          these away";
+    (!traces.is_empty()).then(|| (says(), ADVICE))
+}
+
 fn permissions(data: &Path, files: &Files, owner: &Metadata) -> Vec<Finding> {
     let mut found = Vec::new();
     let mut check = |path: PathBuf, mode: u32, is_secret: bool| {
@@ -181,9 +201,7 @@ fn file_name(file: &Path) -> String {
 
 fn newest_backup(data: &Path, now: Millis) -> Option<Finding> {
     let folder = data.join(backup::FOLDER);
-    let newest = backup::list(&folder).ok()?.pop()?;
-    let made = fs::metadata(&newest).ok()?.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
-    let age_ms = now.0 - i64::try_from(made.as_millis()).ok()?;
+    let age_ms = now.0 - backup::schedule::newest(&folder, now).ok()??.0;
     let says = format!("the newest backup in {} is {} h old", folder.display(), age_ms / 3_600_000);
     Some(if age_ms > 2 * DAY_MS {
         Finding::warning("backups", says, "run `convoke backup --keep 7` every day, and keep copies elsewhere")

@@ -15,7 +15,7 @@ pub(super) fn write(families: &mut Families, runtime: &Runtime) {
     if runtime.settings::<BackupSettings>().every.is_none() {
         return;
     }
-    let newest = schedule::folder(runtime).and_then(|folder| schedule::newest(&folder));
+    let newest = schedule::folder(runtime).and_then(|folder| schedule::newest(&folder, runtime.clock().now()));
     if let Ok(Some(newest)) = newest {
         families.gauge(
             "convoke_backup_newest_timestamp_seconds",
