@@ -412,7 +412,7 @@ impl ActionCtx {
     /// Calls a function as the same caller. Each query or mutation is a separate transaction.
     ///
     /// # Errors
-    /// Those of the function.
+    /// Those of the function; `INTERNAL` beyond a depth of 64 such calls.
     pub fn run<F: Function>(&self, args: impl Into<F::Args>) -> impl Future<Output = Result<F::Output>> + Send
     where
         F::Kind: Run<F>,
@@ -420,10 +420,13 @@ impl ActionCtx {
         let services = &self.call.services;
         services.count_nested(F::DEF);
         let span = self.call.span.child_with(SpanKind::Internal, || services.path_of(F::DEF).into());
-        let call = Arc::new(self.call.begun_now().within(span.clone()));
-        let run = <F::Kind as Run<F>>::run(call, self.capture.clone(), args.into());
+        let nested = self.call.nested(F::DEF).map(|call| Arc::new(call.within(span.clone())));
+        let run = nested.map(|call| <F::Kind as Run<F>>::run(call, self.capture.clone(), args.into()));
         async move {
-            let result = run.await;
+            let result = match run {
+                Ok(run) => run.await,
+                Err(error) => Err(error),
+            };
             span.end(result.as_ref().err().and_then(Failure::of));
             result
         }

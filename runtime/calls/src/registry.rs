@@ -19,6 +19,7 @@ use crate::path::path_of;
 use crate::route::request::RouteRequest;
 use crate::route_table;
 use crate::workflow_declaration::DeclaredWorkflow;
+use convoke_core::rate_classes::RateClass;
 use convoke_store::LatencyClass;
 
 /// The registered functions.
@@ -114,7 +115,8 @@ impl Registry {
     ///
     /// # Errors
     /// There is no function; two functions have the same path; a function is at the root of a crate; there are two
-    /// identity hooks; two types have the same name in clients; a default breaks the rule of its type.
+    /// identity hooks; a rate class is unknown; two types have the same name in clients; a default breaks the rule of
+    /// its type.
     pub fn collect() -> Result<Self, RegistryError> {
         // A program without workflows has no queries of their runs.
         let has_workflows = inventory::iter::<DeclaredWorkflow>().next().is_some();
@@ -175,6 +177,9 @@ impl Registry {
         };
         if entry.tool {
             check_tool_name(&path)?;
+        }
+        if let Some(class) = entry.rate {
+            check_rate(class).map_err(|mistake| format!("`{path}`: {mistake}"))?;
         }
         let place = |first: &Registered| format!("{}:{}", first.def.file, first.def.line);
         let path: Arc<str> = path.into();
@@ -291,6 +296,19 @@ fn check_tool_name(path: &str) -> Result<(), String> {
         false => Err(format!(
             "`{path}` cannot be a tool: its path must have at most {CHARS_MAX} characters, all of them ASCII; rename it, or \
              remove `tool`"
+        )),
+    }
+}
+
+/// Checks that the program has a class of calls. A misspelt class would leave the calls of the function without a limit.
+fn check_rate(class: &str) -> Result<(), String> {
+    let known: Vec<&str> = RateClass::all().iter().map(|class| class.name).collect();
+    match known.contains(&class) {
+        true => Ok(()),
+        false => Err(format!(
+            "`rate = {class:?}` names no class of calls; there are {}; `convoke::rate_class!({class:?}, 120, per 60 s)` \
+             declares another",
+            known.join(", ")
         )),
     }
 }
@@ -563,6 +581,17 @@ mod tests {
             told.err().unwrap(),
             "src/a.rs:1: `münze/wirf` cannot be a tool: its path must have at most 128 characters, all of them ASCII; \
              rename it, or remove `tool`"
+        );
+    }
+
+    #[test]
+    fn unknown_rate_class_is_a_mistake_that_names_the_known_ones() {
+        let limited = |rate| FunctionDef { rate: Some(rate), ..entry("app::a", "call", 1) };
+        assert!(collected(vec![limited("write")]).is_ok());
+        assert_eq!(
+            collected(vec![limited("nope")]).err().unwrap(),
+            "src/a.rs:1: `a/call`: `rate = \"nope\"` names no class of calls; there are read, write; \
+             `convoke::rate_class!(\"nope\", 120, per 60 s)` declares another"
         );
     }
 

@@ -7,7 +7,7 @@ use std::pin::Pin;
 use super::action::ActionCtx;
 use super::mutation::MutationCtx;
 use super::query::QueryCtx;
-use super::shared::{Context as _, Read as _};
+use super::shared::{Context as _, NestedCall, Read as _};
 use crate::codec::decode::{self, Body};
 use crate::function::{Function, FunctionDef, IsAction, IsMutation, IsQuery, Output};
 use crate::registry::{PerFunction, Registered, Registry};
@@ -41,8 +41,9 @@ impl QueryCtx {
     /// Calls another query in the same snapshot.
     ///
     /// # Errors
-    /// Those of the function.
+    /// Those of the function; `INTERNAL` beyond a depth of 64 such calls.
     pub fn run<F: QueryFn>(&self, args: impl Into<F::Args>) -> Result<F::Output> {
+        let _nested = NestedCall::begin(self.call(), F::DEF)?;
         F::invoke(self, args.into())
     }
 }
@@ -51,11 +52,12 @@ impl MutationCtx {
     /// Calls a query or another mutation in the same transaction. The writes of a mutation that fails are rolled back.
     ///
     /// # Errors
-    /// Those of the function.
+    /// Those of the function; `INTERNAL` beyond a depth of 64 such calls.
     pub fn run<F: Function>(&mut self, args: impl Into<F::Args>) -> Result<F::Output>
     where
         F::Kind: RunInMutation<F>,
     {
+        let _nested = NestedCall::begin(self.call(), F::DEF)?;
         let services = &self.call().services;
         services.count_nested(F::DEF);
         let span = self.span.child_with(SpanKind::Internal, || services.path_of(F::DEF).into());

@@ -15,7 +15,7 @@ use crate::performance::Performance;
 use crate::services::Services;
 use crate::trace::Span;
 use convoke_core::clock::Millis;
-use convoke_core::error::Result;
+use convoke_core::error::{Error, Result};
 use convoke_core::identity::{Caller, Identity};
 use convoke_store::{Db, Flow};
 
@@ -51,6 +51,32 @@ pub struct Call {
     pub(crate) is_cached: AtomicBool,
     /// The span of the call, or of the function that an action called.
     pub(crate) span: Span,
+    /// Number of functions that wait for the result of a function that they called.
+    depth: AtomicU32,
+}
+
+/// Maximum depth of calls of functions by functions. The calls are on the stack of one thread, which has 2 MiB.
+pub(crate) const DEPTH_MAX: u32 = 64;
+
+/// A call of a function by a function of the same transaction.
+pub(crate) struct NestedCall(Arc<Call>);
+
+impl NestedCall {
+    /// Begins one. It ends when the value is dropped.
+    ///
+    /// # Errors
+    /// `INTERNAL` beyond [`DEPTH_MAX`].
+    pub(crate) fn begin(call: &Arc<Call>, function: &'static FunctionDef) -> Result<Self> {
+        call.require_depth(function)?;
+        call.depth.fetch_add(1, Ordering::Relaxed);
+        Ok(Self(call.clone()))
+    }
+}
+
+impl Drop for NestedCall {
+    fn drop(&mut self) {
+        self.0.depth.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 impl Call {
@@ -79,7 +105,30 @@ impl Call {
             inputs: UsedInputs::default(),
             is_cached: AtomicBool::new(false),
             span: Span::default(),
+            depth: AtomicU32::new(0),
         }
+    }
+
+    /// Returns the same call for a function that an action calls.
+    ///
+    /// # Errors
+    /// `INTERNAL` beyond [`DEPTH_MAX`].
+    pub(crate) fn nested(&self, function: &'static FunctionDef) -> Result<Self> {
+        self.require_depth(function)?;
+        let call = self.begun_now();
+        call.depth.fetch_add(1, Ordering::Relaxed);
+        Ok(call)
+    }
+
+    fn require_depth(&self, function: &'static FunctionDef) -> Result<()> {
+        if self.depth.load(Ordering::Relaxed) < DEPTH_MAX {
+            return Ok(());
+        }
+        let path = self.services.path_of(function);
+        Err(Error::internal(format!(
+            "{path} was called at a depth of more than {DEPTH_MAX} calls of functions by functions; end the recursion, or \
+             write it as a Rust function"
+        )))
     }
 
     /// Sets the span of the call.
@@ -121,6 +170,7 @@ impl Call {
             inputs: UsedInputs::default(),
             is_cached: AtomicBool::new(false),
             span: self.span.clone(),
+            depth: AtomicU32::new(self.depth.load(Ordering::Relaxed)),
         }
     }
 }
@@ -383,7 +433,7 @@ mod tests {
     #[test]
     fn rejected_charge_is_not_owed() {
         let charges = Charges::default();
-        assert!(charges.ask(5, |_| Err(convoke_core::error::Error::internal("refused"))).is_err());
+        assert!(charges.ask(5, |_| Err(Error::internal("refused"))).is_err());
         let mut paid = 0;
         charges
             .ask(2, |owed| {

@@ -13,6 +13,7 @@ mod idempotency;
 mod identity;
 mod integers;
 mod logs;
+mod nested;
 mod prepared;
 mod room;
 mod sent_again;
