@@ -2,7 +2,7 @@
 
 use std::fs::{self, DirBuilder, File, TryLockError};
 use std::io::{self, Read as _, Seek as _, Write as _};
-use std::os::unix::fs::DirBuilderExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, lchown};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -21,9 +21,36 @@ pub(crate) struct DataDir {
 
 impl Drop for DataDir {
     fn drop(&mut self) {
+        if rustix::process::geteuid().is_root() {
+            // A server of another user reports what it cannot open.
+            let _ = give_to_owner(&self.path);
+        }
         // Closing the file is not enough: a child process that is just starting holds it until its exec.
         let _ = self.lock.unlock();
     }
+}
+
+/// Gives what the superuser has created in a folder of another user to that user, whose server could not open it
+/// otherwise.
+fn give_to_owner(folder: &Path) -> io::Result<()> {
+    let owner = fs::metadata(folder)?;
+    if owner.uid() == 0 {
+        return Ok(());
+    }
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder)? {
+            let entry = entry?;
+            let found = entry.metadata()?;
+            if found.uid() == 0 {
+                lchown(entry.path(), Some(owner.uid()), Some(owner.gid()))?;
+            }
+            if found.is_dir() {
+                folders.push(entry.path());
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Pauses, and their greatest number, while another process holds the folder: three seconds. A command of the operator
@@ -122,6 +149,23 @@ impl DataDir {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn superuser_leaves_nothing_that_the_owner_of_the_folder_cannot_open() {
+        const NOBODY: u32 = 65_534;
+        if !rustix::process::geteuid().is_root() {
+            return;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        lchown(folder.path(), Some(NOBODY), Some(NOBODY)).unwrap();
+        let held = DataDir::hold(folder.path()).unwrap();
+        fs::create_dir(folder.path().join("files")).unwrap();
+        fs::write(folder.path().join("files/a"), "a").unwrap();
+        drop(held);
+        for name in [LOCK, "files", "files/a"] {
+            assert_eq!(fs::metadata(folder.path().join(name)).unwrap().uid(), NOBODY, "{name}");
+        }
+    }
 
     #[test]
     fn folder_that_is_held_for_a_moment_is_locked_after_it() {
