@@ -109,10 +109,15 @@ fn restored_server_continues_the_copies_only_on_request() {
     let here = folder.path();
     let former = Serving::start(hello(here).args(DEV));
     wait_for_a_copy(here);
-    let second = here.join("second");
-    fs::create_dir(&second).unwrap();
+    let (second, empty) = (here.join("second"), here.join("empty"));
     let data = second.to_str().unwrap();
     let from = format!("dir:{}", here.join("place").display());
+
+    // A mistyped folder does not end the copies of the server.
+    fs::create_dir(&empty).unwrap();
+    let (succeeded, said) = command(here, &["copies", "take-over", "--data", empty.to_str().unwrap()]);
+    assert!(!succeeded && said.contains("nothing was taken over"), "{said}");
+    assert_eq!(newest(here)["generation"], 1);
 
     // A test of a restore does not disturb the copies.
     let (succeeded, said) = command(here, &["restore", "--from", &from, "--data", data]);

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::backup::require_own;
 use super::failure::Failure;
-use super::local::{LocalArgs, clock, require_folder, tables};
+use super::local::{LocalArgs, clock, lacks_database, require_folder, tables};
 use super::progress::Progress;
 use super::table;
 use convoke_calls::files::{FilesSettings, Folder};
@@ -258,6 +258,15 @@ impl TakeOver {
         require_folder(&config, self.local.data.as_deref())?;
         require_own(&config, engines)?;
         let place = self.place.open(&config)?;
+        // It ends the copies of the other server.
+        if lacks_database(&config, Some(&config.data), engines)? {
+            return Err(Failure(format!(
+                "there is no database in {}, and nothing was taken over: name the data folder with --data, or restore the \
+                 copies with `convoke restore --from {} --take-over`",
+                config.data.display(),
+                place.url()
+            )));
+        }
         let (config, installation) = self.local.lock(engines)?;
         let (note, generation) = take_over(&place, clock().now()).map_err(|error| Failure(error.to_string()))?;
         installation.set_feed_note(&note)?;

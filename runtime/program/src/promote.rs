@@ -36,8 +36,8 @@ impl Promote {
         let promoted: Value = connection.block_on(connection.admin(Method::POST, "promote", None))?;
         let number = |name: &str| promoted[name].as_u64().unwrap_or_default();
         table::print(&format!(
-            "promoted: the server has commit {} of generation {}, and continues the copies as generation {}; it starts \
-             again now and accepts changes",
+            "promoted: the server has commit {} of generation {}. It starts again now and accepts changes; if its \
+             settings have [copy], it continues the copies as generation {}",
             number("commit"),
             number("former"),
             number("generation")
