@@ -75,6 +75,19 @@ fn config_check_finds_everything_that_stops_a_start() {
             &["no identity provider", "[rates]", "is not an origin"],
         ),
         ("listen = 7", &["listen"]),
+        ("[copy]\nto = '/mnt/x'", &["copy.to: /mnt/x: write dir:/path or s3://bucket/prefix"]),
+        ("[copy]\nacknowledge = 'copied'", &["copy.acknowledge = \"copied\" needs copy.to"]),
+        ("listen = '127.0.0.1:99'\nops_listen = '127.0.0.1:99'", &["ops_listen must differ from listen"]),
+        ("store = 'oracle://x'", &["store: must be the address of a database"]),
+        (
+            "[limits]\ndisk_free_percent_min = 500\nconnections_max = 0\nmutation_timeout = '0s'\nreaders = 100000",
+            &[
+                "limits.disk_free_percent_min: must be at most 99 (got 500)",
+                "limits.connections_max: must be at least 1 (got 0)",
+                "limits.mutation_timeout: must be longer than 0s",
+                "limits.readers: must be at most 1024 (got 100000)",
+            ],
+        ),
         ("[[auth.providers]]\nissuer = 'http://id.example.com'\naudiences = ['a']", &["use https"]),
     ] {
         let folder = folder(file);

@@ -5,6 +5,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::place::Place;
 use convoke_core::at_least::AtLeast;
 use convoke_core::sections::Section as _;
 use convoke_store::CopyAcknowledgement;
@@ -56,6 +57,19 @@ impl CopySettings {
     /// settings reports it.
     pub fn of(settings: &toml::Table) -> Self {
         settings.get(Self::NAME).cloned().and_then(|value| value.try_into().ok()).unwrap_or_default()
+    }
+
+    /// Returns the problems of the section that prevent a start.
+    pub fn problems(&self) -> Vec<String> {
+        let mut problems = Vec::new();
+        match &self.to {
+            Some(to) => problems.extend(Place::check(to).err().map(|error| format!("copy.to: {error}"))),
+            None if self.acknowledge == Acknowledge::Copied => {
+                problems.push("copy.acknowledge = \"copied\" needs copy.to, the place of the copies".to_owned());
+            }
+            None => {}
+        }
+        problems
     }
 
     /// Returns the mode of the page feed, if the database is copied.

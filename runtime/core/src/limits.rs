@@ -25,20 +25,62 @@ macro_rules! limits {
             /// Sets the values of `[limits]` in `convoke.toml`.
             ///
             /// # Errors
-            /// A message that names an unknown limit or an invalid value.
+            /// A line for each unknown limit and each invalid value.
             pub fn set(&mut self, table: &toml::Table) -> Result<(), String> {
+                let mut problems = Vec::new();
                 for (name, value) in table {
-                    match name.as_str() {
-                        $(stringify!($name) => {
-                            self.$name = Limit::read(value).map_err(|error| format!("limits.{name}: {error}"))?;
-                        })*
-                        _ => return Err(format!("limits.{name} does not exist; `convoke help serve` lists the limits")),
+                    let read = match name.as_str() {
+                        $(stringify!($name) => Limit::read(value).map(|read| self.$name = read),)*
+                        _ => Err("does not exist; `convoke help serve` lists the limits".to_owned()),
+                    };
+                    if let Err(error) = read.and_then(|()| require_usable(name, value)) {
+                        problems.push(format!("limits.{name}: {error}"));
                     }
                 }
-                Ok(())
+                if problems.is_empty() { Ok(()) } else { Err(problems.join("\n")) }
             }
         }
     };
+}
+
+/// Largest number of reader threads.
+const READERS_MAX: i64 = 1_024;
+
+/// Rejects a value with which no server could work.
+fn require_usable(name: &str, value: &toml::Value) -> Result<(), String> {
+    let (least, most) = match name {
+        "disk_free_percent_min" => (0, 99),
+        "readers" => (1, READERS_MAX),
+        "request_body_bytes_max"
+        | "header_bytes_max"
+        | "header_fields_max"
+        | "json_depth_max"
+        | "response_bytes_max"
+        | "request_bytes_total_max"
+        | "response_bytes_total_max"
+        | "page_bytes_max"
+        | "connections_max"
+        | "connections_per_address_max"
+        | "http2_streams_max"
+        | "writer_queue_max"
+        | "reader_queue_max"
+        | "batch_max"
+        | "token_bytes_max"
+        | "wal_bytes_max" => (1, i64::MAX),
+        "first_byte_timeout" | "idle_timeout" | "header_timeout" | "body_timeout" | "query_timeout"
+        | "mutation_timeout" | "action_timeout" | "key_fetch_timeout" => {
+            return match value.as_str().map(humantime::parse_duration) {
+                Some(Ok(Duration::ZERO)) => Err("must be longer than 0s".to_owned()),
+                _ => Ok(()),
+            };
+        }
+        _ => return Ok(()),
+    };
+    match value.as_integer() {
+        Some(number) if number < least => Err(format!("must be at least {least} (got {number})")),
+        Some(number) if number > most => Err(format!("must be at most {most} (got {number})")),
+        _ => Ok(()),
+    }
 }
 
 /// The form of a limit in the settings: a number, or a time such as `"10s"`.

@@ -9,7 +9,6 @@ use super::failure::Failure;
 use super::local::require_folder;
 use super::output;
 use convoke_calls::outbound::secret;
-use convoke_calls::services::section_problems;
 use convoke_core::clock::SystemClock;
 use convoke_server::auth::Authenticator;
 use convoke_server::auth::key_source::http_client;
@@ -17,6 +16,7 @@ use convoke_server::config::{self, Config, EnvironmentFlag, Flags};
 use convoke_server::settings::describe::describe;
 use convoke_server::settings::effective::{FlagValue, Origin, Row, rows};
 use convoke_server::settings::example;
+use convoke_store::Engines;
 
 /// Show every possible setting, show the current settings, or check a settings file
 #[derive(clap::Args)]
@@ -39,7 +39,7 @@ enum What {
 
 /// Print a complete convoke.toml: every setting with its default and its meaning
 ///
-/// All lines are comments, so the file changes nothing.
+/// All settings are comments, so the file changes nothing.
 ///
 ///   convoke config example > convoke.toml
 #[derive(clap::Args)]
@@ -69,7 +69,7 @@ struct Show {
 
 /// Check a settings file as a start would: names, values, keys, certificates
 ///
-/// Reports all mistakes in one run. Exit code 0 if a server would start with this file.
+/// Reports unknown names and invalid values; without these, all other mistakes in one run. Exit code 0 if a server would start with this file.
 ///
 ///   convoke config check /etc/convoke/convoke.toml
 #[derive(clap::Args)]
@@ -82,11 +82,11 @@ struct Check {
 
 impl ConfigCommand {
     /// Runs the command. `matches` are those of this command: they show which values come from the environment.
-    pub(super) fn run(self, matches: Option<&clap::ArgMatches>) -> Result<(), Failure> {
+    pub(super) fn run(self, engines: &Engines, matches: Option<&clap::ArgMatches>) -> Result<(), Failure> {
         match self.what {
             What::Example(Example {}) => output::text(&example::write(&describe())),
             What::Show(show) => show.run(matches.and_then(|matches| matches.subcommand()).map(|(_, matches)| matches)),
-            What::Check(check) => check.run(),
+            What::Check(check) => check.run(engines),
         }
     }
 }
@@ -154,11 +154,11 @@ fn as_json(rows: &[Row], file: &Path, secrets: &[(String, String)]) -> Result<St
 }
 
 impl Check {
-    fn run(self) -> Result<(), Failure> {
+    fn run(self, engines: &Engines) -> Result<(), Failure> {
         let file = self.file.display().to_string();
         let text = std::fs::read_to_string(&self.file)
             .map_err(|error| Failure(format!("{file} cannot be read: {error}; `convoke config example` prints one")))?;
-        let problems = problems(&text);
+        let problems = problems(&text, engines);
         if !problems.is_empty() {
             return Err(Failure(format!("{file}: a server would not start with it\n{}", problems.join("\n"))));
         }
@@ -167,12 +167,13 @@ impl Check {
 }
 
 /// Returns all problems that prevent a server from starting with this text as its settings file.
-fn problems(text: &str) -> Vec<String> {
+fn problems(text: &str, engines: &Engines) -> Vec<String> {
     let config = match Config::of_text(text) {
         Ok(config) => config,
         Err(error) => return vec![error.to_string()],
     };
-    let mut problems = section_problems(&config.sections);
+    let mut problems = config.problems();
+    problems.extend(config.engine(engines).err().map(|error| error.to_string()));
     // Flags and the environment may also name one, but a checked file must be complete.
     if config.environment != convoke_server::auth::Environment::Development {
         problems.extend(config.require_provider().err().map(|error| error.to_string()));
@@ -183,6 +184,5 @@ fn problems(text: &str) -> Vec<String> {
             .map_err(|error| error.to_string())
     });
     problems.extend(authenticator.err());
-    problems.extend(config.http.check().err().map(|error| error.to_string()));
     problems
 }

@@ -210,7 +210,7 @@ fn run(command: Command, matches: &clap::ArgMatches, engines: &Engines) -> Resul
         Command::Copies(copies) => copies.run(engines),
         Command::Doctor(doctor) => doctor.run(engines),
         Command::Health(health) => health.run(),
-        Command::Config(config) => config.run(matches.subcommand().map(|(_, matches)| matches)),
+        Command::Config(config) => config.run(engines, matches.subcommand().map(|(_, matches)| matches)),
         Command::Completions(completions) => completions.run(),
         Command::Man(man) => man.run(self::command()),
         Command::DeployKey(key) => key.run(engines),

@@ -81,6 +81,10 @@ impl Serve {
             config.auth.providers.push(issuer.provider());
         }
         config.require_provider()?;
+        // Before the database is created.
+        if let Some(problem) = CopySettings::of(&config.sections).problems().into_iter().next() {
+            return Err(Failure(problem));
+        }
         if self.follow.is_none() {
             require_no_lost_database(&config, engines)?;
         }

@@ -16,6 +16,8 @@ use crate::settings::sources::File;
 use convoke_calls::call::envelope::LogLinesOn;
 use convoke_calls::outbound::secret::{self, Secret, SecretError};
 use convoke_calls::runtime::RuntimeOptions;
+use convoke_calls::services::section_problems;
+use convoke_copies::CopySettings;
 use convoke_core::limits::Limits;
 use convoke_http::{HttpOptions, TlsFiles};
 use convoke_store::{EngineFactory, Engines};
@@ -155,6 +157,18 @@ impl Config {
             clients,
             sections,
         })
+    }
+
+    /// Returns the problems of single sections and listeners that prevent a start.
+    pub fn problems(&self) -> Vec<String> {
+        let mut problems = section_problems(&self.sections);
+        problems.extend(CopySettings::of(&self.sections).problems());
+        problems.extend(self.http.check().err().map(|error| error.to_string()));
+        let listen = self.http.listen;
+        if listen.port() != 0 && self.http.ops_listen == Some(listen) {
+            problems.push(format!("ops_listen must differ from listen (both are {listen})"));
+        }
+        problems
     }
 
     /// Rejects settings without an identity provider: the server would reject every user.

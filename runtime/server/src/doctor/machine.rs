@@ -37,7 +37,7 @@ pub fn settings(config: &Config) -> Vec<Finding> {
     let mut found = Vec::new();
     let is_dev = config.environment == Environment::Development;
     let refused = |says: String| Finding::problem("settings", says, "`convoke config check FILE` lists all errors");
-    found.extend(convoke_calls::services::section_problems(&config.sections).into_iter().map(refused));
+    found.extend(config.problems().into_iter().map(refused));
     if !is_dev && let Err(error) = config.require_provider() {
         let says = error.to_string().lines().next().unwrap_or_default().to_owned();
         found.push(Finding::problem(
@@ -46,7 +46,6 @@ pub fn settings(config: &Config) -> Vec<Finding> {
             "name the issuer of your users' tokens in [[auth.providers]]; for a folder of `convoke dev`: --env development",
         ));
     }
-    found.extend(config.http.check().err().map(|error| refused(error.to_string())));
     let is_open = !config.http.listen.ip().is_loopback();
     if is_dev && is_open {
         let says =
