@@ -148,8 +148,8 @@ pub trait Output: Send + 'static {
     /// Writes it as JSON.
     ///
     /// # Errors
-    /// A part cannot be written, such as a map whose keys are not strings, or an integer beyond ±(2^53 − 1) whose type
-    /// does not declare such integers.
+    /// A part cannot be written, such as a map whose keys are not strings, an integer beyond ±(2^53 − 1) whose type does
+    /// not declare such integers, or a number that is not finite.
     fn write_json(&self, out: &mut Writer) -> serde_json::Result<()>;
 
     /// Returns its JSON schema.

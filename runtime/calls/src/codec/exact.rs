@@ -1,6 +1,6 @@
 //! Results as JSON that every client reads exactly. An integer beyond ±(2^53 − 1) is not a double, and most clients
 //! would change it. It is a mistake of the function, unless the bounds of the result's type declare such integers: then
-//! generated clients read it exactly.
+//! generated clients read it exactly. A number that is not finite has no JSON form, so it is a mistake, too.
 
 use std::cell::Cell;
 use std::io;
@@ -12,31 +12,52 @@ use serde::ser::Error as _;
 use serde_json::ser::Formatter;
 use serde_json::{Map, Number, Value};
 
-use super::described;
+use super::{described, finite};
 use convoke_core::wire::INTEGER_MAX;
 
 /// Writes a result.
 ///
 /// # Errors
-/// The value cannot be written; or it has an integer beyond ±(2^53 − 1) that its type does not declare.
+/// The value cannot be written; it has an integer beyond ±(2^53 − 1) that its type does not declare; it has a number
+/// that is not finite.
 pub(crate) fn write<T: Serialize + JsonSchema>(value: &T, out: impl io::Write) -> serde_json::Result<()> {
-    let has_beyond = Cell::new(false);
-    value.serialize(&mut serde_json::Serializer::with_formatter(out, Noting(&has_beyond)))?;
-    if has_beyond.get() { require_declared(value) } else { Ok(()) }
+    let noted = Noted::default();
+    value.serialize(&mut serde_json::Serializer::with_formatter(out, Noting(&noted)))?;
+    if noted.has_beyond.get() {
+        require_declared(value)?;
+    }
+    if noted.has_null.get() {
+        finite::require(value).map_err(serde_json::Error::custom)?;
+    }
+    Ok(())
 }
 
-/// Writes JSON without spaces, and records an integer beyond ±(2^53 − 1).
-struct Noting<'a>(&'a Cell<bool>);
+/// Values in a result that need a second look.
+#[derive(Default)]
+struct Noted {
+    /// True if it has an integer beyond ±(2^53 − 1).
+    has_beyond: Cell<bool>,
+    /// True if it has a null. The serializer also writes null for a number that is not finite.
+    has_null: Cell<bool>,
+}
+
+/// Writes JSON without spaces, and records values that need a second look.
+struct Noting<'a>(&'a Noted);
 
 impl Noting<'_> {
     fn note(&self, is_beyond: bool) {
         if is_beyond {
-            self.0.set(true);
+            self.0.has_beyond.set(true);
         }
     }
 }
 
 impl Formatter for Noting<'_> {
+    fn write_null<W: ?Sized + io::Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.0.has_null.set(true);
+        serde_json::ser::CompactFormatter.write_null(writer)
+    }
+
     fn write_i64<W: ?Sized + io::Write>(&mut self, writer: &mut W, number: i64) -> io::Result<()> {
         self.note(!(-INTEGER_MAX..=INTEGER_MAX).contains(&number));
         serde_json::ser::CompactFormatter.write_i64(writer, number)

@@ -5,6 +5,7 @@ pub mod decode;
 mod described;
 pub(crate) mod exact;
 mod excerpt;
+mod finite;
 pub(crate) mod secret_fields;
 
 pub use decode::Format;

@@ -1,4 +1,4 @@
-//! Whole numbers of results: those that JSON readers keep, and those that a type declares beyond.
+//! Numbers of results: integers that JSON readers keep, those that a type declares beyond, and numbers that are not finite.
 
 use convoke::prelude::*;
 use convoke::testing::TestApp;
@@ -47,4 +47,34 @@ fn declared_integer_beyond_doubles_is_tagged_in_the_encoded_format() {
     let body = r#"{"path":"call/integers:powers","args":{"plain":3,"declared":62},"format":"convex_encoded_json"}"#;
     let reply = server.post(None, "/api/query", body);
     assert_eq!(reply.value(), &json!({ "plain": ["two", 8.0], "declared": [{ "$integer": "AAAAAAAAAEA=" }] }));
+}
+
+#[args]
+pub(super) struct Quotient {
+    pub over: f64,
+    pub under: f64,
+}
+
+#[value(output)]
+pub(super) struct Quotients {
+    pub each: Vec<Option<f64>>,
+}
+
+#[query]
+pub(super) fn quotient(_ctx: &QueryCtx, args: Quotient) -> Result<Quotients> {
+    Ok(Quotients { each: vec![None, Some(args.over / args.under)] })
+}
+
+#[test]
+fn number_that_is_not_finite_fails_the_call() {
+    let app = TestApp::new();
+    let divide =
+        |over: f64, under: f64| app.nobody().call("call/integers/quotient", json!({ "over": over, "under": under }));
+    assert_eq!(divide(1.0, 2.0).value(), &json!({ "each": [null, 0.5] }));
+    for (over, number) in [(0.0, "NaN"), (1.0, "inf"), (-1.0, "-inf")] {
+        let reply = divide(over, 0.0);
+        assert_eq!(reply.code(), "INTERNAL");
+        let said = format!("the result has {number} at each[1], which JSON cannot express");
+        assert!(reply.error().chain().contains(&said), "{}", reply.error().chain());
+    }
 }
