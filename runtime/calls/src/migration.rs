@@ -87,7 +87,7 @@ impl<T: Table> StoredRow<T> {
     /// Returns the value of a field, by the name of its column (in camelCase). Use an `Option` if it may be missing.
     ///
     /// # Errors
-    /// `INTERNAL` if there is no such field, or its value is not a `C`.
+    /// `INTERNAL` if there is no such field, if it is retired, or if its value is not a `C`.
     pub fn get<C: Column>(&self, field: &str) -> Result<C> {
         let place = place::<T>(field)?;
         let changed = self.changes.iter().find(|(changed, _)| *changed == place).map(|(_, value)| value);
@@ -99,7 +99,7 @@ impl<T: Table> StoredRow<T> {
     /// Sets the value of a field. It is stored when `work` returns.
     ///
     /// # Errors
-    /// `INTERNAL` if there is no such field.
+    /// `INTERNAL` if there is no such field, or it is retired.
     pub fn set<C: Column>(&mut self, field: &str, value: &C) -> Result<()> {
         let place = place::<T>(field)?;
         self.changes.retain(|(changed, _)| *changed != place);
@@ -109,8 +109,15 @@ impl<T: Table> StoredRow<T> {
 }
 
 fn place<T: Table>(field: &str) -> Result<usize> {
-    let place = T::DEF.fields.iter().position(|own| own.name == field && !own.retired);
-    place.ok_or_else(|| Error::internal(format!("table {} has no field {field}", T::DEF.name)))
+    let table = T::DEF.name;
+    match T::DEF.field(field) {
+        Some(place) if T::DEF.fields[place].retired => Err(Error::internal(format!(
+            "field {field} of table {table} is #[retired], and a retired field cannot be read or set; make it an Option \
+             without #[retired] until the migration is complete"
+        ))),
+        Some(place) => Ok(place),
+        None => Err(Error::internal(format!("table {table} has no field {field}"))),
+    }
 }
 
 impl MutationCtx {

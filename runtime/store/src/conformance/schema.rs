@@ -125,16 +125,17 @@ pub fn lossy_change_closes_the_store_with_a_plain_reason(engine: &Factory) {
         (
             table(vec![field::<i64>("title")], vec![]),
             "table meetings: field title changed from Text to Integer; \
-             write a migration that fills a new field, and mark this one #[retired]",
+             keep its type, write a migration that fills a new field from it, and mark it #[retired] in the next release",
         ),
         (
             table(vec![field::<Id<Account>>("title")], vec![]),
             "table meetings: field title changed from Text to Id of account; \
-             write a migration that fills a new field, and mark this one #[retired]",
+             keep its type, write a migration that fills a new field from it, and mark it #[retired] in the next release",
         ),
         (
             table(vec![], vec![]),
-            "table meetings: field title was removed; mark it #[retired] instead, so that its values stay",
+            "table meetings: field title was removed; mark it #[retired] instead, so that its values stay; \
+             if another field takes its values, keep it as an Option until a migration has copied them",
         ),
         (
             table(vec![field::<String>("title"), field::<i64>("size")], vec![]),

@@ -224,8 +224,10 @@ impl Difference {
                 continue;
             }
             if !retired {
-                change
-                    .refuse(&format!("field {name} was removed; mark it #[retired] instead, so that its values stay"));
+                change.refuse(&format!(
+                    "field {name} was removed; mark it #[retired] instead, so that its values stay; if \
+                     another field takes its values, keep it as an Option until a migration has copied them"
+                ));
             }
             shape.fields.insert(name.clone(), FieldShape { retired, ..field.clone() });
         }
@@ -371,7 +373,8 @@ impl<'a> TableChange<'a> {
         if old.holds != holds {
             shape.fields.insert(field.name.to_owned(), old.clone());
             self.refuse(&format!(
-                "field {} changed from {} to {holds}; write a migration that fills a new field, and mark this one #[retired]",
+                "field {} changed from {} to {holds}; keep its type, write a migration that fills a new field from \
+                 it, and mark it #[retired] in the next release",
                 field.name, old.holds
             ));
             return Ok(());
