@@ -113,6 +113,9 @@ pub struct RuntimeOptions {
     pub copied: Option<CopyAcknowledgement>,
     /// True if the rows are those of another server, whose copies this one follows: it answers queries only.
     pub follows: bool,
+    /// True if a route whose signatures cannot be checked stops the start, as for a server. A command that serves no
+    /// route starts without the secret, for example to set it.
+    pub requires_route_secrets: bool,
 }
 
 impl RuntimeOptions {
@@ -133,6 +136,7 @@ impl RuntimeOptions {
             on_opening: OnOpening::default(),
             copied: None,
             follows: false,
+            requires_route_secrets: true,
         }
     }
 }
@@ -198,6 +202,7 @@ impl Runtime {
             on_opening,
             copied,
             follows,
+            requires_route_secrets,
         } = options;
         let registry = Registry::collect()?;
         let crons = Crons::collect(&registry).map_err(StartError::Cron)?;
@@ -263,7 +268,7 @@ impl Runtime {
             disk: disk.clone(),
         };
         let services = Services::new(services).map_err(StartError::Setting)?;
-        if let Some(problem) = signature_problems(&services) {
+        if requires_route_secrets && let Some(problem) = signature_problems(&services) {
             services.store().close();
             return Err(StartError::Signature(problem));
         }

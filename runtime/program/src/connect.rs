@@ -21,7 +21,7 @@ use super::local::{development_without_a_provider, require_folder};
 use super::operator_log::OperatorLog;
 use convoke_calls::call::envelope::LogLinesOn;
 use convoke_calls::outbound::secret_file::open_to_others;
-use convoke_calls::runtime::{Runtime, StartError};
+use convoke_calls::runtime::{Runtime, RuntimeOptions, StartError};
 use convoke_http::{Body, CONTROL, Handler as _, operator_request};
 use convoke_server::admin::Admin;
 use convoke_server::auth::acting_as::{self, ActingAs};
@@ -213,7 +213,8 @@ async fn local(config: &Config, engines: &Engines) -> Result<Transport, Failure>
             let client = client().unix_socket(path.as_path()).no_proxy().build()?;
             return Ok(Transport::Socket { path, client });
         }
-        match Runtime::start(config.clone().into_options(engines)?) {
+        let options = RuntimeOptions { requires_route_secrets: false, ..config.clone().into_options(engines)? };
+        match Runtime::start(options) {
             Ok(runtime) => return in_process(config, runtime),
             Err(StartError::Store(OpenError::Locked { .. })) if waited < STARTING_MAX => {
                 let pause = Duration::from_millis(50);
