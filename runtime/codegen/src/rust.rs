@@ -39,7 +39,7 @@ pub fn print(interface: &Interface) -> String {
     for named in interface.types.iter().filter(|named| !types.variants.contains(&*named.name)) {
         types.declare(&mut out, named);
     }
-    tree(&mut out, &Module::of(&interface.functions), &types);
+    tree(&mut out, &Module::of(&interface.functions), &types, types_of_file(interface));
     out
 }
 
@@ -393,17 +393,46 @@ impl<'a> Module<'a> {
     }
 }
 
-fn tree(out: &mut String, root: &Module<'_>, types: &Types<'_>) {
+/// The types of the modules, by path.
+type ModuleNames = BTreeMap<String, String>;
+
+fn tree(out: &mut String, root: &Module<'_>, types: &Types<'_>, mut taken: BTreeSet<String>) {
+    let mut names = ModuleNames::new();
+    name_modules(&mut names, "", root, &mut taken);
     out.push_str("\nimpl Client {\n");
     // The root contains only modules: a function at the root of its crate has no path.
-    accessors(out, "", root, "self", &mut client_methods());
+    accessors(out, "", root, "self", &mut client_methods(), &names);
     out.push_str(
         "}\n\n/// The modules of functions, which the methods of [`Client`] return.\npub mod modules {\n    use super::*;\n",
     );
     for (name, module) in &root.inside {
-        module_type(out, name, module, types);
+        module_type(out, name, module, types, &names);
     }
     out.push_str("}\n");
+}
+
+/// Names the type of each module. Inside `modules`, it would hide a type of the file with the same name.
+fn name_modules(names: &mut ModuleNames, path: &str, module: &Module<'_>, taken: &mut BTreeSet<String>) {
+    for (name, inside) in &module.inside {
+        let path = if path.is_empty() { (*name).to_owned() } else { format!("{path}/{name}") };
+        let mut name = path.to_upper_camel_case();
+        if taken.contains(&name) {
+            name.push_str("Module");
+        }
+        names.insert(path.clone(), unique(name, taken));
+        name_modules(names, &path, inside, taken);
+    }
+}
+
+/// Returns the names of types that the file declares, imports or takes from the prelude.
+fn types_of_file(interface: &Interface) -> BTreeSet<String> {
+    let code = HEAD.lines().chain(CLIENT.lines()).filter(|line| !line.trim_start().starts_with("//"));
+    let words = code.flat_map(|line| line.split(|c: char| !c.is_alphanumeric() && c != '_'));
+    let own = words.filter(|word| word.starts_with(|c: char| c.is_ascii_uppercase()));
+    let prelude = ["String", "Vec", "Option"].into_iter();
+    let ids = interface.ids.iter().map(|prefix| id_type_name(prefix));
+    let named = interface.types.iter().map(|named| named.name.clone());
+    own.chain(prelude).map(str::to_owned).chain(ids).chain(named).collect()
 }
 
 /// The names of the methods in `client.rs`.
@@ -411,8 +440,8 @@ fn client_methods() -> BTreeSet<String> {
     ["new", "token", "token_provider", "deploy_key", "timeout", "retries", "http", "call"].map(str::to_owned).into()
 }
 
-fn module_type(out: &mut String, path: &str, module: &Module<'_>, types: &Types<'_>) {
-    let name = path.to_upper_camel_case();
+fn module_type(out: &mut String, path: &str, module: &Module<'_>, types: &Types<'_>, names: &ModuleNames) {
+    let name = &names[path];
     let _ = writeln!(
         out,
         "\n    /// The functions under `{path}`.\n    #[derive(Clone, Copy, Debug)]\n    \
@@ -422,18 +451,25 @@ fn module_type(out: &mut String, path: &str, module: &Module<'_>, types: &Types<
     for (name, function) in &module.functions {
         method(out, &unique(identifier(&name.to_snake_case()), &mut taken), function, types);
     }
-    accessors(out, path, module, "self.0", &mut taken);
+    accessors(out, path, module, "self.0", &mut taken, names);
     out.push_str("    }\n");
     for (name, inside) in &module.inside {
-        module_type(out, &format!("{path}/{name}"), inside, types);
+        module_type(out, &format!("{path}/{name}"), inside, types, names);
     }
 }
 
-fn accessors(out: &mut String, path: &str, module: &Module<'_>, client: &str, taken: &mut BTreeSet<String>) {
+fn accessors(
+    out: &mut String,
+    path: &str,
+    module: &Module<'_>,
+    client: &str,
+    taken: &mut BTreeSet<String>,
+    names: &ModuleNames,
+) {
     let (indent, lifetime, place) = if path.is_empty() { ("    ", "'_", "modules::") } else { ("        ", "'c", "") };
     for name in module.inside.keys() {
         let full = if path.is_empty() { (*name).to_owned() } else { format!("{path}/{name}") };
-        let ty = full.to_upper_camel_case();
+        let ty = &names[&full];
         let method = unique(identifier(&name.to_snake_case()), taken);
         let _ = writeln!(
             out,
@@ -570,5 +606,51 @@ pub enum Event {
 ";
         assert!(text.contains(expected), "{text}");
         assert!(!text.contains("struct Event"), "{text}");
+    }
+
+    #[test]
+    fn type_of_a_module_hides_no_other_type() {
+        let function = |path: &str| Function {
+            path: path.to_owned(),
+            kind: Kind::Query,
+            visibility: Visibility::Public,
+            doc: String::new(),
+            args: Type::Object(Vec::new()),
+            args_optional: true,
+            keyed: false,
+            output: Type::Named("IssuesList".to_owned()),
+        };
+        let list = NamedType {
+            name: "IssuesList".to_owned(),
+            doc: String::new(),
+            shape: Shape::Object(Vec::new()),
+            usage: Usage::Both,
+        };
+        let paths =
+            ["call/a", "client/a", "issues/list/all", "issues/issue/all", "issuesIssue/a", "string/a", "users/a"];
+        let functions = paths.map(function).into();
+        let text = print(&Interface {
+            program: String::new(),
+            types: vec![list],
+            ids: BTreeSet::from(["user".to_owned()]),
+            functions,
+        });
+        let (_, modules) = text.split_once("pub mod modules {").unwrap();
+        let names: Vec<&str> =
+            modules.lines().filter_map(|line| line.trim().strip_prefix("pub struct ")?.split('<').next()).collect();
+        let expected = [
+            "CallModule",
+            "ClientModule",
+            "Issues",
+            "IssuesIssue",
+            "IssuesListModule",
+            "IssuesIssueModule",
+            "StringModule",
+            "Users",
+        ];
+        assert_eq!(names, expected);
+        assert!(text.contains("pub fn client(&self) -> modules::ClientModule<'_> {"), "{modules}");
+        assert!(text.contains("pub fn list(&self) -> IssuesListModule<'c> {"), "{modules}");
+        assert!(text.contains("pub fn all(&self) -> Call<'c, IssuesList> {"), "{modules}");
     }
 }

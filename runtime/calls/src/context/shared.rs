@@ -433,7 +433,7 @@ mod tests {
     #[test]
     fn rejected_charge_is_not_owed() {
         let charges = Charges::default();
-        assert!(charges.ask(5, |_| Err(convoke_core::error::Error::internal("refused"))).is_err());
+        assert!(charges.ask(5, |_| Err(Error::internal("refused"))).is_err());
         let mut paid = 0;
         charges
             .ask(2, |owed| {
