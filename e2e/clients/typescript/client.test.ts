@@ -56,6 +56,8 @@ test("values round-trip", async () => {
   // Absent members stay absent: neither undefined nor null.
   assert.deepEqual(Object.keys(await client.probes.values.echo({ text: null, number: undefined })), ["characters", "list"]);
   assert.equal(await client.probes.values.nothing(), null);
+  const { constructor: named, toString: asText, valueOf: asValue } = client.probes.names;
+  assert.deepEqual(await Promise.all([named(), asText(), asValue()]), ["constructor", "toString", "valueOf"]);
 });
 
 test("variants and tuples round-trip", async () => {

@@ -81,7 +81,7 @@ export function createClient(options: ClientOptions): Client {
   return built(options, FUNCTIONS, "") as Client;
 }
 
-const FUNCTIONS: Tree = {
+const FUNCTIONS = {
   books: {
     add: "mutation",
     list: "query",
@@ -100,7 +100,7 @@ const FUNCTIONS: Tree = {
   upkeep: {
     booksOut: "query",
   },
-};
+} as const;
 
 // ---- The types of arguments and results ----------------------------------------------------------------------------
 

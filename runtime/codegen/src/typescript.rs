@@ -68,12 +68,13 @@ fn tree(out: &mut String, root: &Module<'_>) {
     out.push_str(
         "}\n\n/** Creates a client of the server at `options.url`. It has no connection and needs no `close`. */\n\
          export function createClient(options: ClientOptions): Client {\n  return built(options, FUNCTIONS, \"\") as Client;\n}\n\n\
-         const FUNCTIONS: Tree = {\n",
+         const FUNCTIONS = {\n",
     );
     for (name, module) in &root.inside {
         module_kinds(out, name, module, 1);
     }
-    out.push_str("};\n");
+    // A name such as `constructor` is a member of every object, with a type of its own: the literal keeps its own type.
+    out.push_str("} as const;\n");
 }
 
 fn function_type(function: &Function) -> String {
@@ -116,4 +117,31 @@ fn retryable(out: &mut String) {
         let _ = writeln!(out, "  {code}: {},", code.retryable());
     }
     out.push_str("};\n\nfunction isServerErrorCode(code: string): code is ServerErrorCode {\n  return Object.hasOwn(RETRYABLE, code);\n}\n");
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::model::Type;
+    use convoke_calls::function::Visibility;
+
+    #[test]
+    fn functions_with_names_of_members_of_every_object_keep_the_type_of_the_literal() {
+        let function = |path: &str| Function {
+            path: path.to_owned(),
+            kind: Kind::Query,
+            visibility: Visibility::Public,
+            doc: String::new(),
+            args: Type::Object(Vec::new()),
+            args_optional: true,
+            keyed: false,
+            output: Type::Text,
+        };
+        let functions = vec![function("names/constructor"), function("names/toString")];
+        let text = print(&Interface { program: String::new(), types: Vec::new(), ids: BTreeSet::new(), functions });
+        let kinds = "const FUNCTIONS = {\n  names: {\n    constructor: \"query\",\n    toString: \"query\",\n  },\n} as const;\n";
+        assert!(text.contains(kinds), "{text}");
+    }
 }

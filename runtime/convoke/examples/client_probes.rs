@@ -425,6 +425,29 @@ mod probes {
         }
     }
 
+    /// Functions whose names in clients are members of every object of JavaScript.
+    pub(crate) mod names {
+        use convoke::prelude::*;
+
+        /// Returns its name.
+        #[query]
+        pub(crate) fn constructor(_ctx: &QueryCtx) -> Result<String> {
+            Ok("constructor".to_owned())
+        }
+
+        /// Returns its name.
+        #[query]
+        pub(crate) fn to_string(_ctx: &QueryCtx) -> Result<String> {
+            Ok("toString".to_owned())
+        }
+
+        /// Returns its name.
+        #[query]
+        pub(crate) fn value_of(_ctx: &QueryCtx) -> Result<String> {
+            Ok("valueOf".to_owned())
+        }
+    }
+
     pub(crate) mod files {
         use convoke::prelude::*;
         use convoke::{File, Upload};
