@@ -135,7 +135,9 @@ fn rows_of_the_former_release_are_rejected_until_migrated() {
     for part in ["field damage: row book_", "(got \"minor\")", "field place: row book_", "missing field `shelf`"] {
         assert!(difference.contains(part), "{difference}");
     }
-    assert_eq!(app.nobody().call("library/damages", json!({})).code(), "NOT_READY");
+    let refused = app.nobody().call("library/damages", json!({}));
+    assert_eq!(refused.code(), "NOT_READY");
+    assert!(refused.error().message().contains("`migrate --dry-run` shows the difference"), "{:?}", refused.error());
 
     let migrated = app.migrate("migrations/shelve");
     assert_eq!((migrated.done, migrated.total, app.difference()), (3, 3, None));

@@ -118,7 +118,9 @@ impl Parse for When {
             input.parse::<Token![=]>()?;
             Is::Equal(input.parse()?)
         } else {
-            match words(input)?.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+            let unexpected = input.span();
+            let words = words(input).map_err(|_| syn::Error::new(unexpected, expected))?;
+            match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
                 ["is", "null"] => Is::Null,
                 ["is", "not", "null"] => Is::NotNull,
                 _ => return Err(syn::Error::new_spanned(field, expected)),
@@ -138,4 +140,22 @@ fn words(input: ParseStream<'_>) -> syn::Result<Vec<String>> {
         words.push(word.to_string().to_lowercase());
     }
     Ok(words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn condition_with_another_comparison_is_rejected_with_the_possible_ones() {
+        for condition in ["b > 3", "b is > 3", "b is nothing", "b"] {
+            let error = syn::parse_str::<When>(condition).err().unwrap();
+            assert_eq!(
+                error.to_string(),
+                "write `field = value`, `field is null` or `field is not null`",
+                "{condition}"
+            );
+        }
+        assert!(syn::parse_str::<When>("b is not null").is_ok());
+    }
 }

@@ -509,9 +509,10 @@ pub use convoke_macros::value;
 /// ```
 ///
 /// After its fields, an index accepts `unique` and a condition: `when(field = value)`, `when(field is null)` or
-/// `when(field is not null)`. `desc` after a field reverses its order. Every index ends with `_id`.
+/// `when(field is not null)`. `desc` after a field reverses its order. Every index ends with `_id`. With `unique`, rows
+/// whose keys are equal are rejected; a row without a value in one of the fields never conflicts.
 ///
-/// Field types are numbers, `bool`, `String`, `Id<T>`, `Millis`, types with [`macro@value`], and `Option` and `Vec` of
+/// Field types are `i64`, `i32`, `u32`, `f64`, `bool`, `String`, `Id<T>`, `Millis`, types with [`macro@value`], and `Option` and `Vec` of
 /// these. The wire form of a row follows [`macro@args`]; a [`Doc`](crate::Doc) has `_id` and `_creationTime` before the
 /// fields.
 #[doc(inline)]

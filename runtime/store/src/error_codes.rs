@@ -52,7 +52,11 @@ impl IntoError for StoreError {
             StoreError::CommitUnknown(_) => {
                 Error::new(Code::CommitUnknown, "It is unknown whether the change was stored").caused_by(error)
             }
-            StoreError::Closed(_) => Error::not_ready("The store does not accept writes now").caused_by(error),
+            StoreError::Closed(_) => {
+                let message = "The store does not serve this call now. If its schema differs from the code, \
+                               `migrate --dry-run` shows the difference";
+                Error::not_ready(message).caused_by(error)
+            }
             StoreError::Missing { .. }
             | StoreError::TransactionLost(_)
             | StoreError::Corrupt { .. }

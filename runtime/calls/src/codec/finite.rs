@@ -51,7 +51,7 @@ impl Display for Problem {
                 write!(
                     f,
                     "the result has {number}{place}{path}, which JSON cannot express; return a finite number, or an Option \
-                     that is None"
+                     without a value"
                 )
             }
             Self::Other(message) => f.write_str(message),
@@ -320,7 +320,7 @@ mod tests {
         let said = refused(&Sensor { readings: vec![1.0, f64::NAN], ..sensor() });
         assert_eq!(
             said,
-            "the result has NaN at readings[1], which JSON cannot express; return a finite number, or an Option that is None"
+            "the result has NaN at readings[1], which JSON cannot express; return a finite number, or an Option without a value"
         );
         assert!(refused(&Sensor { last: Some(f64::NEG_INFINITY), ..sensor() }).contains("has -inf at last,"));
         let rooms = BTreeMap::from([("hall".to_owned(), (1, Some(f32::INFINITY)))]);

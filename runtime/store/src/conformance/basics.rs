@@ -46,6 +46,8 @@ pub fn pages_follow_the_index_order_in_both_directions(engine: &Factory) {
         assert_eq!(owners(Order::Desc, size), "8527419630", "{size} a page");
     }
     store.read(|db| {
+        let none = db.query(ByBalance).page(None, 0).err().unwrap();
+        assert!(none.to_string().contains("a page needs room for a row"), "{none}");
         assert_eq!(db.query(ByBalance).eq(1).count().unwrap(), 3);
         assert_eq!(db.query(ByBalance).range(1..).count().unwrap(), 6);
         assert_eq!(db.query(ByBalance).any([2, 0, 5]).take(100).unwrap().len(), 7);

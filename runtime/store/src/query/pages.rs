@@ -124,8 +124,14 @@ impl<T: Table, I, Rest> Query<'_, T, I, Rest> {
     /// reaches the size limit of a page, so that it always fits into a response.
     ///
     /// # Errors
-    /// [`StoreError::BadCursor`]: the cursor belongs to another query.
+    /// [`StoreError::BadCursor`]: the cursor belongs to another query. [`StoreError::Engine`]: `rows_max` is 0.
     pub fn page(mut self, cursor: Option<&Cursor>, rows_max: usize) -> Result<Page<Doc<T>>, StoreError> {
+        if rows_max == 0 {
+            // A page without rows and without a cursor would look like the end of the list.
+            return Err(StoreError::Engine(
+                "a page needs room for a row: `page(cursor, 0)` cannot continue".to_owned(),
+            ));
+        }
         let fingerprint = self.plan.fingerprint();
         if let Some(cursor) = cursor {
             self.plan.after = Some(cursor.place(&self.plan, fingerprint)?);

@@ -394,7 +394,7 @@ pub trait Field {
 /// A Rust type that a column can have.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a field of a table",
-    note = "fields are numbers, bool, String, Id<T>, Millis, Option and Vec of them, or types with #[value]"
+    note = "fields are i64, i32, u32, f64, bool, String, Id<T>, Millis, Option and Vec of them, or types with #[value]"
 )]
 pub trait Column: Sized {
     /// Type of the column.
