@@ -7,6 +7,8 @@ use serde_json::{Value, json};
 pub(crate) mod onboarding {
     use convoke::prelude::*;
 
+    convoke::rate_class!("onboarding", 120, per 60 s);
+
     #[value]
     pub(crate) enum Category {
         Academic,
