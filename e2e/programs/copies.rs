@@ -115,6 +115,7 @@ fn restored_server_continues_the_copies_only_on_request() {
 
     // A mistyped folder does not end the copies of the server.
     fs::create_dir(&empty).unwrap();
+    fs::create_dir(&second).unwrap();
     let (succeeded, said) = command(here, &["copies", "take-over", "--data", empty.to_str().unwrap()]);
     assert!(!succeeded && said.contains("nothing was taken over"), "{said}");
     assert_eq!(newest(here)["generation"], 1);

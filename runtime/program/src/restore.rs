@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::backup::require_own;
 use super::copies::{self, PlaceArgs, parse_time};
 use super::failure::Failure;
-use super::local::{LocalArgs, clock, tables};
+use super::local::{LocalArgs, clock, require_folder, tables};
 use super::output;
 use super::progress::Progress;
 use convoke_calls::files::{FilesSettings, Folder};
@@ -80,6 +80,7 @@ pub(super) struct Restore {
 impl Restore {
     pub(super) fn run(self, engines: &Engines) -> Result<(), Failure> {
         let config = self.local.config()?;
+        require_folder(&config, self.local.data.as_deref())?;
         let tables = tables()?;
         require_own(&config, engines)?;
         match self.file.clone() {
