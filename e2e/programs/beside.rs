@@ -210,3 +210,17 @@ fn lost_database_is_reported_and_not_replaced_by_an_empty_one() {
     std::fs::rename(here.join("data/calls"), here.join("calls")).unwrap();
     Serving::start(hello(here).args(["serve", "--listen", "127.0.0.1:0", "--env", "development"]));
 }
+
+#[test]
+fn server_waits_for_a_command_that_holds_its_folder() {
+    let folder = TempDir::new().unwrap();
+    std::fs::create_dir(folder.path().join("data")).unwrap();
+    let lock = std::fs::File::create(folder.path().join("data/convoke.lock")).unwrap();
+    lock.lock().unwrap();
+    let command = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(700));
+        drop(lock);
+    });
+    drop(Serving::start(hello(folder.path()).args(DEV)));
+    command.join().unwrap();
+}

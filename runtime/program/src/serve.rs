@@ -41,6 +41,7 @@ use convoke_server::settings::describe::describe;
 use convoke_server::settings::effective::rows;
 use convoke_server::settings::in_force::{self, SettingInForce};
 use convoke_server::site::Site;
+use convoke_store::OpenError;
 use convoke_store::{Engines, OnOpening, Stuck};
 
 /// Timeout for connections from the time before the database was open.
@@ -235,7 +236,7 @@ impl Serving {
             copied,
             ..config.into_options(engines)?
         };
-        let runtime = Runtime::start(options)?;
+        let runtime = start_when_free(options)?;
         match followed {
             Some(note) => Following::start(&runtime, note).map_err(Failure)?,
             None => Copies::start(&runtime).map_err(Failure)?,
@@ -453,4 +454,18 @@ impl Signals {
             }
         }
     }
+}
+
+/// Starts a runtime, and waits up to three seconds for another process that holds its data folder. A command of the
+/// operator holds it for a moment only, and must not prevent a server from starting. Commands do not wait here: they
+/// look for the server meanwhile.
+fn start_when_free(options: RuntimeOptions) -> Result<Runtime, StartError> {
+    const PAUSE: Duration = Duration::from_millis(20);
+    for _ in 0..150 {
+        match Runtime::start(options.clone()) {
+            Err(StartError::Store(OpenError::Locked { .. })) => std::thread::sleep(PAUSE),
+            started => return started,
+        }
+    }
+    Runtime::start(options)
 }

@@ -4,7 +4,6 @@ use std::fs::{self, DirBuilder, File, TryLockError};
 use std::io::{self, Read as _, Seek as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, lchown};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use super::names::{DATABASE, SCRATCH};
 use super::swap;
@@ -53,22 +52,6 @@ fn give_to_owner(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Pauses, and their greatest number, while another process holds the folder: three seconds. A command of the operator
-/// holds it for a moment only, and must not prevent a server from starting.
-const LOCK_PAUSE: Duration = Duration::from_millis(20);
-const LOCK_PAUSES: u32 = 150;
-
-/// Locks a file, and waits for another process that holds it.
-fn lock_patiently(file: &File) -> Result<(), TryLockError> {
-    for _ in 0..LOCK_PAUSES {
-        match file.try_lock() {
-            Err(TryLockError::WouldBlock) => std::thread::sleep(LOCK_PAUSE),
-            locked => return locked,
-        }
-    }
-    file.try_lock()
-}
-
 impl DataDir {
     /// Creates the folder (mode 0700) and the database file (0600) if they are missing, and locks the folder.
     ///
@@ -104,7 +87,7 @@ impl DataDir {
         let failed = |source| OpenError::Folder { folder: path.to_owned(), source };
         DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(failed)?;
         let mut lock = private_file(&Self::lock_file(path)).map_err(failed)?;
-        match lock_patiently(&lock) {
+        match lock.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
                 let mut holder = String::new();
@@ -165,17 +148,5 @@ mod tests {
         for name in [LOCK, "files", "files/a"] {
             assert_eq!(fs::metadata(folder.path().join(name)).unwrap().uid(), NOBODY, "{name}");
         }
-    }
-
-    #[test]
-    fn folder_that_is_held_for_a_moment_is_locked_after_it() {
-        let folder = tempfile::tempdir().unwrap();
-        let held = DataDir::hold(folder.path()).unwrap();
-        let holder = std::thread::spawn(move || {
-            std::thread::sleep(Duration::from_millis(200));
-            drop(held);
-        });
-        DataDir::hold(folder.path()).unwrap();
-        holder.join().unwrap();
     }
 }
