@@ -227,13 +227,9 @@ async fn sockets(server: &Server, numbers: Range<usize>, sockets: &mut Vec<WebSo
                 json!({ "type": "Add", "queryId": id, "udfPath": "bank:getAccount", "args": [query["args"]] })
             })
             .collect();
-        let connect = json!({
-            "type": "Connect", "sessionId": session, "connectionCount": 0, "lastCloseReason": "InitialConnect",
-            "clientTs": 0,
-        });
         let modify = json!({ "type": "ModifyQuerySet", "baseVersion": 0, "newVersion": 1, "modifications": queries });
-        for message in [connect, modify] {
-            socket.send(Message::text(message.to_string())).await.unwrap();
+        for message in [connect_message(&session), modify.to_string()] {
+            socket.send(Message::text(message)).await.unwrap();
         }
         loop {
             let answer = socket.next().await.unwrap().unwrap().into_text().unwrap();
@@ -265,7 +261,15 @@ fn own_rows(server: &Server, watcher: usize) -> Vec<Value> {
     ids.iter().map(|id| json!({ "path": "bank/getAccount", "args": { "id": id } })).collect()
 }
 
-async fn connect(server: &Server, number: usize) -> TcpStream {
+/// First message of a client of the sync protocol.
+pub(crate) fn connect_message(session: &str) -> String {
+    json!({
+        "type": "Connect", "sessionId": session, "connectionCount": 0, "lastCloseReason": "InitialConnect", "clientTs": 0,
+    })
+    .to_string()
+}
+
+pub(crate) async fn connect(server: &Server, number: usize) -> TcpStream {
     let socket = TcpSocket::new_v4().unwrap();
     let host = u8::try_from(2 + number / FROM_ONE_ADDRESS).unwrap();
     socket.bind(([127, 0, 0, host], 0).into()).unwrap();

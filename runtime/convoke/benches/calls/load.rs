@@ -4,15 +4,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use futures_util::{SinkExt as _, StreamExt as _};
 use rand::distr::weighted::WeightedIndex;
 use rand::rngs::SmallRng;
 use rand::{RngExt as _, SeedableRng as _};
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
+use tokio_tungstenite::client_async;
+use tokio_tungstenite::tungstenite::Message;
 
 use crate::bank::LISTED;
 use crate::contenders::Server;
+use crate::live;
 use crate::report::Turn;
 
 /// Connections of the load.
@@ -62,6 +66,8 @@ pub(crate) enum Wire {
     Http1,
     /// So many at once on each connection.
     Http2(usize),
+    /// The same number of mutations of the sync protocol, which the server runs in their order.
+    WebSocket(usize),
 }
 
 /// Runs of a workflow at the same time: as many as connections of the load.
@@ -183,6 +189,38 @@ impl Load<'_> {
                         requests.fetch_add(1, Ordering::Relaxed);
                     }
                 })),
+                Wire::WebSocket(at_once) => {
+                    let stream = live::connect(self.server, connection).await;
+                    let function = self.work.path();
+                    tasks.push(tokio::spawn(async move {
+                        let (mut socket, _) = client_async("ws://localhost/api/sync", stream).await.unwrap();
+                        let session = format!("00000000-0000-4000-8000-{connection:012}");
+                        socket.send(Message::text(live::connect_message(&session))).await.unwrap();
+                        let mut bodies = (0u32..).zip(bodies.iter().cycle());
+                        let mut waiting = 0;
+                        while waiting > 0 || !done.load(Ordering::Relaxed) {
+                            while waiting < at_once && !done.load(Ordering::Relaxed) {
+                                let (request, body) = bodies.next().unwrap();
+                                let args = body.strip_prefix("{\"args\":").and_then(|body| body.strip_suffix('}'));
+                                socket.feed(Message::text(format!(
+                                    "{{\"type\":\"Mutation\",\"requestId\":{request},\"udfPath\":\"bank:{function}\",\
+                                     \"args\":[{}]}}",
+                                    args.unwrap()
+                                )))
+                                .await
+                                .unwrap();
+                                waiting += 1;
+                            }
+                            socket.flush().await.unwrap();
+                            let answer = socket.next().await.unwrap().unwrap().into_text().unwrap();
+                            if answer.contains("\"MutationResponse\"") {
+                                assert!(answer.contains("\"success\":true"), "{answer}");
+                                waiting -= 1;
+                                requests.fetch_add(1, Ordering::Relaxed);
+                            }
+                        }
+                    }));
+                }
                 Wire::Http2(at_once) => {
                     let client = reqwest::Client::builder().http2_prior_knowledge().build().unwrap();
                     for at in 0..at_once {

@@ -294,6 +294,10 @@ impl<'a> Bench<'a> {
         let convoke = Server::convoke(ROWS, &[]);
         let side = |at_once| (&convoke, Work::Transfer, Wire::Http2(at_once));
         self.compare("transfer, HTTP/2: 64 × 12 at once / 64 × 1", 1.5, side(12), side(1));
+        let echo = Server::peer(Contender::Echo, ROWS);
+        let title = "transfer, WebSocket: 64 × 40 in flight / bare hyper echo";
+        let pipelined = (&convoke, Work::Transfer, Wire::WebSocket(40));
+        self.compare(title, 0.6, pipelined, (&echo, Work::Nothing, Wire::Http1));
         convoke.check_balances();
     }
 
