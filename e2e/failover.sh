@@ -8,21 +8,21 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-if ! /usr/bin/python3 -c 'import ensurepip' 2>/dev/null || ! command -v etcd >/dev/null || ! command -v haproxy >/dev/null || ! command -v ip >/dev/null; then
-    apt-get update -qq
-    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
-        postgresql python3-venv etcd-server haproxy iproute2 >/dev/null
+source e2e/program.sh
+if ! /usr/bin/python3 -c 'import ensurepip' 2>/dev/null || ! command -v etcd >/dev/null || ! command -v haproxy >/dev/null || ! command -v ip >/dev/null || ! ls -d /usr/lib/postgresql/*/bin >/dev/null 2>&1; then
+    install_packages --no-install-recommends postgresql python3-venv etcd-server haproxy iproute2
 fi
 
 export CONVOKE_TEST_CLUSTER=$PWD/e2e/failover/cluster.sh
 export CONVOKE_TEST_CLUSTER_FOLDER=$(mktemp -d /tmp/convoke-failover.XXXXXX)
-trap '"$CONVOKE_TEST_CLUSTER" stop; rm -rf "$CONVOKE_TEST_CLUSTER_FOLDER"' EXIT
+trap '"$CONVOKE_TEST_CLUSTER" stop; rm -rf "$CONVOKE_TEST_CLUSTER_FOLDER" || true' EXIT
 # In a folder and with an interpreter that the user of the servers can read.
 tools=$CONVOKE_TEST_CLUSTER_FOLDER/tools
 /usr/bin/python3 -m venv "$tools"
 # Debian 12 has 3.0.2, in which a primary that was frozen can take the leader's key of etcd back. Version 3.1 is the last
 # with a `ttl` of 10 s; later ones wait for 20 s at least, which is easier for the nodes.
-"$tools/bin/pip" install --quiet --disable-pip-version-check "patroni[etcd3]==${PATRONI_VERSION:-3.1.2}" 'psycopg[binary]==3.3.9'
+again "$tools/bin/pip" install --quiet --disable-pip-version-check "patroni[etcd3]==${PATRONI_VERSION:-3.1.2}" \
+    --requirement e2e/failover/requirements.txt
 export PATH=$tools/bin:$PATH
 "$CONVOKE_TEST_CLUSTER" start
 source "$CONVOKE_TEST_CLUSTER_FOLDER/environment"

@@ -9,7 +9,7 @@ find_program "${1:-}"
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-python3 -m venv "$work/venv"
-"$work/venv/bin/pip" install --quiet --disable-pip-version-check 'livekit-api>=1,<2'
+tools=$target/tools/livekit
+python_environment "$tools" -r e2e/livekit_requirements.txt
 export PYTHONPATH=e2e PYTHONDONTWRITEBYTECODE=1
-"$work/venv/bin/python" e2e/livekit_conformance.py "$binary" "$work"
+"$tools/bin/python" e2e/livekit_conformance.py "$binary" "$work"

@@ -75,7 +75,7 @@ def check_token(grant, key, secret, role, user, meeting, publishes, administers)
 
 
 def expect(method):
-    got, grants, message = told.get(timeout=30)
+    got, grants, message = told.get(timeout=300)
     assert got == method, (got, grants, message)
     if isinstance(grants, Exception):
         raise grants

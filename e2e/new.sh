@@ -9,9 +9,6 @@ cd "$(dirname "$0")/.."
 
 root=$PWD
 source e2e/program.sh
-need() {
-  command -v "$1" >/dev/null || { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y "${@:2}" >/dev/null; }
-}
 [ $# -gt 0 ] || set -- minimal react
 
 export CHAPTER=$root/docs/tutorial/start.md
@@ -20,11 +17,12 @@ step() {
   local command start=$SECONDS
   command=$(sed -n "s/^\$ \($1.*\)/\1/p" "$CHAPTER" | head -1)
   [ -n "$command" ] || { echo "new: the chapter lacks '$1'" >&2; exit 1; }
-  eval "$command" "${@:2}"
+  eval "$command" "${@:2}" || return
   echo "$command: $((SECONDS - start)) s"
 }
 
-if cargo tree --quiet --manifest-path runtime/cli/Cargo.toml --edges normal --prefix none | grep -E '^(convoke-core|tokio|hyper) '; then
+tree=$(cargo tree --quiet --locked --manifest-path runtime/cli/Cargo.toml --edges normal --prefix none)
+if grep -E '^(convoke-core|tokio|hyper) ' <<<"$tree"; then
   echo "new: the tool contains the runtime, so its installation takes minutes" >&2
   exit 1
 fi
@@ -57,15 +55,15 @@ for template in "$@"; do
   cargo fmt --check
   cargo test --quiet
   convoke run books/add '{"title": "SICP"}' 2>/dev/null
-  convoke run books/list 2>/dev/null | grep -q '"title": *"SICP"'
+  convoke run books/list 2>/dev/null | grep '"title": *"SICP"' >/dev/null
   [ "$template" = react ] || continue
   need npm nodejs npm
   need chromium chromium
   convoke codegen convex --out web/src/api.ts --check
   cd web
-  step "npm install" --silent --no-audit --no-fund --prefer-offline
+  again step "npm install" --loglevel=error --no-audit --no-fund --prefer-offline
   npm run --silent build -- --logLevel warn
-  npm install --silent --no-save --no-audit --no-fund --prefer-offline playwright-core@1.65.1
+  npm_install install --no-save playwright-core@1.65.1
   cp "$root/e2e/new/page.test.mjs" .
   node --test --test-force-exit --test-reporter=spec page.test.mjs
   # The functions that the browser saw pass the tests, too.

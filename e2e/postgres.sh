@@ -12,19 +12,21 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 found() { ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V | tail -1; }
+source e2e/program.sh
 if [ -z "$(found)" ] || ! command -v openssl >/dev/null || ! command -v pgbouncer >/dev/null; then
-    apt-get update -qq
-    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends postgresql openssl pgbouncer >/dev/null
+    install_packages --no-install-recommends postgresql openssl pgbouncer
 fi
 bin=$(found)
 folder=$(mktemp -d /tmp/convoke-postgres.XXXXXX)
-port=${CONVOKE_TEST_POSTGRES_PORT:-$((20000 + RANDOM % 20000))}
+# A port on which nothing listens, below those that the system gives to other processes.
+port=${CONVOKE_TEST_POSTGRES_PORT:-}
+while [ -z "$port" ] || (: >"/dev/tcp/127.0.0.1/$port") 2>/dev/null; do port=$((10000 + RANDOM % 20000)); done
 
 # PostgreSQL refuses to run as root.
 as_user() { if [ "$(id -u)" = 0 ]; then setpriv --reuid=postgres --regid=postgres --clear-groups -- "$@"; else "$@"; fi; }
 if [ "$(id -u)" = 0 ]; then chown postgres "$folder"; fi
 
-stop() { as_user "$bin/pg_ctl" -D "$folder/data" -m immediate -w stop >/dev/null 2>&1 || true; rm -rf "$folder"; }
+stop() { as_user "$bin/pg_ctl" -D "$folder/data" -m immediate -w stop >/dev/null 2>&1 || true; rm -rf "$folder" || true; }
 trap stop EXIT
 
 as_user "$bin/initdb" -D "$folder/data" -U convoke -A trust -E UTF8 --locale=C.UTF-8 >"$folder/initdb.log"
@@ -59,7 +61,7 @@ shared_buffers = 256MB
 max_wal_size = 2GB
 log_min_messages = fatal
 CONF
-if ! as_user "$bin/pg_ctl" -D "$folder/data" -l "$folder/server.log" -w start >/dev/null; then
+if ! as_user "$bin/pg_ctl" -D "$folder/data" -l "$folder/server.log" -w -t 300 start >/dev/null; then
     cat "$folder/server.log" >&2
     exit 1
 fi

@@ -36,7 +36,7 @@ class Program:
                 yield address(process.stderr, lines)
             finally:
                 process.terminate()
-                code = process.wait(timeout=30)
+                code = process.wait(timeout=300)
             assert code == 0, f"the server ended with {code}"
         except BaseException:
             sys.stderr.writelines(lines)
@@ -64,7 +64,7 @@ class Client:
         headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
         body = json.dumps({"args": args}).encode()
         request = urllib.request.Request(f"{self.base}/api/run/{path}", body, headers)
-        with urllib.request.urlopen(request, timeout=30) as response:
+        with urllib.request.urlopen(request, timeout=300) as response:
             reply = json.load(response)
         assert reply["status"] == "success", f"{path}: {reply}"
         return reply["value"]

@@ -5,9 +5,6 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 source e2e/program.sh
-need() {
-  command -v "$1" >/dev/null || { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y "${@:2}" >/dev/null; }
-}
 need npm nodejs npm
 need chromium chromium
 build_programs
@@ -17,7 +14,7 @@ mkdir -p "$work"
 cp -r examples/react/{package.json,package-lock.json,tsconfig.json,public,src,test} "$work"
 "$target/debug/convoke" codegen convex --out "$work/src/api.ts"
 cd "$work"
-npm ci --silent --no-audit --no-fund --prefer-offline
+npm_install ci
 npm run --silent check
 npm run --silent build -- --log-level=warning
 CONVOKE_BINARY=$target/debug/convoke node --test --test-force-exit --test-reporter=spec test/page.test.mjs

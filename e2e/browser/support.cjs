@@ -18,7 +18,20 @@ const QUIET = [
   "--disable-sync",
 ];
 
-const browser = () => chromium.launch({ executablePath: "/usr/bin/chromium", args: QUIET });
+/** Timeout of a step on a busy machine. */
+const PATIENCE = 120_000;
+
+const browser = () => chromium.launch({ executablePath: "/usr/bin/chromium", args: QUIET, timeout: PATIENCE });
+
+/** Waits until a condition holds. */
+async function until(what, holds) {
+  for (const end = Date.now() + PATIENCE; !(await holds()); await new Promise((later) => setTimeout(later, 20))) {
+    assert.ok(Date.now() < end, `not reached: ${what}`);
+  }
+}
+
+/** Returns the address of a page. It is read in the page, because `page.url()` may be older. */
+const address = (page) => page.evaluate(() => location.href);
 
 class Server {
   /** Starts a server on a folder with a settings file (`settings`), further flags (`flags`) and an address (`listen`). */
@@ -88,6 +101,8 @@ const AXE = require.resolve("axe-core/axe.min.js");
  * the page's own policy runs no foreign scripts.
  */
 async function inaccessible(page, others = []) {
+  // It reads colors, so each transition must have ended.
+  await page.evaluate(() => Promise.allSettled(document.getAnimations().filter((one) => one instanceof CSSTransition).map((one) => one.finished)));
   await page.evaluate(fs.readFileSync(AXE, "utf8"));
   const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
   const counted = violations.filter(({ id, impact }) => impact === "serious" || impact === "critical" || others.includes(id));
@@ -97,4 +112,4 @@ async function inaccessible(page, others = []) {
 /** Returns the number of pixels by which the page is wider than the screen. */
 const surplus = (page) => page.evaluate(() => Math.max(0, document.documentElement.scrollWidth - innerWidth));
 
-module.exports = { browser, inaccessible, Server, surplus, Watched };
+module.exports = { address, browser, inaccessible, PATIENCE, Server, surplus, until, Watched };

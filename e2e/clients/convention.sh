@@ -7,15 +7,13 @@ cd "$(dirname "$0")/../.."
 source e2e/clients/servers.sh
 
 need npm nodejs npm
-need python3 python3 python3-venv
 build_programs
 
 work=$target/clients/convention
 mkdir -p "$work"
 cp e2e/clients/convention/* "$work"
-(cd "$work" && npm ci --silent --no-audit --no-fund --prefer-offline)
-[ -x "$work/venv/bin/pip" ] || python3 -m venv "$work/venv"
-"$work/venv/bin/pip" install --quiet --disable-pip-version-check -r "$work/requirements.txt"
+(cd "$work" && npm_install ci)
+python_environment "$work/venv" -r "$work/requirements.txt"
 
 start "$application"
 export APPLICATION=$url APPLICATION_TOKEN

@@ -7,7 +7,6 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 source e2e/clients/servers.sh
 
-need python3 python3 python3-venv
 need curl curl
 build_programs
 
@@ -18,18 +17,24 @@ export AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test
 # This storage has no TLS.
 unset AWS_CA_BUNDLE
 
+# user FOLDER NAME [--create]: calls as a user of the server on a folder.
+user() {
+  (cd "$1" && "$application" run users/queries/getCurrentUser '{}' --as "${@:2}" >/dev/null)
+}
+quietly() { "$@" >/dev/null 2>&1; }
+
 # Copies the database of a new server to a place, and compares what each program restores.
 # Arguments: the URL of the place, the URL for Litestream, more settings.
 check() {
   local settings restored
   settings=$(mktemp -d)
   folders+=("$settings")
-  printf '[copy]\nto = "%s"\nevery = "100ms"\n%s\n' "$1" "$3" >"$settings/convoke.toml"
+  printf '[copy]\nto = "%s"\nevery = "100ms"\n%s\n%s\n' "$1" "$3" "$patient" >"$settings/convoke.toml"
   start "$application" --config "$settings/convoke.toml"
   for name in ada grace edsger; do
-    (cd "$data" && "$application" run users/queries/getCurrentUser '{}' --as "$name" --create >/dev/null)
+    user "$data" "$name" --create
   done
-  curl -sf "$url/readyz" >/dev/null
+  await curl -sf -o /dev/null "$url/readyz"
   kill "${servers[-1]}"
   wait "${servers[-1]}" 2>/dev/null || true
 
@@ -49,25 +54,14 @@ follow() {
   folders+=("$second")
   (cd "$second" && exec "$application" serve --env development --config "$settings" --listen 127.0.0.1:0 --follow "$2" 2>log) &
   servers+=($!)
-  for _ in $(seq 600); do
-    grep -q '^convoke: listening on ' "$second/log" && curl -sf "$(listening "$second/log")/readyz" >/dev/null && break
-    sleep 0.1
-  done
-  (cd "$data" && "$application" run users/queries/getCurrentUser '{}' --as barbara --create >/dev/null)
-  for _ in $(seq 600); do
-    (cd "$second" && "$application" run users/queries/getCurrentUser '{}' --as barbara >/dev/null 2>&1) && break
-    sleep 0.1
-  done
+  await listens "$second/log" "$!" && await curl -sf -o /dev/null "$url/readyz" || { cat "$second/log" >&2; return 1; }
+  user "$data" barbara --create
+  await quietly user "$second" barbara
   (cd "$second" && "$application" promote)
-  for _ in $(seq 600); do
-    (cd "$second" && "$application" run users/queries/getCurrentUser '{}' --as niklaus --create >/dev/null 2>&1) && return
-    sleep 0.1
-  done
-  cat "$second/log" >&2
-  return 1
+  await quietly user "$second" niklaus --create || { cat "$second/log" >&2; return 1; }
 }
 
-listening() { sed -n 's/^convoke: listening on //p' "$1"; }
+has_a_copy() { [[ $("$application" copies list --config "$1") = *newest* ]]; }
 
 place=$(mktemp -d)
 folders+=("$place")
@@ -76,8 +70,8 @@ check s3://copies/convoke "s3://copies/convoke/00000001?endpoint=${storage#http:
   "endpoint = \"$storage\""
 settings=$(mktemp -d)
 folders+=("$settings")
-printf '[copy]\nto = "s3://copies/followed"\nevery = "100ms"\nendpoint = "%s"\n' "$storage" >"$settings/convoke.toml"
+printf '[copy]\nto = "s3://copies/followed"\nevery = "100ms"\nendpoint = "%s"\n%s\n' "$storage" "$patient" >"$settings/convoke.toml"
 start "$application" --config "$settings/convoke.toml"
-until "$application" copies list --config "$settings/convoke.toml" | grep -q newest; do sleep 0.1; done
+await has_a_copy "$settings/convoke.toml"
 follow "$settings/convoke.toml" s3://copies/followed
 echo "copies: Litestream restores the copies of a folder and of an S3-compatible storage"

@@ -7,11 +7,11 @@ cd "$(dirname "$0")/../.."
 source e2e/clients/servers.sh
 
 need npm nodejs npm
-cargo build --quiet --workspace --bin orders
+build_programs
 
 work=$target/clients/deliveries
 mkdir -p "$work"
 cp e2e/clients/deliveries/* "$work"
-(cd "$work" && npm ci --silent --no-audit --no-fund --prefer-offline)
+(cd "$work" && npm_install ci)
 (cd "$work" && ORDERS_BINARY=$target/debug/orders node --test --test-force-exit --test-reporter=spec verify.test.js)
 echo "deliveries: npm's standardwebhooks and svix verify them"

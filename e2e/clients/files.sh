@@ -16,7 +16,7 @@ build_programs
 work=$target/clients/files
 mkdir -p "$work"
 cp e2e/clients/files/* "$work"
-(cd "$work" && npm ci --silent --no-audit --no-fund --prefer-offline)
+(cd "$work" && npm_install ci)
 
 start "$application"
 export APPLICATION=$url APPLICATION_TOKEN

@@ -7,19 +7,18 @@ cd "$(dirname "$0")/../.."
 source e2e/clients/servers.sh
 
 need npm nodejs npm
-need python3 python3 python3-venv
 need curl curl
 build_programs
 
 work=$target/clients/files_s3
 mkdir -p "$work"
 cp e2e/clients/files/* "$work"
-(cd "$work" && npm ci --silent --no-audit --no-fund --prefer-offline)
+(cd "$work" && npm_install ci)
 start_storage "$work/venv" "$work/requirements.txt" files
 
 settings=$(mktemp -d)
 folders+=("$settings")
-printf '[files]\nurl = "s3://files/contents"\nendpoint = "%s"\n' "$storage" >"$settings/convoke.toml"
+printf '[files]\nurl = "s3://files/contents"\nendpoint = "%s"\n%s\n' "$storage" "$patient" >"$settings/convoke.toml"
 start "$application" --config "$settings/convoke.toml"
 export APPLICATION=$url APPLICATION_TOKEN
 APPLICATION_TOKEN=$(cd "$data" && "$application" token --subject ada --email ada@example.com)
@@ -36,8 +35,8 @@ print(*[one["state"] for one in json.load(sys.stdin)["findings"] if one["subject
 expect() { [ "$(contents)" = "$1" ] || { echo "the doctor finds $(contents) and not $1" >&2; exit 1; }; }
 in_bucket() { curl -s --user test:test --aws-sigv4 aws:amz:us-east-1:s3 "$@"; }
 expect ok
-(cd "$data" && "$application" backup copy.db --config "$settings/convoke.toml") | grep -q "the files are in s3://files/contents and not in this backup"
-object=$storage/files/$(curl -s "$storage/files?list-type=2" | grep -o '<Key>[^<]*' | head -1 | cut -c6-)
+(cd "$data" && "$application" backup copy.db --config "$settings/convoke.toml") | grep "the files are in s3://files/contents and not in this backup" >/dev/null
+object=$storage/files/$(curl -s "$storage/files?list-type=2" | grep -o '<Key>[^<]*' | sed -n '1s/<Key>//p')
 length=$(in_bucket "$object" | wc -c)
 head -c "$length" /dev/urandom | in_bucket -X PUT --data-binary @- "$object" >/dev/null
 expect problem

@@ -18,7 +18,7 @@ if [ "${1:-}" != --in-network ]; then
   build_programs
   mkdir -p "$work"
   cp e2e/clients/sync/package*.json e2e/clients/proxies/* "$work"
-  (cd "$work" && npm ci --silent --no-audit --no-fund --prefer-offline)
+  (cd "$work" && npm_install ci)
   # A separate network, in which port 443 is free.
   [ "$(id -u)" = 0 ] || as_root=--map-root-user
   exec unshare ${as_root:-} --net "$0" --in-network
@@ -44,6 +44,11 @@ block() {
   awk -v word="\`\`\`$1" '$0 == word { shown = 1; next } /^```$/ { shown = 0 } shown' docs/how-to/proxy.md |
     sed "s#/etc/$1/tls/#$conf/#g; s#127.0.0.1:3210#${url#http://}#; s#listen 443#listen $2#; s#bind :443#bind :$2#; s#^api.example.com {#api.example.com:$2 {#" |
     case $(caddy version) in 2.6.[0-2]*) sed "s/request_buffers .*/buffer_requests/" ;; *) cat ;; esac
+}
+
+# is_open PORT PID: succeeds if the port is open, or the process has ended.
+is_open() {
+  (: >"/dev/tcp/127.0.0.1/$1") 2>/dev/null || ! kill -0 "$2" 2>/dev/null
 }
 
 # proxy COMMAND …: starts a proxy in the background.
@@ -77,11 +82,7 @@ for port in 443 8443; do
       proxy haproxy -db -f "$conf/haproxy.cfg"
       ;;
     esac
-    for _ in $(seq 100); do
-      if (: >"/dev/tcp/127.0.0.1/$port") 2>/dev/null; then break; fi
-      kill -0 "$running" 2>/dev/null || break
-      sleep 0.1
-    done
+    await is_open "$port" "$running"
     suffix=$([ "$port" = 443 ] || echo ":$port")
     (cd "$work" && NODE_EXTRA_CA_CERTS=$conf/ca.pem PROXY=https://api.example.com$suffix PROXY_NAME="$name on $port" \
       node --test --test-force-exit --test-reporter=spec proxies.test.js) || { cat "$conf/log" >&2; exit 1; }

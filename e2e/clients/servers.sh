@@ -14,9 +14,15 @@ finish() {
 }
 trap finish EXIT
 
-# need COMMAND PACKAGE …: installs the packages if the command is missing.
-need() {
-  command -v "$1" >/dev/null || { apt-get update -qq && apt-get install -qq -y "${@:2}" >/dev/null; }
+# Limits of a server that has little of the processor. A debug build on a busy machine takes seconds for a long result.
+patient='[limits]
+query_timeout = "1m"
+mutation_timeout = "1m"'
+
+# listens LOG PID: sets `url` to the address of a server. Succeeds with an empty `url` if the process has ended.
+listens() {
+  url=$(sed -n 's/^convoke: listening on //p' "$1" 2>/dev/null)
+  [ -n "$url" ] || ! kill -0 "$2" 2>/dev/null
 }
 
 # start BINARY [FLAG …]: starts a server on a free port, and sets `url` to its address and `data` to its folder.
@@ -25,28 +31,31 @@ start() {
   shift
   data=$(mktemp -d)
   folders+=("$data")
+  echo "$patient" >"$data/convoke.toml"
   (cd "$data" && exec "$binary" dev --listen 127.0.0.1:0 "$@" 2>server.log) &
   servers+=($!)
-  for _ in $(seq 600); do
-    url=$(sed -n 's/^convoke: listening on //p' "$data/server.log" 2>/dev/null || true)
-    [ -n "$url" ] && return
-    sleep 0.1
-  done
+  await listens "$data/server.log" "$!" && [ -n "$url" ] && return
   cat "$data/server.log" >&2
   return 1
+}
+
+# storage_listens LOG PID: like `listens`, for the storage.
+storage_listens() {
+  storage=$(sed -n 's/^ \* Running on \(http.*\)/\1/p' "$1")
+  [ -n "$storage" ] || ! kill -0 "$2" 2>/dev/null
 }
 
 # start_storage VENV REQUIREMENTS BUCKET: starts moto's S3-compatible storage with an empty bucket, and sets `storage` to its
 # address. Installs the packages, moto among them, into the virtual environment, and sets the access of servers.
 start_storage() {
-  local venv=$1 port
-  [ -x "$venv/bin/pip" ] || python3 -m venv "$venv"
-  "$venv/bin/pip" install --quiet --disable-pip-version-check -r "$2"
-  port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
-  "$venv/bin/moto_server" -H 127.0.0.1 -p "$port" 2>/dev/null &
+  local log
+  python_environment "$1" -r "$2"
+  log=$(mktemp -d)
+  folders+=("$log")
+  log=$log/storage.log
+  "$1/bin/moto_server" -H 127.0.0.1 -p 0 >"$log" 2>&1 &
   servers+=($!)
-  storage=http://127.0.0.1:$port
-  for _ in $(seq 100); do curl -s "$storage" >/dev/null && break || sleep 0.1; done
-  curl -s -X PUT "$storage/$3" >/dev/null
+  await storage_listens "$log" "$!" && [ -n "$storage" ] || { cat "$log" >&2; return 1; }
+  curl -sSf -X PUT "$storage/$3" >/dev/null
   export CONVOKE_SECRET_S3_ACCESS_KEY_ID=test CONVOKE_SECRET_S3_SECRET_ACCESS_KEY=test
 }

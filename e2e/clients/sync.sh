@@ -8,16 +8,14 @@ cd "$(dirname "$0")/../.."
 source e2e/clients/servers.sh
 
 need npm nodejs npm
-need python3 python3 python3-venv
 need chromium chromium
 build_programs
 
 work=$target/clients/sync
 mkdir -p "$work"
 cp -r e2e/clients/sync/* "$work"
-(cd "$work" && npm ci --silent --no-audit --no-fund --prefer-offline)
-[ -x "$work/venv/bin/pip" ] || python3 -m venv "$work/venv"
-"$work/venv/bin/pip" install --quiet --disable-pip-version-check -r "$work/requirements.txt"
+(cd "$work" && npm_install ci)
+python_environment "$work/venv" -r "$work/requirements.txt"
 (cd "$work" && npx esbuild page.jsx --bundle --jsx=automatic --log-level=warning --outfile=page.js)
 CARGO_TARGET_DIR=$work/rust/target cargo build --quiet --locked --manifest-path "$work/rust/Cargo.toml"
 

@@ -6,13 +6,11 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 source e2e/clients/servers.sh
 
-need python3 python3 python3-venv
 build_programs
 
 work=$target/clients/telemetry
 mkdir -p "$work"
 cp e2e/clients/telemetry/* "$work"
-[ -x "$work/venv/bin/pip" ] || python3 -m venv "$work/venv"
-"$work/venv/bin/pip" install --quiet --disable-pip-version-check -r "$work/requirements.txt"
+python_environment "$work/venv" -r "$work/requirements.txt"
 "$work/venv/bin/python" "$work/collector_test.py" "$application"
 echo "telemetry: PyPI's classes of the protocol decode the traces, logs and metrics of the application"

@@ -14,7 +14,7 @@ mkdir -p "$work"
 cp e2e/clients/typescript/* e2e/clients/sync/server.js "$work"
 cp examples/typescript/client.ts "$work/example.ts"
 sed -i 's|"./convoke.js"|"./application.js"|' "$work/example.ts"
-(cd "$work" && npm ci --silent --no-audit --no-fund --prefer-offline)
+(cd "$work" && npm_install ci)
 
 for program in application probes; do
   "${!program}" codegen typescript --out "$work/$program.ts"
@@ -33,6 +33,7 @@ export APPLICATION_TOKEN APPLICATION_GUEST PROBES_TOKEN
 APPLICATION_TOKEN=$(token_of "$application_data" "$application" ada)
 APPLICATION_GUEST=$(token_of "$application_data" "$application" bob)
 PROBES_TOKEN=$(token_of "$probes_data" "$probes" ada)
-(cd "$work" && node --test --test-force-exit --test-reporter=spec out/client.test.js out/references.test.js watch.test.js)
+# One file at a time: they share the servers.
+(cd "$work" && node --test --test-concurrency=1 --test-force-exit --test-reporter=spec out/client.test.js out/references.test.js watch.test.js)
 node "$work/out/example.js" "$application_url" "$(token_of "$application_data" "$application" grace)"
 echo "typescript: the generated clients compile, and work against the servers"

@@ -12,7 +12,7 @@ build_programs
 work=$target/clients/webhooks
 mkdir -p "$work"
 cp e2e/clients/webhooks/* "$work"
-(cd "$work" && npm ci --silent --no-audit --no-fund --prefer-offline)
+(cd "$work" && npm_install ci)
 
 export PAYMENTS_SECRET=whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw STRIPE_SECRET=whsec_of_stripe
 export GITHUB_SECRET="It's a Secret to Everybody" PARTNER_SECRET=partner
@@ -25,7 +25,7 @@ export LIVEKIT_KEY=key1 LIVEKIT_SECRET="the secret of key1, which is long enough
 export CONVOKE_SECRET_LIVEKIT_API_SECRET=$LIVEKIT_SECRET
 settings=$(mktemp)
 trap 'rm -f "$settings"; finish' EXIT
-printf '[livekit]\nurl = "wss://media.example.org"\napi_key = "key1"\n' > "$settings"
+printf '[livekit]\nurl = "wss://media.example.org"\napi_key = "key1"\n%s\n' "$patient" >"$settings"
 start "$application" --config "$settings"
 export APPLICATION=$url TOKEN
 TOKEN=$(cd "$data" && "$application" token --subject ada --email ada@example.com)

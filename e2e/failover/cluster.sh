@@ -155,7 +155,7 @@ report() {
 # Makes another server the primary. Patroni refuses until it has noted the synchronous standby.
 switch() {
     local said
-    for _ in $(seq 50); do
+    for _ in $(seq 300); do
         said=$(curl -s --max-time 30 -d "{\"leader\": \"server$1\"}" "http://$(host "$1"):$(port "1$1")/switchover") || true
         if grep -qi "switched over" <<<"$said"; then return 0; fi
         sleep 0.2
@@ -188,7 +188,8 @@ CFG
 start() {
     mkdir -p "$folder/etcd"
     chmod 755 "$folder"
-    echo $((20000 + RANDOM % 400 * 100)) >"$folder/ports"
+    # Below the ports that the system gives to other processes.
+    echo $((10000 + RANDOM % 220 * 100)) >"$folder/ports"
     make_network
     if is_root; then chown -R postgres "$folder"; fi
     local url
@@ -213,12 +214,12 @@ start() {
         echo "export CONVOKE_TEST_POSTGRES_BIN='$bin'"
         has_namespaces && echo "export CONVOKE_TEST_CLUSTER_CUTS=1"
     } >"$folder/environment" || true
-    for _ in $(seq 600); do
+    for _ in $(seq 1500); do
         if is_whole; then return 0; fi
         sleep 0.2
     done
     report >&2
-    echo "failover: the cluster is not whole after two minutes" >&2
+    echo "failover: the cluster is not whole after five minutes" >&2
     return 1
 }
 

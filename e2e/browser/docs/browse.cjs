@@ -3,7 +3,7 @@
 "use strict";
 
 const assert = require("node:assert/strict");
-const { browser, inaccessible, Server, surplus, Watched } = require("../support.cjs");
+const { browser, inaccessible, PATIENCE, Server, surplus, until, Watched } = require("../support.cjs");
 
 // Opens an operation, sends the proposed request, and returns the response and its text on the page.
 async function call(page, path) {
@@ -15,8 +15,11 @@ async function call(page, path) {
     page.waitForResponse((response) => response.url().includes("/api/run/")),
     operation.locator("button.execute").click(),
   ]);
+  // The former response of the operation stays until then.
+  const id = response.headers()["x-request-id"];
+  assert.ok(id);
+  await operation.locator(".live-responses-table", { hasText: id }).waitFor();
   const shown = operation.locator(".live-responses-table .response-col_description pre").first();
-  await shown.waitFor();
   const status = await operation.locator(".live-responses-table .response-col_status").last().innerText();
   return { status: Number(status.match(/\d+/)[0]), shown: await shown.innerText(), sent: response.request() };
 }
@@ -31,6 +34,7 @@ async function authorize(page, scheme, value) {
 
 async function logout(page) {
   await page.locator(".auth-wrapper .authorize").first().click();
+  await page.locator(".auth-container button", { hasText: "Logout" }).first().waitFor();
   for (const button of await page.locator(".auth-container button", { hasText: "Logout" }).all()) {
     await button.click();
   }
@@ -42,9 +46,10 @@ async function findings(chromium, base) {
   const found = [];
   for (const [width, colorScheme] of [[1280, "light"], [1280, "dark"], [390, "light"], [390, "dark"]]) {
     const context = await chromium.newContext({ viewport: { width, height: 850 }, colorScheme });
+    context.setDefaultTimeout(PATIENCE);
     const page = await context.newPage();
     const look = async (what) => {
-      // axe-core reads colors, so the transition must end first.
+      // A dialog and an operation open with a transition.
       await page.waitForTimeout(500);
       const at = `${what} ${width} ${colorScheme}`;
       found.push(...(await inaccessible(page)).map((one) => `${at}: ${one}`));
@@ -75,14 +80,16 @@ async function main() {
   let watched;
   try {
     const context = await chromium.newContext();
+    context.setDefaultTimeout(PATIENCE);
     watched = new Watched(context, base);
     const page = await context.newPage();
 
     await page.goto(`${base}/docs`);
     await page.locator(".opblock").first().waitFor();
     const described = await (await page.request.get(`${base}/openapi.json`)).json();
-    assert.equal(await page.locator(".opblock").count(), Object.values(described.paths).flatMap(Object.keys).length);
-    assert.equal(await page.title(), described.info.title);
+    const operations = Object.values(described.paths).flatMap(Object.keys).length;
+    await until("every operation", async () => (await page.locator(".opblock").count()) === operations);
+    await until("the title", async () => (await page.title()) === described.info.title);
 
     const account = { tag: "Users", id: "users_queries_getCurrentUser" };
     const refused = await call(page, account);

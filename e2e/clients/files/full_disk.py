@@ -11,6 +11,7 @@ import json
 import os
 import re
 import resource
+import select
 import shutil
 import signal
 import subprocess
@@ -26,6 +27,8 @@ folder = tempfile.mkdtemp(prefix="convoke-full-disk-")
 files = os.path.join(folder, "files")
 os.mkdir(files)
 MIB = 1 << 20
+# The longest wait of a client, in seconds. A busy machine needs some of them.
+PATIENCE = 300
 is_root = os.geteuid() == 0
 
 
@@ -42,14 +45,16 @@ def limited():
 def start():
     with open(os.path.join(folder, "convoke.toml"), "w") as settings:
         # Only the file system itself may stop a write.
-        settings.write(f'[limits]\ndisk_free_bytes_min = 0\n[files]\ndir = "{files}"\n')
+        limits = 'disk_free_bytes_min = 0\nquery_timeout = "1m"\nmutation_timeout = "1m"\n'
+        settings.write(f'[limits]\n{limits}[files]\ndir = "{files}"\n')
     log = open(os.path.join(folder, "server.log"), "w")
     command = [program, "dev", "--no-watch", "--listen", "127.0.0.1:0"]
     server = subprocess.Popen(
         command, cwd=folder, stderr=log, stdout=subprocess.DEVNULL, preexec_fn=None if is_root else limited
     )
-    for _ in range(600):
-        found = re.search(r"^convoke: listening on (\S+)", open(log.name).read(), re.M)
+    end = time.monotonic() + PATIENCE
+    while server.poll() is None and time.monotonic() < end:
+        found = re.search(r"^convoke: listening on (\S+)\n", open(log.name).read(), re.M)
         if found:
             return server, found.group(1)
         time.sleep(0.05)
@@ -65,14 +70,22 @@ def call(path, args):
     return answer["value"]
 
 
-def send(method, address, pieces, headers={}):
-    """Sends a body without a declared length, so that the server cannot know that it does not fit."""
+def send(method, address, content=b"", headers={}):
+    """Sends a body without a declared length, so that the server cannot know that it does not fit. It ends when the
+    server responds: a server reads only for some seconds after its response, and then resets the connection."""
     parts = urllib.parse.urlsplit(address)
-    connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=60)
-    try:
-        connection.request(method, parts.path, body=iter(pieces), headers=headers, encode_chunked=True)
-    except (BrokenPipeError, ConnectionResetError):
-        pass  # The server has answered before the end of the body.
+    connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=PATIENCE)
+    connection.putrequest(method, parts.path)
+    for name, value in {**headers, "Transfer-Encoding": "chunked"}.items():
+        connection.putheader(name, value)
+    connection.endheaders()
+    for at in range(0, len(content), 65536):
+        if select.select([connection.sock], [], [], 0)[0]:
+            break
+        piece = content[at : at + 65536]
+        connection.send(b"%x\r\n%b\r\n" % (len(piece), piece))
+    else:
+        connection.send(b"0\r\n\r\n")
     response = connection.getresponse()
     return response.status, dict(response.getheaders()), response.read()
 
@@ -83,8 +96,7 @@ def begin():
 
 def attach(content, results):
     """Uploads a content and attaches it. Appends the status and the message of the upload."""
-    pieces = [content[at : at + 65536] for at in range(0, len(content), 65536)]
-    status, _, body = send("POST", begin(), pieces, {"Transfer-Encoding": "chunked"})
+    status, _, body = send("POST", begin(), content)
     answer = json.loads(body)
     if status == 200:
         name = hashlib.sha256(content).hexdigest()
@@ -130,21 +142,24 @@ try:
     assert all("no room for this file" in message for message in full), full
     stored = 1 + sum(status == 200 for status, _ in results)
     assert check() == stored
-    left = os.listdir(os.path.join(files, "incoming"))
+    # A part is removed after the response to its client.
+    end = time.monotonic() + PATIENCE
+    while (left := os.listdir(os.path.join(files, "incoming"))) and time.monotonic() < end:
+        time.sleep(0.05)
     assert not left, f"parts of failed uploads remain: {left}"
 
     # An upload in parts keeps what fitted, and continues when there is space.
     content, tus = os.urandom(8 * MIB), {"Tus-Resumable": "1.0.0"}
     if is_root:
         address = begin()
-        part = {**tus, "Content-Type": "application/offset+octet-stream", "Transfer-Encoding": "chunked"}
-        status, _, body = send("PATCH", address, [content], {**part, "Upload-Offset": "0", "Upload-Length": str(len(content))})
+        part = {**tus, "Content-Type": "application/offset+octet-stream"}
+        status, _, body = send("PATCH", address, content, {**part, "Upload-Offset": "0", "Upload-Length": str(len(content))})
         assert status == 503 and b"no room" in body, (status, body)
-        _, headers, _ = send("HEAD", address, [], tus)
+        _, headers, _ = send("HEAD", address, headers=tus)
         offset = int(headers.get("Upload-Offset", headers.get("upload-offset")))
         assert 0 < offset < len(content), offset
         mount(64, "remount")
-        status, headers, _ = send("PATCH", address, [content[offset:]], {**part, "Upload-Offset": str(offset)})
+        status, headers, _ = send("PATCH", address, content[offset:], {**part, "Upload-Offset": str(offset)})
         assert status == 204, status
         storage_id = {name.lower(): value for name, value in headers.items()}["x-convoke-storage-id"]
         name = hashlib.sha256(content).hexdigest()

@@ -25,6 +25,8 @@ program, kills, lazyfs = os.path.abspath(sys.argv[1]), int(sys.argv[2]), sys.arg
 folder = tempfile.mkdtemp(prefix="convoke-files-")
 atexit.register(shutil.rmtree, folder, ignore_errors=True)
 moments = random.Random(0x5EED)
+# The longest wait of a client, in seconds. A busy machine needs some of them.
+PATIENCE = 300
 
 
 class Power:
@@ -43,7 +45,7 @@ class Power:
         command = [lazyfs, self.data, "--config-path", settings, *options]
         self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         atexit.register(self.end)
-        for _ in range(600):
+        for _ in range(6_000):
             if os.path.ismount(self.data) and os.path.exists(self.done):
                 break
             assert self.process.poll() is None, open(log).read()
@@ -77,8 +79,9 @@ def start():
     command = [program, "dev", "--no-watch", "--listen", "127.0.0.1:0"]
     server = subprocess.Popen(command, cwd=folder, stderr=log, stdout=subprocess.DEVNULL)
     atexit.register(server.kill)
-    for _ in range(600):
-        found = re.search(r"^convoke: listening on (\S+)", open(log.name).read(), re.M)
+    end = time.monotonic() + PATIENCE
+    while server.poll() is None and time.monotonic() < end:
+        found = re.search(r"^convoke: listening on (\S+)\n", open(log.name).read(), re.M)
         if found:
             return server, found.group(1)
         time.sleep(0.05)
@@ -90,7 +93,7 @@ def say(*args):
 
 
 def send(url, body, headers):
-    with urllib.request.urlopen(urllib.request.Request(url, body, headers), timeout=10) as response:
+    with urllib.request.urlopen(urllib.request.Request(url, body, headers), timeout=PATIENCE) as response:
         return json.load(response)
 
 
@@ -114,6 +117,9 @@ def upload(url, token, meeting, acknowledged):
         pass
 
 
+# A debug build on a busy machine takes seconds for what a release takes milliseconds.
+with open(os.path.join(folder, "convoke.toml"), "w") as file:
+    file.write('[limits]\nquery_timeout = "1m"\nmutation_timeout = "1m"\n')
 acknowledged = []
 power = Power(*lazyfs) if lazyfs else None
 for number in range(kills):
@@ -123,6 +129,11 @@ for number in range(kills):
     workers = [threading.Thread(target=upload, args=(url, token, meeting, acknowledged)) for _ in range(4)]
     for worker in workers:
         worker.start()
+    if number == kills - 1:
+        # On a busy machine, no file may be acknowledged before the earlier kills.
+        end = time.monotonic() + PATIENCE
+        while not acknowledged and time.monotonic() < end:
+            time.sleep(0.05)
     time.sleep(moments.uniform(0.05, 1.0))
     server.send_signal(signal.SIGKILL)
     server.wait()
@@ -143,7 +154,7 @@ server.terminate()
 server.wait()
 page = say("data", "attachments", "--limit", "100000", "--json").stdout
 lost = [one for one in acknowledged if one not in page]
-assert acknowledged, "no file was acknowledged before a kill: the machine is too busy"
+assert acknowledged, "no file was acknowledged before a kill"
 assert not lost, f"{len(lost)} of {len(acknowledged)} acknowledged attachments are lost"
 assert not left, f"incomplete uploads remain after the start: {left}"
 print(f"files: {kills} {'power losses' if power else 'kills'}, {len(acknowledged)} acknowledged files, each with its bytes")

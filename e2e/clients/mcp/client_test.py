@@ -16,7 +16,7 @@ URL = os.environ["APPLICATION"] + "/mcp"
 
 def over_http(mode, token=None):
     headers = {"authorization": f"Bearer {token}"} if token else {}
-    return Client(streamable_http_client(URL, http_client=httpx2.AsyncClient(headers=headers)), mode=mode)
+    return Client(streamable_http_client(URL, http_client=httpx2.AsyncClient(headers=headers, timeout=300)), mode=mode)
 
 
 def over_pipe(mode):

@@ -13,8 +13,11 @@ import { Server, until } from "./server.js";
 // Flags that stop the background traffic of the browser.
 const QUIET = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
 
+/** Timeout of a step of the browser on a busy machine. */
+const WAIT_MS = 120_000;
+
 const server = await Server.start();
-const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: QUIET });
+const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args: QUIET, timeout: WAIT_MS });
 // The page has a different origin on this machine, as with a separate development server.
 const html = `<!doctype html><div id="root"></div><script>${readFileSync("page.js", "utf8").replaceAll("</script", "<\\/script")}</script>`;
 const pages = createServer((_, response) => response.setHeader("Content-Type", "text/html; charset=utf-8").end(html));
@@ -27,6 +30,7 @@ after(async () => {
 
 async function tab() {
   const page = await (await browser.newContext()).newPage();
+  page.setDefaultTimeout(WAIT_MS);
   await page.goto(`http://127.0.0.1:${pages.address().port}/?server=${encodeURIComponent(server.url)}`);
   return page;
 }
@@ -81,7 +85,7 @@ test("pages stay adjacent during inserts and after a kill", async () => {
 test("page stays signed in after a token expires", async () => {
   const page = await tab();
   await until("nobody", async () => (await text(page, "who")) === "null");
-  const [short, long] = [server.token("ada", "--ttl", "4s"), server.token("ada")];
+  const [long, short] = [server.token("ada"), server.token("ada", "--ttl", "15s")];
   await page.evaluate((tokens) => window.signIn(tokens), [short, short, long]);
   await until("ada", async () => (await text(page, "who")) === "ada");
   await until("a renewal", async () => (await page.evaluate(() => window.asked)) >= 3);

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -44,10 +45,19 @@ def attributes(of):
     return {pair.key: pair.value.string_value for pair in of.attributes}
 
 
+def until(found, log):
+    """Waits for a result, on a busy machine too, and returns it."""
+    end = time.monotonic() + 300
+    while not (result := found()):
+        assert application.poll() is None and time.monotonic() < end, open(log.name).read()
+        time.sleep(0.1)
+    return result
+
+
 server = ThreadingHTTPServer(("127.0.0.1", 0), Collector)
 threading.Thread(target=server.serve_forever, daemon=True).start()
 with tempfile.TemporaryDirectory() as folder:
-    log = open(os.path.join(folder, "server.log"), "w+")
+    log = open(os.path.join(folder, "server.log"), "w")
     environment = dict(
         OTEL_EXPORTER_OTLP_ENDPOINT=f"http://127.0.0.1:{server.server_port}",
         OTEL_EXPORTER_OTLP_HEADERS="x-key=a%2Cb",
@@ -56,24 +66,15 @@ with tempfile.TemporaryDirectory() as folder:
     application = subprocess.Popen(
         [sys.argv[1], "dev", "--listen", "127.0.0.1:0"], cwd=folder, env=environment, stderr=log
     )
-    text = ""
-    for _ in range(600):
-        time.sleep(0.1)
-        log.seek(0)
-        text = log.read()
-        if "convoke: listening on " in text:
-            break
-    url = text.split("convoke: listening on ")[1].split("\n")[0]
+    found = until(lambda: re.search(r"^convoke: listening on (\S+)\n", open(log.name).read(), re.M), log)
+    url = found.group(1)
     request = urllib.request.Request(
         f"{url}/api/run/users/queries/getCurrentUser",
         data=json.dumps({"args": {}}).encode(),
         headers={"content-type": "application/json", "traceparent": f"00-{TRACE}-{PARENT}-01"},
     )
     assert urllib.request.urlopen(request).status == 200
-    for _ in range(100):
-        if arrived["/v1/metrics"]:
-            break
-        time.sleep(0.1)
+    until(lambda: arrived["/v1/metrics"], log)
     application.send_signal(signal.SIGTERM)
     assert application.wait() == 0
 
