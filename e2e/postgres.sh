@@ -18,7 +18,8 @@ if [ -z "$(found)" ] || ! command -v openssl >/dev/null || ! command -v pgbounce
 fi
 bin=$(found)
 folder=$(mktemp -d /tmp/convoke-postgres.XXXXXX)
-port=${CONVOKE_TEST_POSTGRES_PORT:-$((20000 + RANDOM % 20000))}
+# Below the ports of outgoing connections, and apart from those of the tests with more servers.
+port=${CONVOKE_TEST_POSTGRES_PORT:-$((28000 + RANDOM % 4000))}
 
 # PostgreSQL refuses to run as root.
 as_user() { if [ "$(id -u)" = 0 ]; then setpriv --reuid=postgres --regid=postgres --clear-groups -- "$@"; else "$@"; fi; }
