@@ -39,13 +39,24 @@ fn lost(app: &TestApp, server: &TestServer<'_>, signal: &str) -> f64 {
     Samples::scrape(app, server).value(&format!("convoke_telemetry_lost_total{{signal=\"{signal}\"}}"))
 }
 
+/// Waits until so many spans are lost. A span is recorded shortly after the client has the response.
+fn lost_after(app: &TestApp, server: &TestServer<'_>, spans: f64) -> f64 {
+    for _ in 0..6_000 {
+        if lost(app, server, "traces") >= spans {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    lost(app, server, "traces")
+}
+
 #[test]
 fn dead_collector_loses_what_the_queue_cannot_hold_and_ends_with_the_server() {
     let settings = format!("[telemetry]\notlp = \"http://127.0.0.1:{REFUSING}\"\nwaiting_max = 30\nmetrics = false");
     let app = TestApp::configured(&settings);
     let server = app.serve();
     call(&server, 20);
-    assert_eq!(lost(&app, &server, "traces"), 30.0, "each call has a request, a call and a read");
+    assert_eq!(lost_after(&app, &server, 30.0), 30.0, "each call has a request, a call and a read");
     let began = Stopwatch::start();
     flush(&app, &server);
     assert!(began.elapsed() < Duration::from_secs(60), "{:?}", began.elapsed());
@@ -69,7 +80,7 @@ fn slow_collector_delays_no_call_and_the_end_by_at_most_five_seconds() {
     let began = Stopwatch::start();
     call(&server, 300);
     assert!(began.elapsed() < Duration::from_secs(60), "no call waited for the response, which takes 60 s");
-    let before_the_end = lost(&app, &server, "traces");
+    let before_the_end = lost_after(&app, &server, 300.0);
     assert_eq!(before_the_end, 300.0, "900 spans, of which 600 wait");
     let began = Stopwatch::start();
     app.block_on(background.stop());
