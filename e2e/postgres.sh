@@ -18,9 +18,10 @@ if [ -z "$(found)" ] || ! command -v openssl >/dev/null || ! command -v pgbounce
 fi
 bin=$(found)
 folder=$(mktemp -d /tmp/convoke-postgres.XXXXXX)
-# A port on which nothing listens, below those that the system gives to other processes.
+# A port on which nothing listens, below the ports of outgoing connections, and apart from those of the tests with more
+# servers.
 port=${CONVOKE_TEST_POSTGRES_PORT:-}
-while [ -z "$port" ] || (: >"/dev/tcp/127.0.0.1/$port") 2>/dev/null; do port=$((10000 + RANDOM % 20000)); done
+while [ -z "$port" ] || (: >"/dev/tcp/127.0.0.1/$port") 2>/dev/null; do port=$((28000 + RANDOM % 4000)); done
 
 # PostgreSQL refuses to run as root.
 as_user() { if [ "$(id -u)" = 0 ]; then setpriv --reuid=postgres --regid=postgres --clear-groups -- "$@"; else "$@"; fi; }

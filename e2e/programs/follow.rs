@@ -10,7 +10,7 @@ use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc;
 use std::time::Duration;
 
@@ -181,20 +181,23 @@ fn promoted_follower_has_every_acknowledged_change_and_accepts_new_ones() {
     first_post(&first.url, "one");
     let mut follower = Serving::start(&mut folders.follow("second"));
     until("the follower", || is_ready(&follower.url));
-    let ends = AtomicBool::new(false);
+    let (ends, count) = (AtomicBool::new(false), AtomicUsize::new(0));
     let acknowledged: Vec<String> = std::thread::scope(|scope| {
         let writers: Vec<_> = (0..4)
             .map(|writer| {
-                let (url, ends) = (&first.url, &ends);
+                let (url, ends, count) = (&first.url, &ends, &count);
                 scope.spawn(move || {
                     let marks = (0..).map(|number| format!("{writer}-{number}")).take_while(|_| !ends.load(Relaxed));
-                    let is_acknowledged =
-                        |mark: &String| post(url, mark).is_ok_and(|reply| reply["status"] == "success");
+                    let is_acknowledged = |mark: &String| {
+                        let is_acknowledged = post(url, mark).is_ok_and(|reply| reply["status"] == "success");
+                        count.fetch_add(usize::from(is_acknowledged), Relaxed);
+                        is_acknowledged
+                    };
                     marks.take_while(is_acknowledged).collect::<Vec<_>>()
                 })
             })
             .collect();
-        std::thread::sleep(Duration::from_secs(1));
+        until("the acknowledgements", || count.load(Relaxed) >= 20);
         let (succeeded, said) = folders.command(&["promote"], "second");
         assert!(succeeded && said.contains("continues the copies as generation 2"), "{said}");
         std::thread::sleep(Duration::from_millis(500));

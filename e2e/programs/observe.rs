@@ -6,6 +6,7 @@ use std::fs::File;
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -46,7 +47,7 @@ impl Serving {
 
     /// Waits until the log satisfies `enough`, and returns it.
     fn until(&self, enough: impl Fn(&str) -> bool) -> String {
-        for _ in 0..2_000 {
+        for _ in 0..6_000 {
             let log = self.log();
             if enough(&log) {
                 return log;
@@ -180,18 +181,19 @@ fn logs_follow_calls_and_their_lines_until_shutdown() {
     let mut all = logs(&serving, &["--follow", "--json"]).spawn().unwrap();
     let mut errors = logs(&serving, &["--follow", "--json", "--last", "0", "--outcome", "error"]).spawn().unwrap();
     let mut all_lines = BufReader::new(all.stdout.take().unwrap()).lines();
-    let mut error_lines = BufReader::new(errors.stdout.take().unwrap()).lines();
+    let error_lines = BufReader::new(errors.stdout.take().unwrap()).lines();
     let mut next = || serde_json::from_str::<Value>(&all_lines.next().unwrap().unwrap()).unwrap();
     assert_eq!(next()["requestId"], "before", "it begins with the last ones");
 
     // Only an error of the other process shows that it already follows.
-    let first_error = loop {
+    let (send, followed) = mpsc::channel();
+    std::thread::spawn(move || error_lines.map_while(Result::ok).for_each(|line| drop(send.send(line))));
+    let first_error = (0..1_200).find_map(|_| {
         serving.send(route, &[("x-request-id", "refused")], r#"{"args":{"nome":1}}"#);
-        std::thread::sleep(Duration::from_millis(50));
-        if shown(&serving, &["--request-id", "refused", "--json"]).lines().count() > 3 {
-            break error_lines.next().unwrap().unwrap();
-        }
-    };
+        followed.recv_timeout(Duration::from_millis(50)).ok()
+    });
+    let first_error = first_error.expect("the other process prints an error");
+    assert!(!shown(&serving, &["--request-id", "refused", "--json"]).is_empty());
     let error: Value = serde_json::from_str(&first_error).unwrap();
     assert_eq!((&error["requestId"], &error["outcome"]), (&json!("refused"), &json!("INVALID_ARGUMENT")));
     assert!(error["error"].as_str().unwrap().contains("nome"), "{error}");

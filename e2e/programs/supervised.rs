@@ -18,7 +18,7 @@ mod naps {
     /// Delays all other mutations.
     #[mutation]
     pub(crate) fn nap(_ctx: &mut MutationCtx) -> Result<()> {
-        std::thread::sleep(std::time::Duration::from_millis(1_500));
+        std::thread::sleep(std::time::Duration::from_secs(4));
         Ok(())
     }
 }
@@ -80,7 +80,7 @@ impl Supervised {
     fn start_in(folder: TempDir, watchdog: Duration) -> Self {
         let path = folder.path().join("notify");
         let socket = UnixDatagram::bind(&path).unwrap();
-        socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        socket.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
         std::fs::write(folder.path().join("convoke.toml"), "[limits]\nmutation_timeout = '250ms'\n").unwrap();
         let mut command = server(&folder);
         command.env("NOTIFY_SOCKET", &path).env("WATCHDOG_USEC", watchdog.as_micros().to_string());
@@ -152,7 +152,7 @@ fn the_watchdog_is_not_fed_while_a_mutation_does_not_return() {
     });
     let status = std::iter::from_fn(|| Some(server.hear())).find(|said| said[0] != "WATCHDOG=1").unwrap();
     assert!(status[0].starts_with("STATUS=not ready: the mutation naps/nap"), "{status:?}");
-    // The function sleeps for 1.5 s and counts as stuck after 0.5 s. Every 50 ms the server reports the elapsed time to the
+    // The function sleeps for 4 s and counts as stuck after 0.5 s. Every 50 ms the server reports the elapsed time to the
     // supervisor, and never sends a watchdog message.
     for _ in 0..8 {
         assert!(server.hear()[0].starts_with("STATUS=not ready"));
@@ -183,6 +183,7 @@ fn remove_index(folder: &TempDir, table: &str, index: &str) {
 
 fn long_start_reports_progress_and_requests_more_time() {
     let folder = TempDir::new().unwrap();
+    std::fs::write(folder.path().join("convoke.toml"), "[limits]\nmutation_timeout = '60s'\n").unwrap();
     let (mut process, url) = started(&mut server(&folder));
     for _ in 0..15 {
         let request = ureq::post(format!("{url}/api/run/entries/fill")).content_type("application/json");

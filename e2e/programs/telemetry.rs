@@ -85,7 +85,7 @@ fn process_sends_its_last_spans_and_log_lines_before_it_ends() {
         .spawn()
         .unwrap();
     let text = || std::fs::read_to_string(&log).unwrap();
-    let is_ready = (0..2_000).any(|_| {
+    let is_ready = (0..6_000).any(|_| {
         std::thread::sleep(Duration::from_millis(10));
         text().contains("convoke: listening on ")
     });

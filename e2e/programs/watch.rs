@@ -266,6 +266,18 @@ fn is_running(id: &str) -> bool {
     !state.is_empty() && !state.starts_with('Z')
 }
 
+/// Waits until all these processes have ended, for one minute at most.
+#[track_caller]
+fn require_end(ids: &[String]) {
+    for _ in 0..600 {
+        if !ids.iter().any(|id| is_running(id)) {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    panic!("{ids:?} still run");
+}
+
 /// Sends a request on a connection of its own. Returns the response.
 fn request(address: &str, path: &str, body: &Value) -> std::io::Result<String> {
     let mut socket = TcpStream::connect(address)?;
@@ -459,13 +471,7 @@ fn a_crash_is_reported_and_the_next_save_starts_the_server() {
     let below = dev.descendants();
     dev.process.kill().unwrap();
     dev.process.wait().unwrap();
-    for _ in 0..100 {
-        if !below.iter().any(|id| is_running(id)) {
-            return;
-        }
-        std::thread::sleep(Duration::from_millis(100));
-    }
-    panic!("{below:?} still run");
+    require_end(&below);
 }
 
 #[test]
@@ -479,7 +485,7 @@ fn a_newer_save_ends_a_build_that_does_not_end() {
         )
     };
     let runs = |marker: &str| {
-        for _ in 0..600 {
+        for _ in 0..3_000 {
             if author.folder.join(marker).exists() {
                 return;
             }
@@ -497,14 +503,13 @@ fn a_newer_save_ends_a_build_that_does_not_end() {
     author.write("build.rs", "fn main() {}\n");
     dev.hears("the new program serves");
     assert_eq!(dev.greeting(), "Three, Ada!");
-    assert!(!compilers.iter().any(|id| is_running(id)), "{compilers:?}");
+    require_end(&compilers);
 
     author.write("build.rs", &slow("second"));
     runs("second");
     let below = dev.descendants();
     assert!(dev.signal("INT").success(), "{}", dev.all());
-    std::thread::sleep(Duration::from_millis(200));
-    assert!(!below.iter().any(|id| is_running(id)), "{below:?}");
+    require_end(&below);
 }
 
 #[test]

@@ -144,7 +144,7 @@ fn each_event_arrives_with_one_id_although_the_server_is_killed_amid_deliveries(
         server.kill();
         server = Server::start(folder.path());
     }
-    within(Duration::from_secs(60), || receiver.arrived.lock().unwrap().len() == 200);
+    within(Duration::from_secs(180), || receiver.arrived.lock().unwrap().len() == 200);
     for (order, ids) in &*receiver.arrived.lock().unwrap() {
         let ids: HashSet<_> = ids.iter().collect();
         assert_eq!(ids.len(), 1, "order {order} arrived as {ids:?}");
@@ -166,17 +166,17 @@ fn operator_manages_endpoints_and_deliveries_by_commands() {
 
     server.place(1);
     let count = || receiver.arrived.lock().unwrap().get(&1).map_or(0, Vec::len);
-    within(Duration::from_secs(20), || count() == 1);
+    within(Duration::from_secs(60), || count() == 1);
     let shown = || run(folder.path(), &["webhooks", "deliveries", id, "--json", "--state", "delivered"]).0;
-    within(Duration::from_secs(20), || shown().contains("order.placed"));
+    within(Duration::from_secs(60), || shown().contains("order.placed"));
     let deliveries: Value = serde_json::from_str(&shown()).unwrap();
     let delivery = deliveries["items"][0]["id"].as_str().unwrap();
     run(folder.path(), &["webhooks", "redeliver", delivery]);
-    within(Duration::from_secs(20), || count() == 2);
-    within(Duration::from_secs(20), || shown().contains("order.placed"));
+    within(Duration::from_secs(60), || count() == 2);
+    within(Duration::from_secs(60), || shown().contains("order.placed"));
     let (_, said) = run(folder.path(), &["webhooks", "redeliver", id, "--since", "1h", "--delivered"]);
     assert!(said.contains("1 deliveries"), "{said}");
-    within(Duration::from_secs(20), || count() == 3);
+    within(Duration::from_secs(60), || count() == 3);
 
     run(folder.path(), &["webhooks", "disable", id]);
     assert!(run(folder.path(), &["webhooks", "show", id]).0.contains("disabled by request"));

@@ -198,14 +198,9 @@ impl Node {
         self.log.lock().contains(text)
     }
 
-    /// Calls a function. Returns `None` without a response.
+    /// Calls a function, with a timeout that is long enough for a busy machine. Returns `None` without a response.
     pub(crate) fn call(&self, path: &str, args: &Value, headers: &[(&str, &str)]) -> Option<Value> {
-        call(&self.url, path, args, headers)
-    }
-
-    /// Like [`Node::call`], with a timeout that is long enough for a busy machine.
-    pub(crate) fn patiently(&self, path: &str, args: &Value) -> Option<Value> {
-        serde_json::from_str(&asked(&self.url, &request(path, args, &[]), Duration::from_secs(120))?).ok()
+        serde_json::from_str(&asked(&self.url, &request(path, args, headers), Duration::from_secs(120))?).ok()
     }
 
     /// Returns the value of a call. A call that a busy machine rejects had no effect and is retried.
@@ -213,7 +208,7 @@ impl Node {
     pub(crate) fn value(&self, path: &str, args: &Value) -> Value {
         let mut reply = Value::Null;
         until("a call is not turned away", || {
-            reply = self.patiently(path, args).unwrap();
+            reply = self.call(path, args, &[]).unwrap();
             reply["errorData"]["code"] != "OVERLOADED"
         });
         assert_eq!(reply["status"], "success", "{reply}");
@@ -234,7 +229,7 @@ pub(crate) fn said(command: &mut Command) -> String {
     done(command.output().unwrap()).trim().to_owned()
 }
 
-/// Calls a function at an address. Returns `None` without a response.
+/// Calls a function at an address. Returns `None` without a response in time, after which a client tries another node.
 pub(crate) fn call(url: &str, path: &str, args: &Value, headers: &[(&str, &str)]) -> Option<Value> {
     serde_json::from_str(&asked(url, &request(path, args, headers), PATIENCE)?).ok()
 }

@@ -21,7 +21,7 @@ fn audit(node: &Node, awaits: Option<&str>) -> Value {
         Some(awaits) => json!({"mark": "a", "awaits": awaits}),
         None => json!({"mark": "a"}),
     };
-    node.patiently("ledger/audit", &args).unwrap()
+    node.call("ledger/audit", &args, &[]).unwrap()
 }
 
 fn post(node: &Node, mark: &str) {
@@ -56,7 +56,7 @@ fn another_node_takes_over_the_turn_of_a_killed_node() {
     let (first, second) = (cluster.node(), cluster.node());
     thread::scope(|scope| {
         // The call ends with its node, without a response.
-        scope.spawn(|| first.patiently("ledger/audit", &json!({"mark": "a", "awaits": "never"})));
+        scope.spawn(|| first.call("ledger/audit", &json!({"mark": "a", "awaits": "never"}), &[]));
         until("the first one is at work", || count(&second, "audit a") == 1);
         first.signal("KILL");
         assert_eq!(audit(&second, None)["value"], true, "it was not done");

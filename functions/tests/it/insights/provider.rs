@@ -123,7 +123,8 @@ fn a_silent_provider_is_a_timeout_only_without_fallback() {
             None => reply.assert_refused(Code::Timeout, "The insight provider did not answer in time"),
             Some(generator) => assert_eq!(own(&ada, &id)["generator"], generator),
         }
-        assert_eq!(service.count(), 3, "asked twice more");
+        // It was requested twice more.
+        service.require(3);
     }
 }
 
@@ -156,7 +157,7 @@ fn forced_call_returns_fallback_insights_and_next_call_replaces_them() {
 
 #[test]
 fn every_participant_has_insights_before_the_model_is_called() {
-    let service = Service::new(vec![slow(good("Later."), Duration::from_millis(300))]);
+    let service = Service::new(vec![slow(good("Later."), Duration::from_secs(2))]);
     let app = asking(&service, "");
     let id = gathering(&app);
     let ada = app.user("ada");
@@ -196,11 +197,12 @@ fn unresponsive_provider_is_not_called_for_every_participant() {
 
     assert_eq!(counted(&generate(&ada, &id)).0, 6);
 
-    assert_eq!(service.count(), 4 * 3, "for those of the first round, thrice each");
+    // For those of the first round, three times each.
+    service.require(4 * 3);
     for name in names {
         assert_eq!(own(&app.user(name), &id)["generator"], "builtin/7");
     }
     // The substitute is not current: the next call requests the model again.
     assert_eq!(counted(&generate(&ada, &id)).0, 6);
-    assert_eq!(service.count(), 2 * 4 * 3);
+    service.require(2 * 4 * 3);
 }

@@ -78,6 +78,19 @@ impl Service {
     pub(super) fn count(&self) -> usize {
         self.asked.lock().unwrap().len()
     }
+
+    /// Waits until this number of requests has arrived, and requires that there are no more. A client that does not wait
+    /// for a response may end before the service has read its request.
+    #[track_caller]
+    pub(super) fn require(&self, count: usize) {
+        for _ in 0..6_000 {
+            if self.count() >= count {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        assert_eq!(self.count(), count);
+    }
 }
 
 fn serve(mut stream: TcpStream, answer: &Answer, heard: &Asked) {

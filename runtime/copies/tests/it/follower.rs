@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
 use convoke_copies::follower::fetch;
@@ -178,16 +178,19 @@ fn promotion_loses_nothing_that_was_acknowledged() {
     let former = Arc::new(folders.server(COPIED));
     // The rest of the copies is left to the promotion.
     let followed = Followed::begin(&folders.of("second"), &folders.place, Duration::from_secs(600));
-    let ends = Arc::new(AtomicBool::new(false));
+    let (ends, acknowledged) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
     let writers: Vec<_> = (0..4)
         .map(|writer| {
-            let (former, ends) = (former.clone(), ends.clone());
+            let (former, ends, count) = (former.clone(), ends.clone(), acknowledged.clone());
             std::thread::spawn(move || {
                 let mut acknowledged = Vec::new();
                 for number in 0.. {
                     let owner = format!("{writer}-{number}");
                     match former.insert(&owner, 300) {
-                        Ok(_) => acknowledged.push(owner),
+                        Ok(_) => {
+                            acknowledged.push(owner);
+                            count.fetch_add(1, Relaxed);
+                        }
                         Err(StoreError::CommitUnknown(_)) => break,
                         Err(error) => panic!("{error}"),
                     }
@@ -199,7 +202,7 @@ fn promotion_loses_nothing_that_was_acknowledged() {
             })
         })
         .collect();
-    std::thread::sleep(Duration::from_millis(700));
+    until("the acknowledgements", || acknowledged.load(Relaxed) >= 20);
     let promoted = followed.follower.promote().unwrap();
     assert_eq!((promoted.generation, promoted.former), (2, 1));
     let found = followed.rows();

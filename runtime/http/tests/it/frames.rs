@@ -128,12 +128,8 @@ impl Frames {
 
     /// Reads the next frame. Returns `None` at the end or after a reset of the connection.
     pub(crate) async fn next(&mut self) -> Option<Frame> {
-        self.next_within(Duration::from_secs(10)).await
-    }
-
-    async fn next_within(&mut self, time: Duration) -> Option<Frame> {
         let mut head = [0; 9];
-        timeout(time, self.0.read_exact(&mut head)).await.expect("a frame").ok()?;
+        timeout(Duration::from_secs(60), self.0.read_exact(&mut head)).await.expect("a frame").ok()?;
         let mut payload = vec![0; u32::from_be_bytes([0, head[0], head[1], head[2]]) as usize];
         self.0.read_exact(&mut payload).await.ok()?;
         let stream = u32::from_be_bytes([head[5], head[6], head[7], head[8]]);
@@ -182,8 +178,7 @@ impl Frames {
     /// true if the server sent a GOAWAY.
     pub(crate) async fn answer_pings(mut self) -> bool {
         let mut has_goaway = false;
-        // Only pings arrive, at intervals of half of the idle timeout.
-        while let Some(frame) = self.next_within(Duration::from_secs(60)).await {
+        while let Some(frame) = self.next().await {
             has_goaway |= frame.kind == GOAWAY;
             if frame.kind == PING && frame.flags != ACK {
                 self.send(PING, ACK, 0, &frame.payload).await;

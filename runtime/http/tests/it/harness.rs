@@ -16,6 +16,12 @@ use tokio::sync::{Notify, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
 
+/// Longest wait of a test. Only a failure takes so long, also on a busy machine.
+pub(super) const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A timeout that no test reaches, because it exceeds [`PATIENCE`].
+pub(super) const LONG: Duration = Duration::from_secs(600);
+
 /// Bytes of the response to `t/page`.
 pub(super) const PAGE_BYTES: usize = 1024 * 1024;
 
@@ -160,9 +166,13 @@ pub(super) struct Running {
     ended: JoinHandle<DrainOutcome>,
 }
 
-/// Starts a server on a free port of this machine, with the options that `change` sets.
+/// Starts a server on a free port of this machine, with the options that `change` sets. Without them no timeout but that of
+/// a head passes, so an effect of a timeout has one cause.
 pub(super) async fn serve(change: impl FnOnce(&mut HttpOptions)) -> Running {
     let mut options = HttpOptions::new("127.0.0.1:0".parse().unwrap());
+    let limits = &mut options.limits;
+    (limits.first_byte_timeout, limits.idle_timeout, limits.body_timeout) = (LONG, LONG, LONG);
+    (limits.request_room_timeout, limits.response_stall_timeout, limits.drain_timeout) = (LONG, LONG, LONG);
     change(&mut options);
     let echo = Echo::default();
     let _ = echo.0.answers.set(Budget::new(options.limits.response_bytes_total_max));
@@ -192,7 +202,7 @@ impl Running {
 
     /// Waits for the end of the drain.
     pub(super) async fn outcome(self) -> DrainOutcome {
-        timeout(Duration::from_secs(20), self.ended).await.unwrap().unwrap()
+        timeout(PATIENCE, self.ended).await.unwrap().unwrap()
     }
 
     /// Drops the server while it runs.
@@ -207,11 +217,11 @@ impl Running {
     }
 }
 
-/// Waits until `condition` is true. Fails after ten seconds.
+/// Waits until `condition` is true. Fails after [`PATIENCE`].
 pub(super) async fn until(condition: impl Fn() -> bool) {
     let start = Instant::now();
     while !condition() {
-        assert!(start.elapsed() < Duration::from_secs(10), "the condition is still false after ten seconds");
+        assert!(start.elapsed() < PATIENCE, "the condition is still false after {PATIENCE:?}");
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
 }
@@ -262,7 +272,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Client<S> {
         self.response().await
     }
 
-    /// Reads the next response. Fails if none arrives within ten seconds.
+    /// Reads the next response. Fails if none arrives within [`PATIENCE`].
     pub(super) async fn response(&mut self) -> Response {
         self.maybe_response(false).await.expect("a response")
     }
@@ -296,8 +306,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Client<S> {
     }
 
     async fn read_more(&mut self) -> bool {
-        let read = timeout(Duration::from_secs(10), self.stream.read_buf(&mut self.input)).await;
-        read.expect("data within ten seconds").unwrap_or(0) > 0
+        let read = timeout(PATIENCE, self.stream.read_buf(&mut self.input)).await;
+        read.expect("data, or the end of the connection").unwrap_or(0) > 0
     }
 
     /// Waits until the server closes the connection, and returns the time of the wait. Fails if data arrives before.

@@ -4,24 +4,20 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt as _};
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 
 use convoke_http::DrainOutcome;
 
-use super::harness::{Client, get, post, post_with, serve, until};
+use super::harness::{Client, LONG, PATIENCE, Response, get, post, post_with, serve, until};
 
 const SHORT: Duration = Duration::from_millis(150);
-/// Shorter than each default timeout, and long enough for a busy machine.
-const ENOUGH: Duration = Duration::from_secs(5);
-/// A timeout that no test reaches.
-const LONG: Duration = Duration::from_secs(60);
 
 #[tokio::test]
 async fn silent_connection_is_closed_without_a_response() {
     let server = serve(|options| options.limits.first_byte_timeout = SHORT).await;
-    let mut client = server.client().await;
-    let elapsed = client.closed().await;
-    assert!(elapsed >= SHORT - Duration::from_millis(20) && elapsed < ENOUGH, "{elapsed:?}");
+    let start = Instant::now();
+    server.client().await.closed().await;
+    assert!(start.elapsed() >= SHORT);
 }
 
 #[tokio::test]
@@ -44,12 +40,12 @@ async fn head_that_arrives_byte_by_byte_for_too_long_is_408() {
             }
         });
         let mut input = Vec::new();
-        reading.read_to_end(&mut input).await.unwrap_or_default();
+        timeout(PATIENCE, reading.read_to_end(&mut input)).await.expect("the end").unwrap_or_default();
         let elapsed = start.elapsed();
         let text = String::from_utf8(input).unwrap();
         assert!(text.starts_with("HTTP/1.1 408 "), "{text}");
         assert!(text.contains("REQUEST_TIMEOUT") && text.contains("connection: close"), "{text}");
-        assert!(elapsed >= SHORT && elapsed < ENOUGH, "{elapsed:?}");
+        assert!(elapsed >= SHORT, "{elapsed:?}");
         dripping.abort();
     }
 }
@@ -67,12 +63,9 @@ async fn incomplete_head_is_408_after_its_timeout() {
 
 #[tokio::test]
 async fn idle_connection_is_closed_and_busy_one_is_not() {
-    const IDLE: Duration = Duration::from_millis(500);
-    let server = serve(|options| {
-        options.limits.idle_timeout = IDLE;
-        options.limits.first_byte_timeout = LONG;
-    })
-    .await;
+    // Each pause of the client is shorter by more than a second, which a busy machine may need.
+    const IDLE: Duration = Duration::from_secs(2);
+    let server = serve(|options| options.limits.idle_timeout = IDLE).await;
     let mut client = server.client().await;
     // The total is longer than the idle timeout, but each pause is shorter.
     for _ in 0..6 {
@@ -82,10 +75,11 @@ async fn idle_connection_is_closed_and_busy_one_is_not() {
     // A call that is longer than the idle timeout.
     client.send(post("/api/run/t/wait", "{}")).await;
     sleep(IDLE * 2).await;
+    let start = Instant::now();
     server.seen.release.notify_one();
     assert_eq!(client.response().await.status, 200);
-    let elapsed = client.closed().await;
-    assert!(elapsed >= IDLE - Duration::from_millis(20) && elapsed < ENOUGH, "{elapsed:?}");
+    client.closed().await;
+    assert!(start.elapsed() >= IDLE);
 }
 
 /// An idle connection is checked eight times before it is closed. After two checks, its hyper connection is dropped.
@@ -122,18 +116,24 @@ async fn connection_that_was_idle_for_a_while_serves_any_next_input() {
     let mut idle = server.client().await;
     assert_eq!(idle.ask(&small).await.status, 200);
     sleep(Duration::from_millis(2_300)).await;
+    let start = Instant::now();
     server.stop();
-    assert!(idle.closed().await < Duration::from_secs(3));
+    idle.closed().await;
+    assert!(start.elapsed() < Duration::from_secs(5), "the drain closes it, not the idle timeout");
     assert_eq!(server.outcome().await, DrainOutcome { cut: 0 });
 }
 
 #[tokio::test]
 async fn blank_lines_do_not_keep_an_idle_connection_open() {
-    let server = serve(|options| options.limits.idle_timeout = SHORT).await;
+    let server = serve(|options| {
+        options.limits.idle_timeout = SHORT;
+        options.limits.header_timeout = LONG;
+    })
+    .await;
     let mut client = server.client().await;
     assert_eq!(client.ask(get("/healthz")).await.status, 200);
     client.send("\r\n").await;
-    assert!(client.closed().await < ENOUGH);
+    client.closed().await;
 }
 
 #[tokio::test]
@@ -296,8 +296,7 @@ async fn connections_of_one_address_above_the_limit_are_rejected() {
         open.push(client);
     }
     for _ in 0..50 {
-        let mut client = server.client().await;
-        assert!(client.closed().await < ENOUGH);
+        server.client().await.closed().await;
     }
     assert_eq!(server.traffic.connections_turned_away(), 50);
     assert_eq!(open[0].ask(get("/healthz")).await.status, 200, "open connections are still served");
@@ -343,21 +342,34 @@ async fn connection_above_the_total_waits_until_another_closes() {
     let mut third = server.client().await;
     third.send(get("/healthz")).await;
     let mut byte = [0];
-    assert!(tokio::time::timeout(SHORT, third.stream.peek(&mut byte)).await.is_err(), "the third connection waits");
+    assert!(timeout(SHORT, third.stream.peek(&mut byte)).await.is_err(), "the third connection waits");
     drop(first);
     assert_eq!(third.response().await.status, 200);
+}
+
+/// Sends these requests in one write, so that a busy machine does not spread them over seconds, and reads their responses.
+async fn pipelined(client: &mut Client, requests: impl Iterator<Item = String>) -> Vec<Response> {
+    let requests: Vec<String> = requests.collect();
+    client.send(requests.concat()).await;
+    let mut responses = Vec::new();
+    for _ in requests {
+        responses.push(client.response().await);
+    }
+    responses
 }
 
 #[tokio::test]
 async fn calls_of_one_address_above_the_rate_are_429() {
     let server = serve(|options| options.limits.calls_per_address_per_second = 5).await;
     let mut client = server.client().await;
-    for _ in 0..5 {
-        assert_eq!(client.ask(post("/api/query", "{}")).await.status, 200);
+    let responses = pipelined(&mut client, (0..100).map(|_| post("/api/query", "{}"))).await;
+    let (accepted, rejected): (Vec<_>, Vec<_>) = responses.iter().partition(|response| response.status == 200);
+    assert!(accepted.len() >= 5 && responses[..5].iter().all(|response| response.status == 200));
+    assert!(!rejected.is_empty(), "all calls would need 19 seconds");
+    for response in rejected {
+        assert_eq!((response.status, &*response.code()), (429, "TOO_MANY_REQUESTS"));
+        assert_eq!(response.field("retry-after"), Some("1"));
     }
-    let response = client.ask(post("/api/query", "{}")).await;
-    assert_eq!((response.status, &*response.code()), (429, "TOO_MANY_REQUESTS"));
-    assert_eq!(response.field("retry-after"), Some("1"));
     assert_eq!(client.ask(get("/healthz")).await.status, 200, "a health check does not count as a call");
     sleep(Duration::from_millis(1100)).await;
     assert_eq!(client.ask(post("/api/query", "{}")).await.status, 200);
@@ -376,12 +388,14 @@ async fn forwarded_addresses_count_only_from_a_trusted_proxy() {
         let response = client.ask(forwarded(host)).await;
         assert_eq!(response.json()["peer"], format!("203.0.113.{host}"));
     }
-    assert_eq!(client.ask(forwarded(0)).await.status, 429);
+    let of_one = pipelined(&mut client, (0..20).map(|_| forwarded(0))).await;
+    assert!(of_one.iter().any(|response| response.status == 429), "all calls would need 19 seconds");
 
     let wary = serve(|options| options.limits.calls_per_address_per_second = 1).await;
     let mut client = wary.client().await;
-    assert_eq!(client.ask(forwarded(1)).await.json()["peer"], "127.0.0.1");
-    assert_eq!(client.ask(forwarded(2)).await.status, 429);
+    let of_several = pipelined(&mut client, (1..20).map(forwarded)).await;
+    assert_eq!(of_several[0].json()["peer"], "127.0.0.1");
+    assert!(of_several.iter().any(|response| response.status == 429), "all calls would need 18 seconds");
 }
 
 #[tokio::test]

@@ -4,10 +4,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::frames::{DATA, Frames, HEADERS, INITIAL_WINDOW_SIZE};
-use super::harness::{Client, PAGE_BYTES, Running, connect_narrowly, get, post, post_with, serve, until};
-
-/// A timeout that no test reaches.
-const LONG: Duration = Duration::from_secs(60);
+use super::harness::{Client, PAGE_BYTES, PATIENCE, Running, connect_narrowly, get, post, post_with, serve, until};
 
 /// Connects a client that requests a page and does not read it.
 async fn stalled(server: &Running) -> Frames {
@@ -141,7 +138,7 @@ async fn unread_responses_of_an_address_stay_within_its_limit_in_the_system_too(
         if let Some(response) = client.maybe_response(false).await {
             break response;
         }
-        assert!(start.elapsed() < Duration::from_secs(10), "the address is still rejected");
+        assert!(start.elapsed() < PATIENCE, "the address is still rejected");
         tokio::time::sleep(Duration::from_millis(20)).await;
     };
     assert_eq!(response.status, 200);
@@ -180,8 +177,6 @@ async fn large_bodies_wait_for_memory_or_are_rejected_and_small_ones_pass() {
     let server = serve(|options| {
         // An eighth is for small bodies. The rest is enough for two large bodies.
         options.limits.request_bytes_total_max = 1_000_000;
-        options.limits.request_room_timeout = LONG;
-        options.limits.body_timeout = LONG;
     })
     .await;
     let (mut admitted, mut waiting) = (Vec::new(), Vec::new());

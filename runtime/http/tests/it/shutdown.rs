@@ -17,32 +17,30 @@ async fn running_calls_finish_and_idle_connections_close() {
     let mut half = server.client().await;
     half.send("POST /api/query HTTP/1.1\r\nHo").await;
     let mut busy = server.client().await;
-    busy.send(post("/api/run/t/slow", "{}")).await;
+    busy.send(post("/api/run/t/wait", "{}")).await;
     server.reached(1).await;
     sleep(Duration::from_millis(20)).await;
 
-    let start = Instant::now();
     server.stop();
     for client in [&mut idle, &mut silent, &mut half] {
-        assert!(client.closed().await < Duration::from_secs(3));
+        client.closed().await;
     }
+    server.seen.release.notify_one();
     let response = busy.response().await;
     assert_eq!((response.status, response.field("connection")), (200, Some("close")));
     busy.closed().await;
     assert_eq!(server.outcome().await, DrainOutcome { cut: 0 });
-    assert!(start.elapsed() < Duration::from_secs(6), "the drain ends before its timeout");
 }
 
 #[tokio::test]
 async fn incomplete_body_does_not_delay_the_drain() {
-    let mut server = serve(|options| options.limits.drain_timeout = Duration::from_secs(60)).await;
+    let mut server = serve(|_| {}).await;
     let head = "POST /api/query HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n";
     let mut half = server.client().await;
     half.send(format!("{head}Content-Length: 100000\r\n\r\n{{\"a\":")).await;
     let mut quick = server.client().await;
     quick.send(format!("{head}Content-Length: 100000\r\n\r\n")).await;
     until(|| server.traffic.request_bytes() == 200_000).await;
-    let start = Instant::now();
     server.stop();
     // A body that arrives now is still served.
     quick.send("x".repeat(100_000)).await;
@@ -50,7 +48,6 @@ async fn incomplete_body_does_not_delay_the_drain() {
     let rejected = half.response().await;
     assert_eq!((rejected.status, &*rejected.code(), rejected.field("connection")), (503, "NOT_READY", Some("close")));
     assert_eq!(server.outcome().await, DrainOutcome { cut: 0 });
-    assert!(start.elapsed() < Duration::from_secs(15), "{:?}", start.elapsed());
 }
 
 #[tokio::test]
@@ -88,7 +85,7 @@ async fn calls_that_exceed_the_drain_timeout_are_dropped_and_counted() {
     server.stop();
     let seen = server.seen.clone();
     assert_eq!(server.outcome().await, DrainOutcome { cut: 3 });
-    assert!(start.elapsed() >= Duration::from_millis(190));
+    assert!(start.elapsed() >= Duration::from_millis(200));
     for client in &mut clients {
         client.closed().await;
     }

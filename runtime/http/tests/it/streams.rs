@@ -4,9 +4,9 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use reqwest::{Client, Response};
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{sleep, timeout};
 
-use super::harness::{Running, serve, until};
+use super::harness::{PATIENCE, Running, serve, until};
 
 fn clients() -> [Client; 2] {
     [Client::new(), Client::builder().http2_prior_knowledge().build().unwrap()]
@@ -65,13 +65,11 @@ async fn drain_ends_endless_streams_and_does_not_wait_for_slow_clients() {
     let mut followed = open(&server, &first, "endless").await;
     let _unread = open(&server, &second, "endless").await;
     assert!(followed.chunk().await.unwrap().is_some());
-    let begun = Instant::now();
     server.stop();
-    timeout(Duration::from_secs(5), async { while followed.chunk().await.unwrap().is_some() {} }).await.unwrap();
+    timeout(PATIENCE, async { while followed.chunk().await.unwrap().is_some() {} }).await.unwrap();
     let gone = server.seen.clone();
     until(|| gone.gone.load(Ordering::SeqCst) == 2).await;
     server.outcome().await;
-    assert!(begun.elapsed() < Duration::from_secs(8), "{:?}", begun.elapsed());
 }
 
 #[tokio::test]

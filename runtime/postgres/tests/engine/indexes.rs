@@ -218,7 +218,7 @@ fn older_release_violating_a_newer_unique_index_is_overloaded() {
 #[test]
 fn table_removed_by_another_program_is_reported_as_the_fault_that_it_is() {
     let store = TestStore::with(&named("convoke-removed"), &[Account::DEF], |limits| {
-        limits.mutation_timeout = Duration::from_secs(1);
+        limits.mutation_timeout = Duration::from_secs(5);
     });
     store.mutate(|db| open(db, "ada", 1)).unwrap();
     let schema = quoted_schema_of(store.folder.path());

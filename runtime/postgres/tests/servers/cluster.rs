@@ -3,6 +3,7 @@
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU16, Ordering::Relaxed};
 
 use tempfile::TempDir;
 
@@ -34,8 +35,13 @@ fn done(command: &mut Command) -> String {
     String::from_utf8(output.stdout).unwrap().trim().to_owned()
 }
 
+/// Returns a port that no process listens on. It is below the ports of outgoing connections, of which one could take it
+/// before the server does.
 fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    let first = std::process::id() % 8_000;
+    let mut ports = std::iter::repeat_with(|| 20_000 + (first as u16 + NEXT.fetch_add(1, Relaxed)) % 8_000);
+    ports.find(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok()).unwrap()
 }
 
 /// A temporary folder of the servers' user.

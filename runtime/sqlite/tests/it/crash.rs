@@ -6,7 +6,7 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use convoke_core::clock::Millis;
@@ -103,9 +103,15 @@ fn acknowledged_writes_survive_sigkill() {
     for round in 0..50u64 {
         let mut child = child("writes_until_it_is_killed", folder.path(), "");
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let (first, has_acknowledged) = mpsc::channel();
         let reader = std::thread::spawn(move || {
-            lines.map_while(Result::ok).filter(|line| line.split(' ').count() == 3).collect::<Vec<_>>()
+            let names = lines.map_while(Result::ok).filter(|line| line.split(' ').count() == 3);
+            names.inspect(|_| first.send(()).unwrap_or_default()).collect::<Vec<_>>()
         });
+        // Half of the kills are at any moment of the start, and half after the first write, however slow the machine.
+        if round % 2 == 0 {
+            has_acknowledged.recv_timeout(Duration::from_secs(60)).expect("the process writes something");
+        }
         std::thread::sleep(Duration::from_millis(30 + round * 37 % 90));
         child.kill().unwrap();
         child.wait().unwrap();
@@ -117,7 +123,7 @@ fn acknowledged_writes_survive_sigkill() {
             check(folder.path(), &acknowledged);
         }
     }
-    assert!(acknowledged.len() > 50, "only {} were acknowledged", acknowledged.len());
+    assert!(acknowledged.len() >= 25, "only {} were acknowledged", acknowledged.len());
 }
 
 fn check(folder: &Path, acknowledged: &[String]) {
@@ -176,7 +182,7 @@ fn fills_the_disk() {
     limit_files(None);
     let began = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap();
     while store.state() != State::Open {
-        assert!(std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap() - began < Duration::from_secs(30));
+        assert!(std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap() - began < Duration::from_secs(120));
         std::thread::sleep(Duration::from_millis(10));
     }
     write("after").unwrap();

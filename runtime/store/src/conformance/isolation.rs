@@ -128,31 +128,32 @@ pub fn panic_in_a_batch_rolls_back_alone_and_keeps_its_message(engine: &Factory)
 }
 
 pub fn mutation_past_its_deadline_rolls_back_alone(engine: &Factory) {
-    let store = TestStore::with(engine, &tables(), |limits| limits.mutation_timeout = Duration::from_millis(30));
+    // Its neighbours need far less, also on a busy machine.
+    let store = TestStore::with(engine, &tables(), |limits| limits.mutation_timeout = Duration::from_secs(2));
     let answer = between_neighbours(&store, |db| {
         open(db, "bad", 1)?;
-        std::thread::sleep(Duration::from_millis(60));
-        assert!(matches!(open(db, "worse", 1), Err(StoreError::Deadline { limit_ms: 30 })));
+        std::thread::sleep(Duration::from_millis(2_100));
+        assert!(matches!(open(db, "worse", 1), Err(StoreError::Deadline { limit_ms: 2_000 })));
         assert!(matches!(db.scan::<Account>().count(), Err(StoreError::Deadline { .. })));
         Ok(())
     });
-    assert!(matches!(answer, Err(StoreError::Deadline { limit_ms: 30 })), "{answer:?}");
+    assert!(matches!(answer, Err(StoreError::Deadline { limit_ms: 2_000 })), "{answer:?}");
 }
 
 pub fn query_past_its_deadline_is_cancelled(engine: &Factory) {
-    let store = TestStore::with(engine, &tables(), |limits| limits.query_timeout = Duration::from_millis(200));
+    let store = TestStore::with(engine, &tables(), |limits| limits.query_timeout = Duration::from_secs(2));
     store.mutate(|db| (0..2_000).try_for_each(|n| open(db, &n.to_string(), 1).map(|_| ()))).unwrap();
     let read = store.store.read_blocking(Access::Everyone, |transaction| {
         let db = db(transaction);
         loop {
             if let Err(error) = db.scan::<Account>().count() {
-                assert!(matches!(error, StoreError::Deadline { limit_ms: 200 }), "{error:?}");
+                assert!(matches!(error, StoreError::Deadline { limit_ms: 2_000 }), "{error:?}");
                 break;
             }
         }
     });
     // Independent of the function's reaction.
-    assert!(matches!(read, Err(StoreError::Deadline { limit_ms: 200 })), "{read:?}");
+    assert!(matches!(read, Err(StoreError::Deadline { limit_ms: 2_000 })), "{read:?}");
     assert_eq!(store.read(|db| db.scan::<Account>().count().unwrap()), 2_000);
 }
 

@@ -271,7 +271,7 @@ pub fn together<R>(store: &Store, line_up: impl FnOnce() -> R) -> R {
         // It may run again if its shared transaction is lost.
         if !std::mem::replace(&mut waited, true) {
             begun.send(()).unwrap();
-            may_go_on.recv_timeout(Duration::from_secs(10)).unwrap();
+            may_go_on.recv_timeout(Duration::from_secs(60)).unwrap();
         }
         // A rejected mutation does not affect the batch.
         Err::<(), _>(StoreError::BadCursor)

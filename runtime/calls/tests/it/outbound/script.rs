@@ -26,7 +26,7 @@ impl Script {
         std::thread::spawn(move || {
             for answer in answers {
                 let (mut stream, _) = listener.accept().unwrap();
-                stream.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
+                stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
                 let mut request = Vec::new();
                 let mut bytes = [0; 4_096];
                 while let Ok(read @ 1..) = stream.read(&mut bytes) {
@@ -43,7 +43,7 @@ impl Script {
                 }
                 heard.lock().unwrap().push(String::from_utf8_lossy(&request).into_owned());
                 if answer.is_empty() {
-                    std::thread::sleep(Duration::from_secs(2));
+                    std::thread::sleep(Duration::from_secs(600));
                 }
                 // A client that has gone away is what some tests are about.
                 let _ = stream.write_all(answer.as_bytes());

@@ -51,7 +51,7 @@ impl Receiver {
             for stream in listener.incoming() {
                 let (mut stream, respond, heard) = (stream.unwrap(), respond.clone(), heard.clone());
                 std::thread::spawn(move || {
-                    stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+                    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
                     let Some(request) = read(&mut stream) else { return };
                     let number = {
                         let mut heard = heard.lock().unwrap();

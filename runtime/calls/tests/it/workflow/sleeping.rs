@@ -53,7 +53,7 @@ fn sleeping_runs_delay_no_start_and_no_job() {
     let took = began.elapsed();
     assert_eq!(texts(&app), ["on time"]);
     println!("start and one job with {runs} sleeping runs: {took:?}");
-    assert!(took < Duration::from_secs(20), "{took:?}");
+    assert!(took < Duration::from_secs(60), "{took:?}");
 }
 
 #[mutation]

@@ -79,7 +79,7 @@ fn control_socket_is_private_serves_every_route_and_is_removed_at_exit() {
     let path = door.path.clone();
     drop(door);
     app.block_on(async {
-        for _ in 0..500 {
+        for _ in 0..6_000 {
             if !path.exists() {
                 return;
             }

@@ -60,15 +60,17 @@ async fn unreachable_key_server_is_503() {
     assert_eq!(fixture.authenticate(&Signer::es256("k").good()).await.unwrap_err().status(), 503);
 }
 
-#[tokio::test]
+// The time is virtual: it moves only while all tasks wait.
+#[tokio::test(start_paused = true)]
 async fn silent_key_server_costs_only_the_timeout() {
     let server = KeyServer::start().await;
     server.delay(Duration::from_secs(60));
     let limits = Limits { key_fetch_timeout: Duration::from_millis(50), ..Limits::default() };
     let fixture = Fixture::with(vec![provider(&server)], &limits);
     let token = Signer::es256("k").good();
-    let answer = tokio::time::timeout(Duration::from_secs(5), fixture.authenticate(&token)).await.unwrap();
-    assert_eq!(answer.unwrap_err().status(), 503);
+    let begun = tokio::time::Instant::now();
+    assert_eq!(fixture.authenticate(&token).await.unwrap_err().status(), 503);
+    assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
 }
 
 #[tokio::test]
@@ -107,8 +109,13 @@ async fn background_fetch_ends_with_the_authenticator() {
     fixture.auth.start().await;
     eventually(|| server.hits("/jwks") > 2).await;
     drop(fixture);
-    tokio::time::sleep(Duration::from_millis(50)).await;
-    let hits = server.hits("/jwks");
-    tokio::time::sleep(Duration::from_millis(100)).await;
-    assert_eq!(server.hits("/jwks"), hits);
+    // A request that was on its way still counts.
+    for _ in 0..600 {
+        let before = server.hits("/jwks");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        if server.hits("/jwks") == before {
+            return;
+        }
+    }
+    panic!("the fetches go on");
 }

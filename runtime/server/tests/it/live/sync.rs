@@ -354,7 +354,8 @@ fn rejected_token_or_revoked_key_ends_the_connection() {
 #[test]
 fn shutdown_notifies_clients_without_waiting_for_silent_ones() {
     let app = TestApp::with(|options| {
-        options.limits.live_connect_timeout = Duration::from_millis(50);
+        // The other clients of a busy machine connect in time.
+        options.limits.live_connect_timeout = Duration::from_secs(2);
         options.limits.live_connections_per_caller_max = 2;
     });
     let server = app.serve();

@@ -20,7 +20,7 @@ async fn line(response: &mut Response, held: &mut Vec<u8>) -> Value {
             }
             continue;
         }
-        let chunk = tokio::time::timeout(Duration::from_secs(10), response.chunk()).await.unwrap().unwrap();
+        let chunk = tokio::time::timeout(Duration::from_secs(60), response.chunk()).await.unwrap().unwrap();
         held.extend_from_slice(&chunk.expect("the stream goes on"));
     }
 }

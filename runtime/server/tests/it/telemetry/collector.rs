@@ -39,6 +39,7 @@ pub(super) type Respond = fn(usize) -> (u16, Duration);
 pub(super) struct Collector {
     pub(super) port: u16,
     arrived: Arc<Mutex<Vec<Arrived>>>,
+    received: Arc<Mutex<usize>>,
 }
 
 impl Collector {
@@ -51,14 +52,15 @@ impl Collector {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let arrived = Arc::<Mutex<Vec<Arrived>>>::default();
-        let (heard, count) = (arrived.clone(), Arc::new(Mutex::new(0)));
+        let received = Arc::<Mutex<usize>>::default();
+        let (heard, counted) = (arrived.clone(), received.clone());
         std::thread::spawn(move || {
             for stream in listener.incoming() {
-                let (stream, heard, count) = (stream.unwrap(), heard.clone(), count.clone());
+                let (stream, heard, count) = (stream.unwrap(), heard.clone(), counted.clone());
                 std::thread::spawn(move || serve(stream, &heard, &count, respond));
             }
         });
-        Self { port, arrived }
+        Self { port, arrived, received }
     }
 
     /// The settings that send everything to it, and further ones.
@@ -68,6 +70,11 @@ impl Collector {
 
     pub(super) fn arrived(&self) -> Vec<Arrived> {
         self.arrived.lock().unwrap().clone()
+    }
+
+    /// The number of requests so far, with those that have no response yet.
+    pub(super) fn received(&self) -> usize {
+        *self.received.lock().unwrap()
     }
 
     fn bodies(&self, path: &str) -> Vec<Vec<u8>> {

@@ -76,13 +76,13 @@ pub(crate) fn message<T: std::fmt::Debug>(result: Result<T, AuthError>) -> Strin
 
 /// Waits until it holds; what happens in the background has no other sign.
 pub(crate) async fn eventually(mut holds: impl FnMut() -> bool) {
-    for _ in 0..500 {
+    for _ in 0..6_000 {
         if holds() {
             return;
         }
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    panic!("it did not come to hold within 5 s");
+    panic!("it did not come to hold within a minute");
 }
 
 /// A token of `signer` for everybody.
