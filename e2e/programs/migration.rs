@@ -96,10 +96,11 @@ fn killed_server_resumes_its_migration() {
     assert_eq!(standing(here).0["state"], "not begun");
 
     let mut migrating = after(here);
-    let mut migrating = migrating.args(["migrate", "--batch", "5"]).stderr(Stdio::piped()).spawn().unwrap();
+    // The batches are so small that the migration is not complete before the kill.
+    let mut migrating = migrating.args(["migrate", "--batch", "1"]).stderr(Stdio::piped()).spawn().unwrap();
     let begun = Instant::now();
     while standing(here).0["done"].as_i64().unwrap() < BOOKS / 8 {
-        assert!(begun.elapsed() < Duration::from_secs(60), "it does not go on");
+        assert!(begun.elapsed() < Duration::from_secs(300), "it does not go on");
     }
     // SIGKILL: no operation is completed, and no file is closed.
     serving.process.kill().unwrap();

@@ -116,7 +116,7 @@ start() {{
     cd {root}/var/lib/convoke
     env -i CREDENTIALS_DIRECTORY=$credentials {start} >>$log 2>&1 &
     echo $! >$pid
-    for _ in $(seq 300); do
+    for _ in $(seq 1200); do
         if convoke health --config {root}/etc/convoke/convoke.toml >/dev/null 2>&1; then return; fi
         kill -0 $(cat $pid) 2>/dev/null || {{ cat $log >&2; exit 1; }}
         sleep 0.1
@@ -174,9 +174,11 @@ impl Drop for Machine {
     }
 }
 
+/// Returns ports below those that the system gives to other processes, because the server is stopped for a while.
 fn free_ports() -> [u16; 2] {
-    let listeners = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
-    listeners.map(|listener| listener.local_addr().unwrap().port())
+    let first = 10_000 + u16::try_from(std::process::id() % 20_000).unwrap();
+    let mut free = (first..).filter(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok());
+    [(); 2].map(|()| free.next().unwrap())
 }
 
 #[test]
