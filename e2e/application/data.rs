@@ -329,6 +329,7 @@ fn backup_over_the_network_contains_the_files_and_links_those_of_an_earlier_one(
     let made: Value = serde_json::from_str(&made).unwrap();
     let meeting = made["meetingId"].as_str().unwrap();
     attach(folder.path(), meeting, b"the first file");
+    assert!(done(folder.path(), &["doctor"]).contains("1 content, 14 B, each of the right length"));
     attach(folder.path(), meeting, &vec![7; 3_000_000]);
     let scopes = ["--scope", "backup", "--scope", "backup-download"];
     let key = done(folder.path(), &[&["deploy-key", "create", "ops"][..], &scopes].concat());

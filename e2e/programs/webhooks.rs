@@ -175,7 +175,7 @@ fn operator_manages_endpoints_and_deliveries_by_commands() {
     within(Duration::from_secs(20), || count() == 2);
     within(Duration::from_secs(20), || shown().contains("order.placed"));
     let (_, said) = run(folder.path(), &["webhooks", "redeliver", id, "--since", "1h", "--delivered"]);
-    assert!(said.contains("1 deliveries"), "{said}");
+    assert!(said.contains("1 delivery is sent again"), "{said}");
     within(Duration::from_secs(20), || count() == 3);
 
     run(folder.path(), &["webhooks", "disable", id]);

@@ -15,6 +15,7 @@ use super::failure::Failure;
 use super::output;
 use super::progress::Progress;
 use convoke_calls::files::Folder;
+use convoke_core::counted::counted;
 use convoke_server::archive::space::human;
 use convoke_server::backup::{self, contents, secrets, with_ending};
 use convoke_server::config::Config;
@@ -116,7 +117,7 @@ impl Backup {
             let count = secrets::pack(&connection.config().data, &to)
                 .map_err(|error| Failure(format!("the secrets cannot be put into {}: {error}", to.display())))?;
             let _ =
-                writeln!(out, "{}: {count} files of secrets; keep it as you keep the keys themselves", to.display());
+                writeln!(out, "{}: {}; keep it as you keep the keys themselves", to.display(), counted(count, "secret"));
         }
         if let Some(bucket) = &made.left_out {
             let _ = writeln!(

@@ -11,6 +11,7 @@ use super::connect::{ConnectArgs, Connection};
 use super::failure::Failure;
 use super::output;
 use super::progress::Progress;
+use convoke_core::counted::counted;
 use convoke_server::archive::members::{MANIFEST, Manifest};
 use convoke_server::archive::space::human;
 use convoke_server::backup::with_ending;
@@ -65,8 +66,8 @@ impl Export {
         let bytes = written?;
         let manifest = manifest(&self.file)?;
         let rows: u64 = manifest.tables.iter().map(|table| table.rows).sum();
-        let tables = manifest.tables.len();
-        let text = format!("{}: {rows} rows of {tables} tables, {}", self.file.display(), human(bytes));
+        let (rows, tables) = (counted(rows, "row"), counted(manifest.tables.len(), "table"));
+        let text = format!("{}: {rows} of {tables}, {}", self.file.display(), human(bytes));
         output::line(&text).map(drop)
     }
 }

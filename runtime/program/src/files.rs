@@ -13,6 +13,7 @@ use super::connect::{ConnectArgs, Connection};
 use super::failure::Failure;
 use super::progress::Progress;
 use super::table;
+use convoke_core::counted::counted;
 use convoke_store::Engines;
 
 /// List and download the files that clients have uploaded, and remove those that no row needs
@@ -176,7 +177,8 @@ impl Sweep {
         let connection = self.connect.open(engines)?;
         let swept: Swept = connection.block_on(connection.admin(Method::POST, "files/sweep", None))?;
         let Swept { contents, bytes, uploads } = swept;
-        eprintln!("removed {contents} contents ({bytes} bytes) and {uploads} incomplete uploads");
+        let (contents, uploads) = (counted(contents, "content"), counted(uploads, "incomplete upload"));
+        eprintln!("removed {contents} ({bytes} bytes) and {uploads}");
         Ok(())
     }
 }

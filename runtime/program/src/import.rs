@@ -8,6 +8,7 @@ use super::local::{LocalArgs, require_folder, tables};
 use super::output;
 use super::progress::Progress;
 use convoke_calls::files::FilesSettings;
+use convoke_core::counted::counted;
 use convoke_server::archive::{is_system, leaves, reader, space};
 use convoke_store::offline::{count, everything};
 use convoke_store::{DatabaseBuilder, Engines, Installation, OfflineDatabase, TableDef, Value};
@@ -65,10 +66,11 @@ impl Import {
         builder.finish(&rows)?;
         drop((checking, former));
         let kept = installation.replace()?;
-        let (rows, tables) = (rows.iter().map(|(_, rows)| rows).sum::<u64>(), rows.len());
+        let tables = counted(rows.len(), "table");
+        let rows = counted(rows.iter().map(|(_, rows)| rows).sum::<u64>(), "row");
         let place = config.store.unwrap_or_else(|| config.data.display().to_string());
         let kept = kept.map_or_else(String::new, |kept| format!("the former database is kept as {}\n", kept.display()));
-        output::text(&format!("{place}: {rows} rows of {tables} tables are in it now\n{kept}"))
+        output::text(&format!("{place} now has {rows} of {tables}\n{kept}"))
     }
 
     /// Returns the existing database, if it may be replaced.

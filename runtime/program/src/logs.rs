@@ -15,6 +15,7 @@ use super::local::clock;
 use super::operator_log::visible;
 use super::output;
 use convoke_calls::recent_calls::Wanted;
+use convoke_core::counted::counted;
 use convoke_store::Engines;
 
 /// Show completed calls: the latest ones, and with --follow those that end from now on
@@ -140,7 +141,7 @@ impl Call {
         let parts = [
             self.result_bytes.map(|bytes| format!("result {bytes} B")),
             self.cached.then(|| "cached".to_owned()),
-            (self.rows_read > 0).then(|| format!("{} rows read", self.rows_read)),
+            (self.rows_read > 0).then(|| format!("{} read", counted(self.rows_read, "row"))),
             (self.rows_written > 0).then(|| format!("{} rows written", self.rows_written)),
             self.waited_ms.map(|ms| format!("waited {}", duration(ms))),
         ];
@@ -229,7 +230,7 @@ impl Look {
 
     fn line(&self, line: &str) -> serde_json::Result<String> {
         Ok(match serde_json::from_str(line)? {
-            Line::Lost { lost } => self.paint(YELLOW, &format!("… {lost} calls were too many to show")).into_owned(),
+            Line::Lost { lost } => self.paint(YELLOW, &format!("… {} not shown: there were too many", counted(lost, "call"))).into_owned(),
             Line::Call(call) => self.call(&call),
         })
     }
@@ -356,7 +357,8 @@ mod tests {
 
     #[test]
     fn lost_calls_are_reported() {
-        assert_eq!(PLAIN.line(r#"{"lost":12}"#).unwrap(), "… 12 calls were too many to show");
+        assert_eq!(PLAIN.line(r#"{"lost":1}"#).unwrap(), "… 1 call not shown: there were too many");
+        assert_eq!(PLAIN.line(r#"{"lost":12}"#).unwrap(), "… 12 calls not shown: there were too many");
         let colored = Look { colored: true, with_details: false };
         assert!(colored.line(r#"{"lost":12}"#).unwrap().starts_with("\x1b[33m"));
     }

@@ -13,6 +13,7 @@ use convoke_calls::files::{FilesSettings, Folder};
 use convoke_copies::restore::Moment;
 use convoke_copies::take_over;
 use convoke_core::clock::{Millis, stamp};
+use convoke_core::counted::counted;
 use convoke_server::archive::space;
 use convoke_server::backup;
 use convoke_server::backup::contents::{self, Lacking};
@@ -223,7 +224,7 @@ fn take_in(
             schema.refused.join("\n  ")
         );
     } else if !schema.pending.is_empty() {
-        let _ = writeln!(said, "the next start updates its schema ({} changes)", schema.pending.len());
+        let _ = writeln!(said, "the next start updates its schema ({})", counted(schema.pending.len(), "change"));
     }
     Ok(said)
 }

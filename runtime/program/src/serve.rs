@@ -26,6 +26,7 @@ use convoke_calls::outbound::StoreKey;
 use convoke_calls::runtime::{Runtime, RuntimeOptions, StartError};
 use convoke_copies::CopySettings;
 use convoke_core::clock::SystemClock;
+use convoke_core::counted::counted;
 use convoke_http::{CONTROL, HttpOptions, Listening, Server};
 use convoke_server::admin::Admin;
 use convoke_server::auth::development::DevelopmentIssuer;
@@ -351,7 +352,7 @@ impl Serving {
         executor.shutdown_timeout(Duration::from_millis(100));
         match outcome.cut {
             0 => Ok(()),
-            cut => Err(Failure(format!("{cut} calls were still open after {drain:?} and were cut"))),
+            cut => Err(Failure(format!("{} still open after {drain:?}, and cut", counted(cut, "call")))),
         }
     }
 }

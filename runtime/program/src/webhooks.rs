@@ -320,7 +320,10 @@ impl Redeliver {
         };
         let done: Value = connection.block_on(connection.admin(Method::POST, &path, body.as_ref()))?;
         let count = done["redelivered"].as_u64().unwrap_or_default();
-        eprintln!("{count} deliveries are sent again");
+        match count {
+            1 => eprintln!("1 delivery is sent again"),
+            count => eprintln!("{count} deliveries are sent again"),
+        }
         if connection.in_process().is_some() {
             eprintln!("no server runs on this data folder; they are sent when a server starts");
         }

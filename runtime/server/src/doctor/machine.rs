@@ -20,6 +20,7 @@ use crate::backup::{self, secrets};
 use crate::config::Config;
 use convoke_calls::call::envelope::LogLinesOn;
 use convoke_core::clock::Millis;
+use convoke_core::counted::counted;
 use convoke_core::limits::Limits;
 use convoke_store::disk::Floor;
 use convoke_store::{Disk as _, Files, SystemDisk};
@@ -273,9 +274,9 @@ pub fn certificate(config: &Config, now: Millis) -> Option<Finding> {
     let advice = "renew it; the server loads the new files automatically";
     let ends = expiry_of_chain(&files.cert)?;
     let days = (ends.saturating_mul(1_000) - now.0).div_euclid(DAY_MS);
-    let says = format!("{} expires in {days} days", files.cert.display());
+    let says = format!("{} expires in {}", files.cert.display(), counted(days.unsigned_abs(), "day"));
     Some(if days < 0 {
-        Finding::problem("certificate", format!("{} expired {} days ago", files.cert.display(), -days), advice)
+        Finding::problem("certificate", format!("{} expired {} ago", files.cert.display(), counted(days.unsigned_abs(), "day")), advice)
     } else if days < CERTIFICATE_DAYS_MIN {
         Finding::warning("certificate", says, advice)
     } else {
