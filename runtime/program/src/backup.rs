@@ -30,6 +30,7 @@ use convoke_store::{Engines, private_file, sync_folder};
 /// A backup contains the data and no keys. --with-secrets copies the secrets of the data folder (secrets/*, the key of
 /// the development issuer) to a second file beside it. Settings and TLS files belong to the machine and are in neither
 /// file. Files of users are in a folder beside it, FILE.files; those in a bucket are left out, which the command says.
+/// If the server lacks stored files, the backup is kept, and the exit code is 1.
 ///
 ///   convoke backup --keep 7                       daily, by cron: the seven newest stay
 ///   convoke backup /mnt/backups/ --keep 30 --with-secrets
@@ -62,6 +63,9 @@ struct BackupResponse {
     /// The bucket whose files are not in the backup.
     #[serde(default, rename = "leftOut")]
     left_out: Option<String>,
+    /// Describes stored files that the server lacks, so that the backup lacks them too.
+    #[serde(default)]
+    lacking: Option<String>,
 }
 
 /// A content of a backup's files.
@@ -129,7 +133,15 @@ impl Backup {
         for name in made.removed.iter().map(PathBuf::from).chain(removed) {
             let _ = writeln!(out, "removed {}", name.display());
         }
-        output::text(&out)
+        output::text(&out)?;
+        match &made.lacking {
+            None => Ok(()),
+            Some(lacking) => Err(Failure(format!(
+                "{} is valid and has all rows, but not all files, because the server lacks them: {lacking}. Copy them from the \
+                 folder FILE.files of an earlier backup to the folder of files, under the same names, and make another backup",
+                path.display()
+            ))),
+        }
     }
 }
 
