@@ -372,6 +372,7 @@ fn unknown_or_invalid_setting_stops_the_start() {
         ("[limits]\nquery_timeout = 5", "limits.query_timeout"),
         ("[rates]\nreed = 5", "reed"),
         ("listen = \"nowhere\"", "listen"),
+        ("log = \"verbose\"", "off, error, warn, info, debug and trace"),
     ] {
         let folder = TempDir::new().unwrap();
         std::fs::write(folder.path().join("convoke.toml"), file).unwrap();

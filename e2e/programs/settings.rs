@@ -75,6 +75,7 @@ fn config_check_finds_everything_that_stops_a_start() {
             &["no identity provider", "[rates]", "is not an origin"],
         ),
         ("listen = 7", &["listen"]),
+        ("log = 'verbose'", &["log: \"verbose\" is not a level; the levels are off, error, warn"]),
         ("[copy]\nto = '/mnt/x'", &["copy.to: /mnt/x: write dir:/path or s3://bucket/prefix"]),
         ("[copy]\nacknowledge = 'copied'", &["copy.acknowledge = \"copied\" needs copy.to"]),
         ("listen = '127.0.0.1:99'\nops_listen = '127.0.0.1:99'", &["ops_listen must differ from listen"]),
