@@ -353,6 +353,32 @@ fn data_folder_belongs_to_one_process() {
 }
 
 #[test]
+fn failure_of_the_file_system_names_the_path_and_what_to_do() {
+    let folder = TempDir::new().unwrap();
+    std::fs::write(folder.path().join("file"), "").unwrap();
+    for (args, path) in [
+        (&["dev", "--listen", "127.0.0.1:0", "--data", "file"][..], "file"),
+        (&["serve", "--env", "development", "--listen", "127.0.0.1:0", "--data", "file"], "file"),
+        (&["data", "--data", "file"], "file"),
+        (&["man", "/proc/x"], "/proc/x"),
+        (&["man", "file"], "file"),
+        (&["backup", "/proc/x.db"], "/proc/x.db"),
+        (&["export", "/proc/x.tar.gz"], "/proc/x.tar.gz"),
+        (&["export", "none/x.tar.gz"], "none/x.tar.gz"),
+        (&["restore", "file/x.db"], "file/x.db"),
+        (&["agents", "--out", "/proc/x/AGENTS.md"], "/proc/x"),
+        (&["openapi", "--out", "file/openapi.json"], "file"),
+    ] {
+        let output = run(folder.path(), args);
+        let said = text(&output.stderr);
+        let words = format!("hello: {path}");
+        assert_eq!(output.status.code(), Some(1), "{args:?}: {said}");
+        let does_say = ["another", "create", "name the data folder"].iter().any(|advice| said.contains(advice));
+        assert!(said.contains(&words) && does_say, "{args:?}: {said}");
+    }
+}
+
+#[test]
 fn flags_override_the_environment_which_overrides_the_file() {
     let folder = TempDir::new().unwrap();
     let file = "log_lines = \"always\"\nlisten = \"127.0.0.1:1\"\ndata = \"from-file\"\n";

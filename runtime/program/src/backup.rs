@@ -106,7 +106,7 @@ impl Backup {
                     }
                     taken?;
                     let removed = match (place, keep) {
-                        (Target::Folder(folder), Some(keep)) => backup::rotate(folder, keep, &path)?,
+                        (Target::Folder(folder), Some(keep)) => backup::rotate(folder, keep, &path).map_err(Failure::at(folder))?,
                         _ => Vec::new(),
                     };
                     Ok::<_, Failure>((path, made, removed))
@@ -214,10 +214,10 @@ async fn take(connection: &Connection, made: &BackupResponse, to: &Path, is_here
     let is_here = is_here && from.exists();
     // Within one file system the file is only renamed. Here too, the checksum is written before the name.
     if is_here {
-        backup::write_checksum(to, &made.sha256)?;
+        backup::write_checksum(to, &made.sha256).map_err(Failure::at(to))?;
         if fs::rename(&from, to).is_ok() {
-            contents::take_along(&from, to)?;
-            sync_folder(to)?;
+            contents::take_along(&from, to).map_err(Failure::at(to))?;
+            sync_folder(to).map_err(Failure::at(to))?;
             let _ = fs::remove_file(backup::checksum_of(&from));
             return Ok(());
         }
@@ -226,7 +226,7 @@ async fn take(connection: &Connection, made: &BackupResponse, to: &Path, is_here
     // The files are complete before the backup has its name.
     let fetched = async {
         if is_here {
-            contents::take_along(&from, to)?;
+            contents::take_along(&from, to).map_err(Failure::at(to))?;
         } else {
             fetch_contents(connection, made, to).await?;
         }
@@ -244,15 +244,15 @@ async fn take(connection: &Connection, made: &BackupResponse, to: &Path, is_here
 }
 
 async fn fetch(connection: &Connection, made: &BackupResponse, partial: &Path, to: &Path) -> Result<(), Failure> {
-    let written = |error: io::Error| Failure(format!("{} cannot be written: {error}", to.display()));
+    let written = Failure::writing(to);
     let progress = Progress::bytes("fetching", Some(made.bytes));
     let path = format!("/api/admin/backup/{}", made.name);
     let mut response = connection.request(Method::GET, &path, None).await?.success().await?;
-    let mut out: File = private_file(partial).map_err(written)?;
-    out.set_len(0).map_err(written)?;
+    let mut out: File = private_file(partial).map_err(&written)?;
+    out.set_len(0).map_err(&written)?;
     let (mut digest, mut bytes) = (Sha256::new(), 0);
     while let Some(chunk) = response.chunk().await? {
-        out.write_all(&chunk).map_err(written)?;
+        out.write_all(&chunk).map_err(&written)?;
         digest.update(&chunk);
         bytes += chunk.len() as u64;
         progress.at(bytes);
@@ -260,9 +260,9 @@ async fn fetch(connection: &Connection, made: &BackupResponse, partial: &Path, t
     if bytes != made.bytes || hex::encode(digest.finalize()) != made.sha256 {
         return Err(Failure("the backup was damaged during the transfer; try again".to_owned()));
     }
-    out.sync_all().map_err(written)?;
-    backup::write_checksum(to, &made.sha256).map_err(written)?;
-    fs::rename(partial, to).and_then(|()| sync_folder(to)).map_err(written)
+    out.sync_all().map_err(&written)?;
+    backup::write_checksum(to, &made.sha256).map_err(&written)?;
+    fs::rename(partial, to).and_then(|()| sync_folder(to)).map_err(&written)
 }
 
 /// Fetches the files of a backup. A content that an earlier backup in the folder has is linked and not fetched.
@@ -275,8 +275,8 @@ async fn fetch_contents(connection: &Connection, made: &BackupResponse, to: &Pat
     }
     let folder = Folder::at(backup::files_of(to));
     let beside = to.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let earlier: Vec<Folder> =
-        backup::list(beside)?.iter().rev().map(|backup| Folder::at(backup::files_of(backup))).collect();
+    let backups = backup::list(beside).map_err(Failure::at(beside))?;
+    let earlier: Vec<Folder> = backups.iter().rev().map(|backup| Folder::at(backup::files_of(backup))).collect();
     let progress = Progress::bytes("fetching files", Some(listed.iter().map(|content| content.bytes).sum()));
     let mut bytes = 0;
     for content in &listed {
@@ -285,7 +285,7 @@ async fn fetch_contents(connection: &Connection, made: &BackupResponse, to: &Pat
         }
         let is_same = |path: &PathBuf| fs::metadata(path).is_ok_and(|found| found.len() == content.bytes);
         match earlier.iter().map(|folder| folder.path_of(&content.hash)).find(is_same) {
-            Some(known) => drop(folder.add(&content.hash, &known)?),
+            Some(known) => drop(folder.add(&content.hash, &known).map_err(Failure::at(folder.path()))?),
             None => fetch_content(connection, &format!("{path}/{}", content.hash), &content.hash, &folder).await?,
         }
         bytes += content.bytes;
@@ -295,18 +295,18 @@ async fn fetch_contents(connection: &Connection, made: &BackupResponse, to: &Pat
 }
 
 async fn fetch_content(connection: &Connection, path: &str, hash: &str, folder: &Folder) -> Result<(), Failure> {
-    let written = |error: io::Error| Failure(format!("{} cannot be written: {error}", folder.path().display()));
+    let written = Failure::writing(folder.path());
     let mut response = connection.request(Method::GET, path, None).await?.success().await?;
-    let incoming = folder.incoming(hash).map_err(written)?;
-    let mut out: File = private_file(&incoming).map_err(written)?;
+    let incoming = folder.incoming(hash).map_err(&written)?;
+    let mut out: File = private_file(&incoming).map_err(&written)?;
     let mut digest = Sha256::new();
     while let Some(chunk) = response.chunk().await? {
-        out.write_all(&chunk).map_err(written)?;
+        out.write_all(&chunk).map_err(&written)?;
         digest.update(&chunk);
     }
     if hex::encode(digest.finalize()) != hash {
         return Err(Failure(format!("the file {hash} was damaged on the server or during the transfer; try again")));
     }
-    out.sync_all().map_err(written)?;
-    folder.place(&incoming, hash).map_err(written)
+    out.sync_all().map_err(&written)?;
+    folder.place(&incoming, hash).map_err(&written)
 }

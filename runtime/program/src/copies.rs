@@ -193,7 +193,7 @@ impl Verify {
         require_folder(&config, self.local.data.as_deref())?;
         require_own(&config, engines)?;
         let place = self.place.open(&config)?;
-        let folder = tempfile::tempdir()?;
+        let folder = tempfile::tempdir().map_err(Failure::at(&std::env::temp_dir()))?;
         let file = folder.path().join("restored.db");
         let restored = fetch(&place, self.generation, Moment::Newest, &file)?;
         let installation = config.engine(engines)?.lock(folder.path(), clock())?;

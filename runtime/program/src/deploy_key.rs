@@ -167,19 +167,19 @@ fn chosen() -> Result<Vec<Scope>, Failure> {
 
 /// Asks until at least one scope is named and all are known.
 fn ask(input: &mut impl BufRead, said: &mut impl Write) -> Result<Vec<Scope>, Failure> {
-    writeln!(said, "Scopes of the key:\n{}", Scope::choice())?;
+    let failed = |error: io::Error| Failure(format!("the scopes cannot be read from the terminal: {error}; use --scope"));
+    writeln!(said, "Scopes of the key:\n{}", Scope::choice()).map_err(failed)?;
     loop {
-        write!(said, "Scopes, separated by commas: ")?;
-        said.flush()?;
+        write!(said, "Scopes, separated by commas: ").and_then(|()| said.flush()).map_err(failed)?;
         let mut line = String::new();
-        if input.read_line(&mut line)? == 0 {
+        if input.read_line(&mut line).map_err(failed)? == 0 {
             return Err(Failure("no scope was chosen, so no key was created".to_owned()));
         }
         let names = line.split([',', ' ']).map(str::trim).filter(|name| !name.is_empty());
         match names.map(str::parse).collect::<Result<Vec<Scope>, _>>() {
             Ok(scopes) if !scopes.is_empty() => return Ok(scopes),
             Ok(_) => {}
-            Err(unknown) => writeln!(said, "{unknown}")?,
+            Err(unknown) => writeln!(said, "{unknown}").map_err(failed)?,
         }
     }
 }

@@ -74,12 +74,12 @@ impl Export {
 
 fn made(path: &Path) -> Result<File, Failure> {
     let made = private_file(path).and_then(|file| file.set_len(0).map(|()| file));
-    made.map_err(|error| Failure(format!("{} cannot be written: {error}", path.display())))
+    made.map_err(Failure::writing(path))
 }
 
 fn finish(out: &File, partial: &Path, file: &Path) -> Result<(), Failure> {
     let done = out.sync_all().and_then(|()| fs::rename(partial, file)).and_then(|()| sync_folder(file));
-    done.map_err(|error| Failure(format!("{} cannot be written: {error}", file.display())))
+    done.map_err(Failure::writing(file))
 }
 
 /// Writes the stream to its end; a part is not an archive.
@@ -92,19 +92,22 @@ async fn fetch(connection: &Connection, out: &mut impl Write) -> Result<u64, Fai
         bytes += chunk.len() as u64;
         progress.at(bytes);
     }
-    out.flush()?;
+    out.flush().map_err(|error| Failure(format!("the archive cannot be written: {error}")))?;
     Ok(bytes)
 }
 
 fn manifest(file: &Path) -> Result<Manifest, Failure> {
-    let mut archive = tar::Archive::new(GzDecoder::new(File::open(file)?));
-    let mut text = String::new();
-    for entry in archive.entries()? {
-        let mut entry = entry?;
-        if entry.path()?.as_os_str() == MANIFEST {
-            entry.read_to_string(&mut text)?;
-            break;
+    let read = || {
+        let mut archive = tar::Archive::new(GzDecoder::new(File::open(file)?));
+        for entry in archive.entries()? {
+            let mut entry = entry?;
+            if entry.path()?.as_os_str() == MANIFEST {
+                let mut text = String::new();
+                entry.read_to_string(&mut text)?;
+                return Ok(text);
+            }
         }
-    }
-    Ok(serde_json::from_str(&text)?)
+        Err(io::Error::other("it has no manifest"))
+    };
+    Ok(serde_json::from_str(&read().map_err(Failure::at(file))?)?)
 }

@@ -41,13 +41,12 @@ impl Import {
     pub(super) fn run(self, engines: &Engines) -> Result<(), Failure> {
         require_folder(&self.local.config()?, self.local.data.as_deref())?;
         let tables = tables()?;
-        let file = File::open(&self.file)
-            .map_err(|error| Failure(format!("{} cannot be read: {error}", self.file.display())))?;
+        let file = File::open(&self.file).map_err(Failure::reading(&self.file))?;
         let (config, installation) = self.local.lock(engines)?;
         let former = self.former(&*installation, &tables)?;
         if config.store.is_none() {
             // Rows take about ten times their compressed size.
-            let bytes = file.metadata()?.len();
+            let bytes = file.metadata().map_err(Failure::at(&self.file))?.len();
             space::require(&config.data, bytes.saturating_mul(10)).map_err(Failure)?;
         }
         let builder = installation.build(&tables)?;

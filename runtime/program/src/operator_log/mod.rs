@@ -40,7 +40,8 @@ impl OperatorLog {
         let filter = config.log.as_deref().unwrap_or(by_default);
         log_filter::check(filter).map_err(Failure)?;
         let filter: Targets = filter.parse().map_err(|error| Failure(format!("log: {filter:?}: {error}")))?;
-        let (writer, written) = Writer::start(std::io::stderr())?;
+        let (writer, written) =
+            Writer::start(std::io::stderr()).map_err(Failure::of_system("the log cannot be started"))?;
         convoke_server::metrics::watch_log(writer.left_out());
         let colored = std::io::stderr().is_terminal();
         let events = one_line::OneLine::new(writer.clone(), colored);
