@@ -542,6 +542,77 @@ fn killed_restore_or_import_leaves_the_old_or_the_new_database() {
     assert!(seen[0] > 0 && seen[1] > 0, "every kill came too early to change anything: {seen:?}");
 }
 
+/// Serves a backup and an export that never end.
+fn endless() -> String {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        let mut open = Vec::new();
+        for mut stream in listener.incoming().map_while(Result::ok) {
+            let mut head = String::new();
+            let mut lines = BufReader::new(stream.try_clone().unwrap());
+            while !head.ends_with("\r\n\r\n") && lines.read_line(&mut head).is_ok_and(|read| read > 0) {}
+            let path = head.split(' ').nth(1).unwrap_or_default();
+            let (missing, body) = match (head.starts_with("DELETE"), path) {
+                (true, _) => (0, r#"{"status":"success","value":{}}"#),
+                (false, "/api/admin/backup") => {
+                    (0, "{\"name\":\"convoke-20260101-000000.db\",\"bytes\":9,\"sha256\":\"00\"}\n")
+                }
+                (false, path) if path.ends_with("/files") => (0, ""),
+                _ => (1_000_000, "a part"),
+            };
+            let length = body.len() + missing;
+            let _ = write!(stream, "HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n{body}");
+            if missing > 0 {
+                open.push(stream);
+            }
+        }
+    });
+    url
+}
+
+#[test]
+fn interrupted_command_leaves_no_files() {
+    let folder = TempDir::new().unwrap();
+    let url = endless();
+    std::fs::create_dir(folder.path().join("kept")).unwrap();
+    for (args, partial) in
+        [(["export", "x.tar.gz"], "x.tar.gz.partial"), (["backup", "kept"], "kept/convoke-20260101-000000.db.partial")]
+    {
+        for signal in ["INT", "TERM"] {
+            let mut command = convoke(folder.path());
+            command.args(args).args(["--url", &url]).env("CONVOKE_DEPLOY_KEY", "key").stderr(Stdio::piped());
+            let mut process = command.spawn().unwrap();
+            let has_begun = || std::fs::metadata(folder.path().join(partial)).is_ok_and(|file| file.len() > 0);
+            while !has_begun() {
+                assert!(process.try_wait().unwrap().is_none(), "{args:?} has ended");
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            assert!(Command::new("kill").args(["-s", signal, &process.id().to_string()]).status().unwrap().success());
+            let output = process.wait_with_output().unwrap();
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert!(output.status.code() == Some(1) && said.contains("interrupted"), "{args:?} {signal}: {said}");
+            assert_eq!(names(folder.path()), ["kept"], "{args:?} {signal}");
+            assert_eq!(names(&folder.path().join("kept")), [] as [String; 0], "{args:?} {signal}");
+        }
+    }
+}
+
+#[test]
+fn next_backup_removes_what_a_killed_one_has_left() {
+    let folder = TempDir::new().unwrap();
+    make(folder.path(), "one");
+    let backups = folder.path().join("data/backups");
+    std::fs::create_dir_all(backups.join("convoke-20260101-000000.db.files/ab")).unwrap();
+    for name in ["convoke-20260101-000000.db.partial", "convoke-20260101-000000.db.sha256", "mine.partial"] {
+        std::fs::write(backups.join(name), "x").unwrap();
+    }
+    done(folder.path(), &["backup"]);
+    let left = names(&backups);
+    assert!(left.contains(&"mine.partial".to_owned()), "{left:?}");
+    assert!(!left.iter().any(|name| name.starts_with("convoke-20260101-000000")), "{left:?}");
+}
+
 #[test]
 fn progress_appears_only_on_a_terminal() {
     let folder = TempDir::new().unwrap();

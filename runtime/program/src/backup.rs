@@ -12,6 +12,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::connect::{ConnectArgs, Connection};
 use super::failure::Failure;
+use super::interrupt::interruptible;
 use super::output;
 use super::progress::Progress;
 use convoke_calls::files::Folder;
@@ -92,10 +93,14 @@ impl Backup {
         }
         let connection = self.connect.open(engines)?;
         let (path, made, removed) = connection.block_on(async {
-            let made = make(&connection, if place.is_none() { keep } else { None }).await?;
+            let made = interruptible(make(&connection, if place.is_none() { keep } else { None })).await;
+            let made = made.inspect_err(|_| connection.abandon())?;
             match &place {
                 None => Ok((connection.config().data.join(backup::FOLDER).join(&made.name), made, Vec::new())),
                 Some(place) => {
+                    if let Target::Folder(folder) = place {
+                        backup::remove_partial(folder, backup::SHARED_PARTIAL_AGE).map_err(Failure::at(folder))?;
+                    }
                     let path = place.path(&made.name);
                     let taken = take(&connection, &made, &path, self.connect.url.is_none()).await;
                     if taken.is_err() {
@@ -223,15 +228,17 @@ async fn take(connection: &Connection, made: &BackupResponse, to: &Path, is_here
         }
     }
     let partial = with_ending(to, ".partial");
+    // It shows a later backup that the files beside it are incomplete.
+    private_file(&partial).map_err(Failure::writing(to))?;
     // The files are complete before the backup has its name.
-    let fetched = async {
+    let fetched = interruptible(async {
         if is_here {
             contents::take_along(&from, to).map_err(Failure::at(to))?;
         } else {
             fetch_contents(connection, made, to).await?;
         }
         fetch(connection, made, &partial, to).await
-    };
+    });
     let fetched = fetched.await;
     if fetched.is_err() {
         // The first error is reported.

@@ -293,6 +293,13 @@ impl Connection {
         }
     }
 
+    /// Ends the work that this process does for the command, if it has opened the data folder. No request can follow.
+    pub(crate) fn abandon(&self) {
+        if let Some(runtime) = self.in_process() {
+            runtime.store().close();
+        }
+    }
+
     /// Adds the issuer to a user. A running server on this machine knows its default issuer.
     fn with_issuer(&self, user: &ActingAs) -> ActingAs {
         let own = match &self.transport {

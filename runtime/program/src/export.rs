@@ -9,6 +9,7 @@ use hyper::Method;
 
 use super::connect::{ConnectArgs, Connection};
 use super::failure::Failure;
+use super::interrupt::interruptible;
 use super::output;
 use super::progress::Progress;
 use convoke_core::counted::counted;
@@ -48,20 +49,19 @@ impl Export {
         if self.file.exists() && !self.force {
             return Err(Failure(format!("{} already exists; --force overwrites it", self.file.display())));
         }
+        let connection = self.connect.open(engines)?;
         let partial = with_ending(&self.file, ".partial");
         // An unwritable target is reported before the work.
         let mut out = made(&partial)?;
-        let written = self
-            .connect
-            .open(engines)
-            .and_then(|connection| connection.block_on(fetch(&connection, &mut out)))
-            .and_then(|bytes| {
-                finish(&out, &partial, &self.file)?;
-                Ok(bytes)
-            });
+        let fetched = connection.block_on(interruptible(fetch(&connection, &mut out)));
+        let written = fetched.and_then(|bytes| {
+            finish(&out, &partial, &self.file)?;
+            Ok(bytes)
+        });
         if written.is_err() {
             // The first error is reported.
             let _ = fs::remove_file(&partial);
+            connection.abandon();
         }
         let bytes = written?;
         let manifest = manifest(&self.file)?;

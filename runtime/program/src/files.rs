@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use super::connect::{ConnectArgs, Connection};
 use super::failure::Failure;
+use super::interrupt::interruptible;
 use super::progress::Progress;
 use super::table;
 use convoke_core::counted::counted;
@@ -142,10 +143,11 @@ impl Get {
         let connection = self.connect.open(engines)?;
         let failed = Failure::writing(&self.out);
         let mut out = File::create_new(&self.out).map_err(&failed)?;
-        let bytes = connection.block_on(fetch(&connection, &self.id, &mut out, &failed)).inspect_err(|_| {
-            // A part is not the content.
-            let _ = std::fs::remove_file(&self.out);
-        })?;
+        let bytes =
+            connection.block_on(interruptible(fetch(&connection, &self.id, &mut out, &failed))).inspect_err(|_| {
+                // A part is not the content.
+                let _ = std::fs::remove_file(&self.out);
+            })?;
         eprintln!("{}: {bytes} bytes", self.out.display());
         Ok(())
     }

@@ -20,6 +20,7 @@ mod executor;
 pub mod export;
 mod failure;
 mod follow;
+mod interrupt;
 mod files;
 pub mod functions;
 pub mod jobs;

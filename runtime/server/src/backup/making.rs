@@ -59,6 +59,10 @@ pub(crate) fn begin_scheduled(runtime: &Runtime) {
 pub(crate) fn make(runtime: &Runtime, keep: Option<usize>, progress: &mpsc::Sender<Json>) -> Result<Json, String> {
     let store = runtime.store();
     let folder = schedule::folder(runtime).map_err(|error| error.to_string())?;
+    // The data folder belongs to this process; `backup.dir` may be shared.
+    let is_own = folder.starts_with(store.folder());
+    let age = if is_own { Duration::ZERO } else { backup::SHARED_PARTIAL_AGE };
+    backup::remove_partial(&folder, age).map_err(|error| error.to_string())?;
     let name = backup::name(&folder, runtime.clock().now());
     let to = folder.join(&name);
     let (clock, progress, mut last) = (runtime.clock().clone(), progress.clone(), None::<Duration>);

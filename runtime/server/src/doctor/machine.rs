@@ -181,7 +181,8 @@ fn leftovers(data: &Path, files: &Files, is_served: bool) -> Vec<Finding> {
     let incomplete: Vec<String> = names(&kept).into_iter().filter(is_incomplete).collect();
     if !is_served && !incomplete.is_empty() {
         let says = format!("incomplete backups in {}: {}", kept.display(), incomplete.join(", "));
-        found.push(Finding::warning("leftovers", says, "remove them"));
+        let advice = "the next backup removes files with .partial; remove a checksum without its backup";
+        found.push(Finding::warning("leftovers", says, advice));
     }
     if !files.former.is_empty() {
         let bytes = files.former.iter().filter_map(|file| fs::metadata(file).ok()).map(|file| file.len()).sum();
