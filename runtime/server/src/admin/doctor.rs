@@ -42,6 +42,7 @@ pub async fn look(admin: &Admin, request: AdminRequest) -> Result<Reply> {
         },
         machine::open_files(admin.runtime.limits()),
     ];
+    findings.extend(machine::routes(admin.runtime.registry(), admin.runtime.data()));
     findings.extend(backups(admin));
     findings.extend(copies(admin));
     findings.extend(following(admin));

@@ -19,6 +19,8 @@ use crate::auth::provider::{KeySource, ProviderConfig};
 use crate::backup::{self, secrets};
 use crate::config::Config;
 use convoke_calls::call::envelope::LogLinesOn;
+use convoke_calls::registry::Registry;
+use convoke_calls::route_call::verify::{Unverifiable, unverifiable};
 use convoke_core::clock::Millis;
 use convoke_core::counted::counted;
 use convoke_core::limits::Limits;
@@ -269,6 +271,16 @@ pub fn open_files(limits: &Limits) -> Finding {
     }
 }
 
+/// Checks that each route that verifies signatures has its secret, in this data folder or in the environment.
+pub fn routes(registry: &Registry, data: &Path) -> Vec<Finding> {
+    let finding = |route: Unverifiable| {
+        let says = format!("{} rejects every request: {}", route.route, route.reason);
+        let advice = format!("`convoke secret set {}`, unless the environment of the server sets it", route.secret);
+        Finding::problem("routes", says, advice)
+    };
+    unverifiable(registry, data).into_iter().map(finding).collect()
+}
+
 /// Checks the expiry of the certificate.
 pub fn certificate(config: &Config, now: Millis) -> Option<Finding> {
     let files = config.http.tls.as_ref()?;
@@ -277,7 +289,11 @@ pub fn certificate(config: &Config, now: Millis) -> Option<Finding> {
     let days = (ends.saturating_mul(1_000) - now.0).div_euclid(DAY_MS);
     let says = format!("{} expires in {}", files.cert.display(), counted(days.unsigned_abs(), "day"));
     Some(if days < 0 {
-        Finding::problem("certificate", format!("{} expired {} ago", files.cert.display(), counted(days.unsigned_abs(), "day")), advice)
+        Finding::problem(
+            "certificate",
+            format!("{} expired {} ago", files.cert.display(), counted(days.unsigned_abs(), "day")),
+            advice,
+        )
     } else if days < CERTIFICATE_DAYS_MIN {
         Finding::warning("certificate", says, advice)
     } else {
