@@ -109,6 +109,26 @@ fn development_token_is_rejected_in_production() {
 }
 
 #[test]
+fn token_creates_no_issuer_in_the_folder_of_a_production_server() {
+    let folder = TempDir::new().unwrap();
+    std::fs::create_dir(folder.path().join("production")).unwrap();
+    let provider = "data = 'production'\n[[auth.providers]]\nissuer = 'https://id.example.com/'\naudiences = ['api']\n";
+    std::fs::write(folder.path().join("convoke.toml"), provider).unwrap();
+    let token = || run(folder.path(), &["token", "--subject", "grace"]);
+    let refused = token();
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(text(&refused.stderr).contains("come from its identity provider"), "{}", text(&refused.stderr));
+    assert_eq!(std::fs::read_dir(folder.path().join("production")).unwrap().count(), 0);
+    // The provider may be set elsewhere, too.
+    std::fs::write(folder.path().join("convoke.toml"), "data = 'production'\n").unwrap();
+    std::fs::write(folder.path().join("production/convoke.db"), "rows").unwrap();
+    assert_eq!(token().status.code(), Some(1));
+    assert_eq!(std::fs::read_dir(folder.path().join("production")).unwrap().count(), 1);
+    std::fs::write(folder.path().join("convoke.toml"), "data = 'production'\nenvironment = 'development'\n").unwrap();
+    assert!(token().status.success());
+}
+
+#[test]
 fn functions_are_listed_as_text_and_json() {
     let folder = TempDir::new().unwrap();
     let table = text(&run(folder.path(), &["functions"]).stdout);

@@ -196,7 +196,7 @@ fn run(command: Command, matches: &clap::ArgMatches, engines: &Engines) -> Resul
         Command::Serve(serve) => serve.run(engines, matches.subcommand().map(|(_, matches)| matches)),
         Command::Dev(dev) => dev.run(engines, matches.subcommand().map(|(_, matches)| matches)),
         Command::Console(console) => console.run(engines),
-        Command::Token(token) => token.run(),
+        Command::Token(token) => token.run(engines),
         Command::Functions(functions) => functions.run(),
         Command::OpenApi(openapi) => openapi.run(),
         Command::Codegen(codegen) => codegen.run(),
