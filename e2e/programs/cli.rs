@@ -399,6 +399,24 @@ fn failure_of_the_file_system_names_the_path_and_what_to_do() {
 }
 
 #[test]
+fn mistaken_words_get_plain_messages() {
+    let folder = TempDir::new().unwrap();
+    for (args, code, expected) in [
+        (&["logs", "--since", "yesterday"][..], 2, "write a duration such as 90d, 2h"),
+        (&["token", "--subject", "ada", "--ttl", "long"], 2, "write a duration such as 90d, 2h"),
+        (&["secret", "set", "../x"], 1, "\"../x\" is not a name or an id: it has a slash"),
+        (&["deploy-key", "revoke", "a/b"], 1, "\"a/b\" is not a name or an id: it has a slash"),
+        (&["logs", "--url", "example.com"], 1, "--url is not the address of a server"),
+        (&["backup", "nosuch/"], 1, "nosuch/ is not a folder; create it first\n"),
+        (&["backup", "nosuch", "--keep", "3"], 1, "create it first, or omit --keep"),
+    ] {
+        let output = run(folder.path(), args);
+        let said = text(&output.stderr);
+        assert!(output.status.code() == Some(code) && said.contains(expected), "{args:?}: {said}");
+    }
+}
+
+#[test]
 fn flags_override_the_environment_which_overrides_the_file() {
     let folder = TempDir::new().unwrap();
     let file = "log_lines = \"always\"\nlisten = \"127.0.0.1:1\"\ndata = \"from-file\"\n";

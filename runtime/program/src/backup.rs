@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 use std::fs::{self, File};
-use std::io::{self, Write as _};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use hyper::Method;
@@ -111,7 +111,9 @@ impl Backup {
                     }
                     taken?;
                     let removed = match (place, keep) {
-                        (Target::Folder(folder), Some(keep)) => backup::rotate(folder, keep, &path).map_err(Failure::at(folder))?,
+                        (Target::Folder(folder), Some(keep)) => {
+                            backup::rotate(folder, keep, &path).map_err(Failure::at(folder))?
+                        }
                         _ => Vec::new(),
                     };
                     Ok::<_, Failure>((path, made, removed))
@@ -125,8 +127,12 @@ impl Backup {
             let to = backup::secrets_of(&path);
             let count = secrets::pack(&connection.config().data, &to)
                 .map_err(|error| Failure(format!("the secrets cannot be put into {}: {error}", to.display())))?;
-            let _ =
-                writeln!(out, "{}: {}; keep it as you keep the keys themselves", to.display(), counted(count, "secret"));
+            let _ = writeln!(
+                out,
+                "{}: {}; keep it as you keep the keys themselves",
+                to.display(),
+                counted(count, "secret")
+            );
         }
         if let Some(bucket) = &made.left_out {
             let _ = writeln!(
@@ -174,7 +180,8 @@ impl Target {
             return Ok(Self::Folder(target.to_owned()));
         }
         if rotates || target.as_os_str().to_string_lossy().ends_with('/') {
-            return Err(Failure(format!("{} is not a folder; create it first, or omit --keep", target.display())));
+            let other = if rotates { ", or omit --keep" } else { "" };
+            return Err(Failure(format!("{} is not a folder; create it first{other}", target.display())));
         }
         if target.exists() {
             return Err(Failure(format!("{} already exists; name another file, or a folder", target.display())));

@@ -16,6 +16,7 @@ mod copies;
 mod data_change;
 pub mod dev;
 pub mod doctor;
+mod durations;
 mod executor;
 pub mod export;
 mod failure;

@@ -10,6 +10,7 @@ use serde::Deserialize;
 
 use super::asked_node::AskedNode;
 use super::connect::ConnectArgs;
+use super::durations::duration;
 use super::failure::Failure;
 use super::local::clock;
 use super::operator_log::visible;
@@ -46,7 +47,7 @@ pub(super) struct Logs {
     #[arg(long, value_name = "PATTERN")]
     function: Option<String>,
     /// Only calls that ended within this time, e.g. 2h
-    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "TIME", value_parser = duration)]
     since: Option<Duration>,
     /// Only calls with this text in the path, the caller, the arguments, the error or the log lines
     #[arg(long, value_name = "TEXT")]
@@ -62,7 +63,7 @@ pub(super) struct Logs {
     #[arg(long, value_name = "SUBJECT")]
     user: Option<String>,
     /// Only calls that took longer, e.g. 100ms
-    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "TIME", value_parser = duration)]
     slower_than: Option<Duration>,
     /// Only this request
     #[arg(long, value_name = "ID")]
@@ -143,7 +144,7 @@ impl Call {
             self.cached.then(|| "cached".to_owned()),
             (self.rows_read > 0).then(|| format!("{} read", counted(self.rows_read, "row"))),
             (self.rows_written > 0).then(|| format!("{} rows written", self.rows_written)),
-            self.waited_ms.map(|ms| format!("waited {}", duration(ms))),
+            self.waited_ms.map(|ms| format!("waited {}", shown_duration(ms))),
         ];
         let parts = parts.into_iter().flatten().collect::<Vec<_>>().join(", ");
         arguments.into_iter().chain(Some(parts).filter(|parts| !parts.is_empty())).collect()
@@ -230,7 +231,9 @@ impl Look {
 
     fn line(&self, line: &str) -> serde_json::Result<String> {
         Ok(match serde_json::from_str(line)? {
-            Line::Lost { lost } => self.paint(YELLOW, &format!("… {} not shown: there were too many", counted(lost, "call"))).into_owned(),
+            Line::Lost { lost } => {
+                self.paint(YELLOW, &format!("… {} not shown: there were too many", counted(lost, "call"))).into_owned()
+            }
             Line::Call(call) => self.call(&call),
         })
     }
@@ -257,7 +260,7 @@ impl Look {
             "{}  {}  {:>11}  {:8}  {:40}  {:12}  {}",
             self.paint(DIM, &time.format("%H:%M:%S%.3f").to_string()),
             self.paint(color, &format!("{:19}", visible(&call.outcome))),
-            duration(call.duration_ms),
+            shown_duration(call.duration_ms),
             call.kind.as_deref().unwrap_or("rejected"),
             visible(&call.function),
             visible(&who),
@@ -290,7 +293,7 @@ impl Look {
     }
 }
 
-fn duration(ms: f64) -> String {
+fn shown_duration(ms: f64) -> String {
     if ms < 1_000.0 { format!("{ms:.2} ms") } else { format!("{:.2} s", ms / 1_000.0) }
 }
 

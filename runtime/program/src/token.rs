@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::builder::NonEmptyStringValueParser;
 
+use super::durations::duration;
 use super::failure::Failure;
 use super::local::require_folder;
 use super::output;
@@ -89,10 +90,12 @@ impl Token {
 /// The folder has no development issuer.
 fn require_own_issuer(config: &Config, engines: &Engines) -> Result<(), Failure> {
     let has_provider = !config.auth.providers.is_empty();
-    if config.data.join(KEY_FILE).exists() || !(has_provider || config.engine(engines)?.files(&config.data).bytes() > 0) {
+    if config.data.join(KEY_FILE).exists() || !(has_provider || config.engine(engines)?.files(&config.data).bytes() > 0)
+    {
         return Ok(());
     }
-    let reason = if has_provider { "its settings name an identity provider" } else { "`convoke dev` has not created it" };
+    let reason =
+        if has_provider { "its settings name an identity provider" } else { "`convoke dev` has not created it" };
     Err(Failure(format!(
         "{} has no development issuer: {reason}. Tokens of a production server come from its identity provider; for a server \
          of development, name its folder with --data, or use --env development",
@@ -101,8 +104,8 @@ fn require_own_issuer(config: &Config, engines: &Engines) -> Result<(), Failure>
 }
 
 fn ttl(text: &str) -> Result<std::time::Duration, String> {
-    match humantime::parse_duration(text) {
+    match duration(text) {
         Ok(ttl) if ttl.is_zero() => Err("must be longer than 0s".to_owned()),
-        ttl => ttl.map_err(|error| error.to_string()),
+        ttl => ttl,
     }
 }
