@@ -329,6 +329,7 @@ fn backup_over_the_network_contains_the_files_and_links_those_of_an_earlier_one(
     let made: Value = serde_json::from_str(&made).unwrap();
     let meeting = made["meetingId"].as_str().unwrap();
     attach(folder.path(), meeting, b"the first file");
+    assert!(done(folder.path(), &["doctor"]).contains("1 content, 14 B, each of the right length"));
     attach(folder.path(), meeting, &vec![7; 3_000_000]);
     let scopes = ["--scope", "backup", "--scope", "backup-download"];
     let key = done(folder.path(), &[&["deploy-key", "create", "ops"][..], &scopes].concat());
@@ -357,6 +358,12 @@ fn backup_over_the_network_contains_the_files_and_links_those_of_an_earlier_one(
     }
 
     let restored = TempDir::new().unwrap();
+    done(restored.path(), &["restore", second.to_str().unwrap()]);
+    // A backup of a server that has lost a file keeps the rows and says what it lacks.
+    std::fs::remove_file(restored.path().join("data/files").join(&all[0])).unwrap();
+    let said = refused(restored.path(), &["backup", "lacking.db"]);
+    assert!(said.contains("1 missing and 0 damaged") && said.contains("make another backup"), "{said}");
+    done(restored.path(), &["restore", "lacking.db", "--without-files"]);
     done(restored.path(), &["restore", second.to_str().unwrap()]);
     for path in &all {
         let read = |folder: &Path| std::fs::read(folder.join("data/files").join(path)).unwrap();
@@ -396,7 +403,7 @@ fn restore_reports_missing_files_and_replaces_damaged_ones() {
         std::fs::copy(here.join(name), other.path().join(name)).unwrap();
     }
     let said = refused(other.path(), &["restore", "b.db"]);
-    assert!(said.contains("2 are missing and 0 are damaged") && said.contains("--without-files"), "{said}");
+    assert!(said.contains("2 missing and 0 damaged") && said.contains("--without-files"), "{said}");
     assert!(!other.path().join("data/convoke.db").exists(), "nothing is restored");
     // Half of the copied content is there.
     let all = contents(&here.join("b.db.files"));
@@ -405,7 +412,7 @@ fn restore_reports_missing_files_and_replaces_damaged_ones() {
     std::fs::write(&saved, "f").unwrap();
     let output = run(other.path(), &["restore", "b.db", "--without-files"]);
     let said = String::from_utf8(output.stderr).unwrap();
-    assert!(output.status.success() && said.contains("2 are missing"), "{said}");
+    assert!(output.status.success() && said.contains("2 missing"), "{said}");
     assert_eq!(titles(other.path()), ["Files"]);
     assert!(!other.path().join("data/files").join(&all[0]).exists(), "a damaged file is not restored");
 
@@ -433,12 +440,12 @@ fn restore_reports_missing_files_and_replaces_damaged_ones() {
     std::fs::write(&copied, vec![b'x'; length]).unwrap();
     done(here, &["copies", "verify"]);
     let said = refused(here, &["copies", "verify", "--full"]);
-    assert!(said.contains("1 have another SHA-256"), "{said}");
+    assert!(said.contains("1 with another SHA-256"), "{said}");
     let third = TempDir::new().unwrap();
     std::fs::copy(here.join("convoke.toml"), third.path().join("convoke.toml")).unwrap();
     let from = format!("dir:{}", here.join("place").display());
     let said = refused(third.path(), &["restore", "--from", &from]);
-    assert!(said.contains("1 are missing and 0 are damaged"), "{said}");
+    assert!(said.contains("1 missing and 0 damaged"), "{said}");
     done(third.path(), &["restore", "--from", &from, "--without-files"]);
     assert_eq!(titles(third.path()), ["Files"]);
     assert_eq!(contents(&third.path().join("data/files")).len(), 1);
@@ -537,6 +544,77 @@ fn killed_restore_or_import_leaves_the_old_or_the_new_database() {
         assert_eq!(titles(folder.path()), ["one", "two"][..count]);
         seen[count - 1] += 1;
     }
+}
+
+/// Serves a backup and an export that never end.
+fn endless() -> String {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        let mut open = Vec::new();
+        for mut stream in listener.incoming().map_while(Result::ok) {
+            let mut head = String::new();
+            let mut lines = BufReader::new(stream.try_clone().unwrap());
+            while !head.ends_with("\r\n\r\n") && lines.read_line(&mut head).is_ok_and(|read| read > 0) {}
+            let path = head.split(' ').nth(1).unwrap_or_default();
+            let (missing, body) = match (head.starts_with("DELETE"), path) {
+                (true, _) => (0, r#"{"status":"success","value":{}}"#),
+                (false, "/api/admin/backup") => {
+                    (0, "{\"name\":\"convoke-20260101-000000.db\",\"bytes\":9,\"sha256\":\"00\"}\n")
+                }
+                (false, path) if path.ends_with("/files") => (0, ""),
+                _ => (1_000_000, "a part"),
+            };
+            let length = body.len() + missing;
+            let _ = write!(stream, "HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n{body}");
+            if missing > 0 {
+                open.push(stream);
+            }
+        }
+    });
+    url
+}
+
+#[test]
+fn interrupted_command_leaves_no_files() {
+    let folder = TempDir::new().unwrap();
+    let url = endless();
+    std::fs::create_dir(folder.path().join("kept")).unwrap();
+    for (args, partial) in
+        [(["export", "x.tar.gz"], "x.tar.gz.partial"), (["backup", "kept"], "kept/convoke-20260101-000000.db.partial")]
+    {
+        for signal in ["INT", "TERM"] {
+            let mut command = convoke(folder.path());
+            command.args(args).args(["--url", &url]).env("CONVOKE_DEPLOY_KEY", "key").stderr(Stdio::piped());
+            let mut process = command.spawn().unwrap();
+            let has_begun = || std::fs::metadata(folder.path().join(partial)).is_ok_and(|file| file.len() > 0);
+            while !has_begun() {
+                assert!(process.try_wait().unwrap().is_none(), "{args:?} has ended");
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            assert!(Command::new("kill").args(["-s", signal, &process.id().to_string()]).status().unwrap().success());
+            let output = process.wait_with_output().unwrap();
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert!(output.status.code() == Some(1) && said.contains("interrupted"), "{args:?} {signal}: {said}");
+            assert_eq!(names(folder.path()), ["kept"], "{args:?} {signal}");
+            assert_eq!(names(&folder.path().join("kept")), [] as [String; 0], "{args:?} {signal}");
+        }
+    }
+}
+
+#[test]
+fn next_backup_removes_what_a_killed_one_has_left() {
+    let folder = TempDir::new().unwrap();
+    make(folder.path(), "one");
+    let backups = folder.path().join("data/backups");
+    std::fs::create_dir_all(backups.join("convoke-20260101-000000.db.files/ab")).unwrap();
+    for name in ["convoke-20260101-000000.db.partial", "convoke-20260101-000000.db.sha256", "mine.partial"] {
+        std::fs::write(backups.join(name), "x").unwrap();
+    }
+    done(folder.path(), &["backup"]);
+    let left = names(&backups);
+    assert!(left.contains(&"mine.partial".to_owned()), "{left:?}");
+    assert!(!left.iter().any(|name| name.starts_with("convoke-20260101-000000")), "{left:?}");
 }
 
 #[test]

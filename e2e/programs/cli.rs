@@ -109,6 +109,26 @@ fn development_token_is_rejected_in_production() {
 }
 
 #[test]
+fn token_creates_no_issuer_in_the_folder_of_a_production_server() {
+    let folder = TempDir::new().unwrap();
+    std::fs::create_dir(folder.path().join("production")).unwrap();
+    let provider = "data = 'production'\n[[auth.providers]]\nissuer = 'https://id.example.com/'\naudiences = ['api']\n";
+    std::fs::write(folder.path().join("convoke.toml"), provider).unwrap();
+    let token = || run(folder.path(), &["token", "--subject", "grace"]);
+    let refused = token();
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(text(&refused.stderr).contains("come from its identity provider"), "{}", text(&refused.stderr));
+    assert_eq!(std::fs::read_dir(folder.path().join("production")).unwrap().count(), 0);
+    // The provider may be set elsewhere, too.
+    std::fs::write(folder.path().join("convoke.toml"), "data = 'production'\n").unwrap();
+    std::fs::write(folder.path().join("production/convoke.db"), "rows").unwrap();
+    assert_eq!(token().status.code(), Some(1));
+    assert_eq!(std::fs::read_dir(folder.path().join("production")).unwrap().count(), 1);
+    std::fs::write(folder.path().join("convoke.toml"), "data = 'production'\nenvironment = 'development'\n").unwrap();
+    assert!(token().status.success());
+}
+
+#[test]
 fn functions_are_listed_as_text_and_json() {
     let folder = TempDir::new().unwrap();
     let table = text(&run(folder.path(), &["functions"]).stdout);
@@ -353,6 +373,50 @@ fn data_folder_belongs_to_one_process() {
 }
 
 #[test]
+fn failure_of_the_file_system_names_the_path_and_what_to_do() {
+    let folder = TempDir::new().unwrap();
+    std::fs::write(folder.path().join("file"), "").unwrap();
+    for (args, path) in [
+        (&["dev", "--listen", "127.0.0.1:0", "--data", "file"][..], "file"),
+        (&["serve", "--env", "development", "--listen", "127.0.0.1:0", "--data", "file"], "file"),
+        (&["data", "--data", "file"], "file"),
+        (&["man", "/proc/x"], "/proc/x"),
+        (&["man", "file"], "file"),
+        (&["backup", "/proc/x.db"], "/proc/x.db"),
+        (&["export", "/proc/x.tar.gz"], "/proc/x.tar.gz"),
+        (&["export", "none/x.tar.gz"], "none/x.tar.gz"),
+        (&["restore", "file/x.db"], "file/x.db"),
+        (&["agents", "--out", "/proc/x/AGENTS.md"], "/proc/x"),
+        (&["openapi", "--out", "file/openapi.json"], "file"),
+    ] {
+        let output = run(folder.path(), args);
+        let said = text(&output.stderr);
+        let words = format!("hello: {path}");
+        assert_eq!(output.status.code(), Some(1), "{args:?}: {said}");
+        let does_say = ["another", "create", "name the data folder"].iter().any(|advice| said.contains(advice));
+        assert!(said.contains(&words) && does_say, "{args:?}: {said}");
+    }
+}
+
+#[test]
+fn mistaken_words_get_plain_messages() {
+    let folder = TempDir::new().unwrap();
+    for (args, code, expected) in [
+        (&["logs", "--since", "yesterday"][..], 2, "write a duration such as 90d, 2h"),
+        (&["token", "--subject", "ada", "--ttl", "long"], 2, "write a duration such as 90d, 2h"),
+        (&["secret", "set", "../x"], 1, "\"../x\" is not a name or an id: it has a slash"),
+        (&["deploy-key", "revoke", "a/b"], 1, "\"a/b\" is not a name or an id: it has a slash"),
+        (&["logs", "--url", "example.com"], 1, "--url is not the address of a server"),
+        (&["backup", "nosuch/"], 1, "nosuch/ is not a folder; create it first\n"),
+        (&["backup", "nosuch", "--keep", "3"], 1, "create it first, or omit --keep"),
+    ] {
+        let output = run(folder.path(), args);
+        let said = text(&output.stderr);
+        assert!(output.status.code() == Some(code) && said.contains(expected), "{args:?}: {said}");
+    }
+}
+
+#[test]
 fn flags_override_the_environment_which_overrides_the_file() {
     let folder = TempDir::new().unwrap();
     let file = "log_lines = \"always\"\nlisten = \"127.0.0.1:1\"\ndata = \"from-file\"\n";
@@ -372,6 +436,7 @@ fn unknown_or_invalid_setting_stops_the_start() {
         ("[limits]\nquery_timeout = 5", "limits.query_timeout"),
         ("[rates]\nreed = 5", "reed"),
         ("listen = \"nowhere\"", "listen"),
+        ("log = \"verbose\"", "off, error, warn, info, debug and trace"),
     ] {
         let folder = TempDir::new().unwrap();
         std::fs::write(folder.path().join("convoke.toml"), file).unwrap();

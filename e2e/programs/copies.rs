@@ -69,6 +69,8 @@ fn copies_are_listed_verified_and_restored_by_commands() {
     assert!(succeeded, "{said}");
     let (_, said) = command(here, &["doctor"]);
     assert!(said.contains("on the disk of the database"), "{said}");
+    let copied = said.split("copied up to ").nth(1).and_then(|rest| rest.split(',').next()).unwrap_or_default();
+    assert!(copied.starts_with("20") && copied.ends_with('Z'), "{said}");
     // Killed: what was acknowledged is in the copy.
     serving.signal("KILL");
     let (succeeded, said) = command(here, &["copies", "verify"]);

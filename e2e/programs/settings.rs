@@ -75,6 +75,7 @@ fn config_check_finds_everything_that_stops_a_start() {
             &["no identity provider", "[rates]", "is not an origin"],
         ),
         ("listen = 7", &["listen"]),
+        ("log = 'verbose'", &["log: \"verbose\" is not a level; the levels are off, error, warn"]),
         ("[copy]\nto = '/mnt/x'", &["copy.to: /mnt/x: write dir:/path or s3://bucket/prefix"]),
         ("[copy]\nacknowledge = 'copied'", &["copy.acknowledge = \"copied\" needs copy.to"]),
         ("listen = '127.0.0.1:99'\nops_listen = '127.0.0.1:99'", &["ops_listen must differ from listen"]),
@@ -99,6 +100,33 @@ fn config_check_finds_everything_that_stops_a_start() {
     }
     let whole = folder(PROVIDER);
     assert_eq!(text(&run(whole.path(), &["config", "check"]).stdout), "convoke.toml: a server would start with it\n");
+}
+
+#[test]
+fn doctor_reports_a_route_without_its_secret_and_names_the_command() {
+    let folder = folder("");
+    let look = || {
+        let mut doctor = std::process::Command::new(env!("CARGO_BIN_EXE_shop"));
+        doctor.current_dir(folder.path()).env_clear().args(["doctor", "--env", "development"]);
+        let output = doctor.output().unwrap();
+        (output.status.code(), text(&output.stdout))
+    };
+    let (code, said) = look();
+    assert_eq!(code, Some(1), "{said}");
+    assert!(
+        said.contains("the route POST /hooks/payments rejects every request: the secret PAYMENTS_SECRET"),
+        "{said}"
+    );
+    assert!(said.contains("secret set PAYMENTS_SECRET`") && said.contains("secret set GITHUB_SECRET`"), "{said}");
+    let secrets = folder.path().join("data/secrets");
+    std::fs::create_dir_all(&secrets).unwrap();
+    for name in ["PAYMENTS_SECRET", "STRIPE_SECRET", "GITHUB_SECRET", "PARTNER_SECRET"] {
+        let file = secrets.join(name);
+        std::fs::write(&file, "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIz").unwrap();
+        std::fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+    }
+    let (_, said) = look();
+    assert!(!said.contains("rejects every request"), "{said}");
 }
 
 #[test]

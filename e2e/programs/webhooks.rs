@@ -175,13 +175,20 @@ fn operator_manages_endpoints_and_deliveries_by_commands() {
     within(Duration::from_secs(60), || count() == 2);
     within(Duration::from_secs(60), || shown().contains("order.placed"));
     let (_, said) = run(folder.path(), &["webhooks", "redeliver", id, "--since", "1h", "--delivered"]);
-    assert!(said.contains("1 deliveries"), "{said}");
+    assert!(said.contains("1 delivery is sent again"), "{said}");
     within(Duration::from_secs(60), || count() == 3);
 
     run(folder.path(), &["webhooks", "disable", id]);
     assert!(run(folder.path(), &["webhooks", "show", id]).0.contains("disabled by request"));
     run(folder.path(), &["webhooks", "enable", id]);
+    let former = || {
+        let (listed, _) = run(folder.path(), &["webhooks", "list", "--json"]);
+        serde_json::from_str::<Value>(&listed).unwrap()[0]["formerSecretUntil"].clone()
+    };
     assert!(run(folder.path(), &["webhooks", "rotate", id]).0.starts_with("whsec_"));
+    assert!(former().is_i64(), "the former secret signs too");
+    run(folder.path(), &["webhooks", "rotate", id, "--overlap", "0s"]);
+    assert_eq!(former(), Value::Null, "an expired secret is not listed");
     run(folder.path(), &["webhooks", "remove", id]);
     assert!(run(folder.path(), &["webhooks", "list"]).1.contains("there is no webhook endpoint"));
     server.kill();

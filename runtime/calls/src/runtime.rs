@@ -20,7 +20,7 @@ use crate::recent_calls::{CallRecord, Filter, Follower, RecentCalls, RecordOptio
 use crate::registry::{Registered, Registry, RegistryError};
 use crate::rejections::Rejections;
 use crate::route::request::RouteRequest;
-use crate::route_call::verify;
+use crate::route_call::verify::{self, Unverifiable};
 use crate::scheduler::{Jobs, Scheduler, cron::Crons};
 use crate::services::{Services, ServicesOptions, SubmittedObserver, rates_of, section_of, section_problems};
 #[cfg(feature = "otel")]
@@ -522,11 +522,9 @@ impl Runtime {
 
 /// Returns the routes whose signatures cannot be checked, one per line, each with its place.
 fn signature_problems(services: &Services) -> Option<String> {
-    let problem = |function: &Registered| {
-        let route = function.def.route?;
-        let error = verify::keys(route.verify.as_ref()?, services).err()?;
-        Some(format!("{}:{}: the route {route} cannot check signatures: {error}", function.def.file, function.def.line))
-    };
-    let problems: Vec<String> = services.registry().routes().filter_map(problem).collect();
+    let problems: Vec<String> = verify::unverifiable(services.registry(), services.data())
+        .into_iter()
+        .map(|Unverifiable { route, reason, .. }| format!("{route} cannot check signatures: {reason}"))
+        .collect();
     (!problems.is_empty()).then(|| problems.join("\n"))
 }

@@ -30,7 +30,7 @@ impl<'de, const MILLIS: u64> Deserialize<'de> for AtLeast<MILLIS> {
         match humantime::parse_duration(&text) {
             Ok(duration) if duration >= Self::LEAST => Ok(Self(duration)),
             Ok(_) => Err(serde::de::Error::custom(format!("the time must be at least {least} (got {text:?})"))),
-            Err(error) => Err(serde::de::Error::custom(format!("{error}; write a time such as \"24h\""))),
+            Err(_) => Err(serde::de::Error::custom(format!("must be a time such as \"24h\" (got {text:?})"))),
         }
     }
 }
@@ -52,7 +52,7 @@ mod tests {
         assert_eq!(read("24h").unwrap().duration(), Duration::from_secs(86_400));
         assert_eq!(serde_json::to_value(read("90s").unwrap()).unwrap(), "1m 30s");
         assert!(read("5s").unwrap_err().contains("at least 1m (got \"5s\")"));
-        assert!(read("often").unwrap_err().contains("write a time such as"));
+        assert!(read("often").unwrap_err().contains("must be a time such as"));
         assert_eq!(AtLeast::<60_000>::new(Duration::ZERO).duration(), Duration::from_secs(60));
     }
 }

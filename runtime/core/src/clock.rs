@@ -83,6 +83,12 @@ impl JsonSchema for Millis {
     }
 }
 
+/// Formats a time for people: `2026-01-31T23:59:59Z`.
+pub fn utc(time: Millis) -> String {
+    use chrono::SecondsFormat;
+    chrono::DateTime::from_timestamp_millis(time.0).unwrap_or_default().to_rfc3339_opts(SecondsFormat::Secs, true)
+}
+
 /// Formats a time for file names: `20260131-235959`, in UTC.
 pub fn stamp(time: Millis) -> String {
     use chrono::{Datelike as _, Timelike as _};
@@ -279,8 +285,10 @@ mod tests {
     }
 
     #[test]
-    fn stamp_is_the_time_in_utc() {
+    fn stamps_and_times_for_people_are_in_utc() {
         assert_eq!(stamp(Millis(0)), "19700101-000000");
         assert_eq!(stamp(Millis(1_769_903_999_999)), "20260131-235959");
+        assert_eq!(utc(Millis(0)), "1970-01-01T00:00:00Z");
+        assert_eq!(utc(Millis(1_769_903_999_999)), "2026-01-31T23:59:59Z");
     }
 }

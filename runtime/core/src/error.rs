@@ -143,6 +143,9 @@ impl Serialize for Code {
 /// The message of [`Code::Internal`] for clients. Only the log has the cause.
 pub const INTERNAL_MESSAGE: &str = "Internal error. The server's log has the reason under this request id.";
 
+/// The member of `errorData` with the code.
+const CODE: &str = "code";
+
 /// A rejection or failure: a [`Code`], a message for the client, and additional data.
 ///
 /// `Display` is the message for the client. The source, if any, is only for the operator's log.
@@ -215,10 +218,16 @@ impl Error {
         Self::internal(format!("the function panicked: {}", text.unwrap_or("without a message")))
     }
 
-    /// Adds a member to `errorData`.
+    /// Adds a member to `errorData`. The member `code` is the error's code: a release ignores another value for it.
+    ///
+    /// # Panics
+    /// In a debug build, if the key is `code`.
     #[must_use]
     pub fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
-        self.0.data.insert(key.to_owned(), value.into());
+        debug_assert!(key != CODE, "errorData.code is the code of the error: use another name for your member");
+        if key != CODE {
+            self.0.data.insert(key.to_owned(), value.into());
+        }
         self
     }
 
@@ -236,9 +245,10 @@ impl Error {
         self.0.status.unwrap_or(self.code().status())
     }
 
-    /// Replaces the members of `errorData` by the result of `write`.
+    /// Replaces the members of `errorData` by the result of `write`, except for `code`.
     pub fn with_data(mut self, write: impl FnOnce(&Map<String, Value>) -> Map<String, Value>) -> Self {
         self.0.data = write(&self.0.data);
+        self.0.data.remove(CODE);
         self
     }
 
@@ -330,7 +340,7 @@ impl Serialize for Error {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         use serde::ser::SerializeMap;
         let mut map = serializer.serialize_map(Some(1 + self.0.data.len()))?;
-        map.serialize_entry("code", &self.0.code)?;
+        map.serialize_entry(CODE, &self.0.code)?;
         for (key, value) in &self.0.data {
             map.serialize_entry(key, value)?;
         }
@@ -349,6 +359,21 @@ mod tests {
             serde_json::to_string(&error).unwrap(),
             r#"{"code":"INVALID_ARGUMENT","field":"interests[2].category"}"#
         );
+    }
+
+    #[test]
+    #[cfg(debug_assertions)]
+    #[should_panic(expected = "errorData.code is the code of the error")]
+    fn member_of_the_name_code_is_a_mistake() {
+        let _ = Error::forbidden("No").with("code", "MINE");
+    }
+
+    #[test]
+    fn code_of_the_error_stays_the_only_one() {
+        let write =
+            |_: &Map<String, Value>| Map::from_iter([("code".to_owned(), "MINE".into()), ("a".to_owned(), 1.into())]);
+        let error = Error::forbidden("No").with_data(write);
+        assert_eq!(serde_json::to_string(&error).unwrap(), r#"{"code":"FORBIDDEN","a":1}"#);
     }
 
     #[test]

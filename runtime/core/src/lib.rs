@@ -8,6 +8,7 @@ extern crate self as convoke;
 pub mod __private;
 pub mod error;
 pub mod excerpt;
+pub mod counted;
 pub mod wire;
 pub mod clock;
 pub mod at_least;

@@ -92,7 +92,8 @@ trait Limit: Sized {
 impl Limit for Duration {
     fn read(value: &toml::Value) -> Result<Self, String> {
         let text = value.as_str().ok_or("must be a time such as \"10s\" or \"500ms\"")?;
-        humantime::parse_duration(text).map_err(|error| format!("{error}; write a time such as \"10s\" or \"500ms\""))
+        humantime::parse_duration(text)
+            .map_err(|_| format!("must be a time such as \"10s\" or \"500ms\" (got {text:?})"))
     }
     fn show(&self) -> toml::Value {
         humantime::format_duration(*self).to_string().into()

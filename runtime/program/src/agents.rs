@@ -49,7 +49,7 @@ impl Agents {
                 )));
             }
             Err(error) if error.kind() != std::io::ErrorKind::NotFound && !self.force => {
-                return Err(Failure(format!("{file} cannot be read: {error}")));
+                return Err(Failure::reading(&self.out)(error));
             }
             Ok(_) | Err(_) => {}
         }

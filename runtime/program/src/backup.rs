@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 use std::fs::{self, File};
-use std::io::{self, Write as _};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use hyper::Method;
@@ -12,9 +12,11 @@ use sha2::{Digest as _, Sha256};
 
 use super::connect::{ConnectArgs, Connection};
 use super::failure::Failure;
+use super::interrupt::interruptible;
 use super::output;
 use super::progress::Progress;
 use convoke_calls::files::Folder;
+use convoke_core::counted::counted;
 use convoke_server::archive::space::human;
 use convoke_server::backup::{self, contents, secrets, with_ending};
 use convoke_server::config::Config;
@@ -29,6 +31,7 @@ use convoke_store::{Engines, private_file, sync_folder};
 /// A backup contains the data and no keys. --with-secrets copies the secrets of the data folder (secrets/*, the key of
 /// the development issuer) to a second file beside it. Settings and TLS files belong to the machine and are in neither
 /// file. Files of users are in a folder beside it, FILE.files; those in a bucket are left out, which the command says.
+/// If the server lacks stored files, the backup is kept, and the exit code is 1.
 ///
 ///   convoke backup --keep 7                       daily, by cron: the seven newest stay
 ///   convoke backup /mnt/backups/ --keep 30 --with-secrets
@@ -61,6 +64,9 @@ struct BackupResponse {
     /// The bucket whose files are not in the backup.
     #[serde(default, rename = "leftOut")]
     left_out: Option<String>,
+    /// Describes stored files that the server lacks, so that the backup lacks them too.
+    #[serde(default)]
+    lacking: Option<String>,
 }
 
 /// A content of a backup's files.
@@ -87,10 +93,14 @@ impl Backup {
         }
         let connection = self.connect.open(engines)?;
         let (path, made, removed) = connection.block_on(async {
-            let made = make(&connection, if place.is_none() { keep } else { None }).await?;
+            let made = interruptible(make(&connection, if place.is_none() { keep } else { None })).await;
+            let made = made.inspect_err(|_| connection.abandon())?;
             match &place {
                 None => Ok((connection.config().data.join(backup::FOLDER).join(&made.name), made, Vec::new())),
                 Some(place) => {
+                    if let Target::Folder(folder) = place {
+                        backup::remove_partial(folder, backup::SHARED_PARTIAL_AGE).map_err(Failure::at(folder))?;
+                    }
                     let path = place.path(&made.name);
                     let taken = take(&connection, &made, &path, self.connect.url.is_none()).await;
                     if taken.is_err() {
@@ -101,7 +111,9 @@ impl Backup {
                     }
                     taken?;
                     let removed = match (place, keep) {
-                        (Target::Folder(folder), Some(keep)) => backup::rotate(folder, keep, &path)?,
+                        (Target::Folder(folder), Some(keep)) => {
+                            backup::rotate(folder, keep, &path).map_err(Failure::at(folder))?
+                        }
                         _ => Vec::new(),
                     };
                     Ok::<_, Failure>((path, made, removed))
@@ -115,8 +127,12 @@ impl Backup {
             let to = backup::secrets_of(&path);
             let count = secrets::pack(&connection.config().data, &to)
                 .map_err(|error| Failure(format!("the secrets cannot be put into {}: {error}", to.display())))?;
-            let _ =
-                writeln!(out, "{}: {count} files of secrets; keep it as you keep the keys themselves", to.display());
+            let _ = writeln!(
+                out,
+                "{}: {}; keep it as you keep the keys themselves",
+                to.display(),
+                counted(count, "secret")
+            );
         }
         if let Some(bucket) = &made.left_out {
             let _ = writeln!(
@@ -128,7 +144,15 @@ impl Backup {
         for name in made.removed.iter().map(PathBuf::from).chain(removed) {
             let _ = writeln!(out, "removed {}", name.display());
         }
-        output::text(&out)
+        output::text(&out)?;
+        match &made.lacking {
+            None => Ok(()),
+            Some(lacking) => Err(Failure(format!(
+                "{} is valid and has all rows, but not all files, because the server lacks them: {lacking}. Copy them from the \
+                 folder FILE.files of an earlier backup to the folder of files, under the same names, and make another backup",
+                path.display()
+            ))),
+        }
     }
 }
 
@@ -156,7 +180,8 @@ impl Target {
             return Ok(Self::Folder(target.to_owned()));
         }
         if rotates || target.as_os_str().to_string_lossy().ends_with('/') {
-            return Err(Failure(format!("{} is not a folder; create it first, or omit --keep", target.display())));
+            let other = if rotates { ", or omit --keep" } else { "" };
+            return Err(Failure(format!("{} is not a folder; create it first{other}", target.display())));
         }
         if target.exists() {
             return Err(Failure(format!("{} already exists; name another file, or a folder", target.display())));
@@ -201,24 +226,26 @@ async fn take(connection: &Connection, made: &BackupResponse, to: &Path, is_here
     let is_here = is_here && from.exists();
     // Within one file system the file is only renamed. Here too, the checksum is written before the name.
     if is_here {
-        backup::write_checksum(to, &made.sha256)?;
+        backup::write_checksum(to, &made.sha256).map_err(Failure::at(to))?;
         if fs::rename(&from, to).is_ok() {
-            contents::take_along(&from, to)?;
-            sync_folder(to)?;
+            contents::take_along(&from, to).map_err(Failure::at(to))?;
+            sync_folder(to).map_err(Failure::at(to))?;
             let _ = fs::remove_file(backup::checksum_of(&from));
             return Ok(());
         }
     }
     let partial = with_ending(to, ".partial");
+    // It shows a later backup that the files beside it are incomplete.
+    private_file(&partial).map_err(Failure::writing(to))?;
     // The files are complete before the backup has its name.
-    let fetched = async {
+    let fetched = interruptible(async {
         if is_here {
-            contents::take_along(&from, to)?;
+            contents::take_along(&from, to).map_err(Failure::at(to))?;
         } else {
             fetch_contents(connection, made, to).await?;
         }
         fetch(connection, made, &partial, to).await
-    };
+    });
     let fetched = fetched.await;
     if fetched.is_err() {
         // The first error is reported.
@@ -231,15 +258,15 @@ async fn take(connection: &Connection, made: &BackupResponse, to: &Path, is_here
 }
 
 async fn fetch(connection: &Connection, made: &BackupResponse, partial: &Path, to: &Path) -> Result<(), Failure> {
-    let written = |error: io::Error| Failure(format!("{} cannot be written: {error}", to.display()));
+    let written = Failure::writing(to);
     let progress = Progress::bytes("fetching", Some(made.bytes));
     let path = format!("/api/admin/backup/{}", made.name);
     let mut response = connection.request(Method::GET, &path, None).await?.success().await?;
-    let mut out: File = private_file(partial).map_err(written)?;
-    out.set_len(0).map_err(written)?;
+    let mut out: File = private_file(partial).map_err(&written)?;
+    out.set_len(0).map_err(&written)?;
     let (mut digest, mut bytes) = (Sha256::new(), 0);
     while let Some(chunk) = response.chunk().await? {
-        out.write_all(&chunk).map_err(written)?;
+        out.write_all(&chunk).map_err(&written)?;
         digest.update(&chunk);
         bytes += chunk.len() as u64;
         progress.at(bytes);
@@ -247,9 +274,9 @@ async fn fetch(connection: &Connection, made: &BackupResponse, partial: &Path, t
     if bytes != made.bytes || hex::encode(digest.finalize()) != made.sha256 {
         return Err(Failure("the backup was damaged during the transfer; try again".to_owned()));
     }
-    out.sync_all().map_err(written)?;
-    backup::write_checksum(to, &made.sha256).map_err(written)?;
-    fs::rename(partial, to).and_then(|()| sync_folder(to)).map_err(written)
+    out.sync_all().map_err(&written)?;
+    backup::write_checksum(to, &made.sha256).map_err(&written)?;
+    fs::rename(partial, to).and_then(|()| sync_folder(to)).map_err(&written)
 }
 
 /// Fetches the files of a backup. A content that an earlier backup in the folder has is linked and not fetched.
@@ -262,8 +289,8 @@ async fn fetch_contents(connection: &Connection, made: &BackupResponse, to: &Pat
     }
     let folder = Folder::at(backup::files_of(to));
     let beside = to.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let earlier: Vec<Folder> =
-        backup::list(beside)?.iter().rev().map(|backup| Folder::at(backup::files_of(backup))).collect();
+    let backups = backup::list(beside).map_err(Failure::at(beside))?;
+    let earlier: Vec<Folder> = backups.iter().rev().map(|backup| Folder::at(backup::files_of(backup))).collect();
     let progress = Progress::bytes("fetching files", Some(listed.iter().map(|content| content.bytes).sum()));
     let mut bytes = 0;
     for content in &listed {
@@ -272,7 +299,7 @@ async fn fetch_contents(connection: &Connection, made: &BackupResponse, to: &Pat
         }
         let is_same = |path: &PathBuf| fs::metadata(path).is_ok_and(|found| found.len() == content.bytes);
         match earlier.iter().map(|folder| folder.path_of(&content.hash)).find(is_same) {
-            Some(known) => drop(folder.add(&content.hash, &known)?),
+            Some(known) => drop(folder.add(&content.hash, &known).map_err(Failure::at(folder.path()))?),
             None => fetch_content(connection, &format!("{path}/{}", content.hash), &content.hash, &folder).await?,
         }
         bytes += content.bytes;
@@ -282,18 +309,18 @@ async fn fetch_contents(connection: &Connection, made: &BackupResponse, to: &Pat
 }
 
 async fn fetch_content(connection: &Connection, path: &str, hash: &str, folder: &Folder) -> Result<(), Failure> {
-    let written = |error: io::Error| Failure(format!("{} cannot be written: {error}", folder.path().display()));
+    let written = Failure::writing(folder.path());
     let mut response = connection.request(Method::GET, path, None).await?.success().await?;
-    let incoming = folder.incoming(hash).map_err(written)?;
-    let mut out: File = private_file(&incoming).map_err(written)?;
+    let incoming = folder.incoming(hash).map_err(&written)?;
+    let mut out: File = private_file(&incoming).map_err(&written)?;
     let mut digest = Sha256::new();
     while let Some(chunk) = response.chunk().await? {
-        out.write_all(&chunk).map_err(written)?;
+        out.write_all(&chunk).map_err(&written)?;
         digest.update(&chunk);
     }
     if hex::encode(digest.finalize()) != hash {
         return Err(Failure(format!("the file {hash} was damaged on the server or during the transfer; try again")));
     }
-    out.sync_all().map_err(written)?;
-    folder.place(&incoming, hash).map_err(written)
+    out.sync_all().map_err(&written)?;
+    folder.place(&incoming, hash).map_err(&written)
 }

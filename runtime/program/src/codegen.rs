@@ -121,7 +121,7 @@ pub(super) fn write_clients(clients: &[ClientFile], registry: &Registry) -> Resu
 
 fn check(file: &Path, text: &str, language: &str) -> Result<(), Failure> {
     let place = file.display();
-    let there = std::fs::read_to_string(file).map_err(|error| Failure(format!("{place} cannot be read: {error}")))?;
+    let there = std::fs::read_to_string(file).map_err(Failure::reading(file))?;
     if there == text {
         return Ok(());
     }

@@ -13,7 +13,7 @@ use super::failure::Failure;
 /// # Errors
 /// The file or its folder cannot be written.
 pub(crate) fn write(file: &Path, text: &str) -> Result<bool, Failure> {
-    replaced(file, text).map_err(|error| Failure(format!("{} cannot be written: {error}", file.display())))
+    replaced(file, text).map_err(Failure::writing(file))
 }
 
 fn replaced(file: &Path, text: &str) -> io::Result<bool> {

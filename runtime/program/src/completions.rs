@@ -54,15 +54,17 @@ impl Completions {
             shells.completer(&self.shell).ok_or_else(|| Failure(format!("no completions for {}", self.shell)))?;
         let name = program::name();
         let mut script = Vec::new();
-        shell.write_registration(VARIABLE, name, name, name, &mut script)?;
+        shell
+            .write_registration(VARIABLE, name, name, name, &mut script)
+            .map_err(Failure::of_system("the script cannot be made"))?;
         output::text(&String::from_utf8_lossy(&script))
     }
 }
 
 impl Man {
     pub(super) fn run(self, command: clap::Command) -> Result<(), Failure> {
-        std::fs::create_dir_all(&self.folder)?;
-        clap_mangen::generate_to(command, &self.folder)?;
+        std::fs::create_dir_all(&self.folder).map_err(Failure::at(&self.folder))?;
+        clap_mangen::generate_to(command, &self.folder).map_err(Failure::at(&self.folder))?;
         Ok(())
     }
 }

@@ -39,7 +39,8 @@ enum What {
 
 /// Print a complete convoke.toml: every setting with its default and its meaning
 ///
-/// All settings are comments, so the file changes nothing.
+/// All settings are comments, so the file changes nothing. The headings of tables are not: to change a setting, remove
+/// the `#` before it.
 ///
 ///   convoke config example > convoke.toml
 #[derive(clap::Args)]

@@ -175,10 +175,18 @@ impl ConnectArgs {
     }
 }
 
+/// Returns the part of a path that an operator named and that has a slash. No name and no id has one, and servers reject
+/// the encoded slash with a message about proxies.
+fn with_slash(path_and_query: &str) -> Option<String> {
+    let path = path_and_query.split('?').next().unwrap_or_default();
+    let part = path.split('/').find(|part| part.contains("%2F"))?;
+    Some(percent_encoding::percent_decode_str(part).decode_utf8_lossy().into_owned())
+}
+
 fn remote(url: &str, key_file: Option<&PathBuf>) -> Result<Transport, Failure> {
     let url: reqwest::Url = url
         .parse()
-        .map_err(|error| Failure(format!("--url cannot be read: {error}; write e.g. https://api.example.com")))?;
+        .map_err(|_| Failure("--url is not the address of a server; write e.g. https://api.example.com".to_owned()))?;
     if !matches!(url.scheme(), "http" | "https") || url.host().is_none() {
         return Err(Failure("--url must begin with https:// (or http:// on this machine)".to_owned()));
     }
@@ -293,6 +301,13 @@ impl Connection {
         }
     }
 
+    /// Ends the work that this process does for the command, if it has opened the data folder. No request can follow.
+    pub(crate) fn abandon(&self) {
+        if let Some(runtime) = self.in_process() {
+            runtime.store().close();
+        }
+    }
+
     /// Adds the issuer to a user. A running server on this machine knows its default issuer.
     fn with_issuer(&self, user: &ActingAs) -> ActingAs {
         let own = match &self.transport {
@@ -325,6 +340,9 @@ impl Connection {
         path_and_query: &str,
         body: Option<&Value>,
     ) -> Result<T, Failure> {
+        if let Some(name) = with_slash(path_and_query) {
+            return Err(Failure(format!("{name:?} is not a name or an id: it has a slash")));
+        }
         self.request(method, &format!("/api/admin/{path_and_query}"), body).await?.value().await
     }
 

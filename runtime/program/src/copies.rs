@@ -19,6 +19,7 @@ use convoke_copies::restore::{Moment, Restored, restore};
 use convoke_copies::survey::{Copied, GenerationSurvey, survey};
 use convoke_copies::{CopySettings, Place, take_over};
 use convoke_core::clock::Millis;
+use convoke_core::counted::counted;
 use convoke_server::archive::space::human;
 use convoke_server::backup::contents::is_whole;
 use convoke_server::backup::measure_all;
@@ -192,7 +193,7 @@ impl Verify {
         require_folder(&config, self.local.data.as_deref())?;
         require_own(&config, engines)?;
         let place = self.place.open(&config)?;
-        let folder = tempfile::tempdir()?;
+        let folder = tempfile::tempdir().map_err(Failure::at(&std::env::temp_dir()))?;
         let file = folder.path().join("restored.db");
         let restored = fetch(&place, self.generation, Moment::Newest, &file)?;
         let installation = config.engine(engines)?.lock(folder.path(), clock())?;
@@ -243,10 +244,10 @@ fn require_contents(place: &Place, database: &dyn OfflineDatabase, is_full: bool
     }
     let Some(first) = missing.first().or(damaged.first()) else { return Ok(true) };
     Err(Failure(format!(
-        "{}: {} stored files are missing or incomplete, and {} have another SHA-256; the first is {first}. The rest can be \
+        "{}: {} missing or incomplete, and {} with another SHA-256; the first is {first}. The rest can be \
          restored: `convoke restore --from {} --without-files`",
         place.url(),
-        missing.len(),
+        counted(missing.len(), "stored file"),
         damaged.len(),
         place.url()
     )))
@@ -329,8 +330,9 @@ pub(super) fn fetch_contents(place: &Place, files: Folder) -> Result<HashSet<Str
 pub(super) fn described(restored: &Restored) -> String {
     let Restored { generation, commit, at, files, bytes } = restored;
     format!(
-        "generation {generation}, commit {commit}, copied at {}; {files} files, {}",
+        "generation {generation}, commit {commit}, copied at {}; {}, {}",
         table::time(at.0),
+        counted(*files, "file"),
         human(*bytes)
     )
 }

@@ -9,6 +9,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::connect::{ConnectArgs, Connection};
+use super::durations::duration;
 use super::failure::Failure;
 use super::table;
 use convoke_server::auth::Environment;
@@ -53,7 +54,7 @@ struct Create {
     #[arg(long, value_name = "SCOPE", value_delimiter = ',')]
     scope: Vec<Scope>,
     /// Time until it expires, e.g. 90d [default: never]
-    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "TIME", value_parser = duration)]
     expires: Option<Duration>,
     /// Print the whole response as JSON, with the key's text as `key`
     #[arg(long)]
@@ -80,7 +81,7 @@ struct Rotate {
     /// The key's name
     name: String,
     /// Time for which the former secret is still accepted, e.g. 1h
-    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = duration)]
     overlap: Duration,
     /// Print the whole response as JSON, with the key's text as `key`
     #[arg(long)]
@@ -167,19 +168,20 @@ fn chosen() -> Result<Vec<Scope>, Failure> {
 
 /// Asks until at least one scope is named and all are known.
 fn ask(input: &mut impl BufRead, said: &mut impl Write) -> Result<Vec<Scope>, Failure> {
-    writeln!(said, "Scopes of the key:\n{}", Scope::choice())?;
+    let failed =
+        |error: io::Error| Failure(format!("the scopes cannot be read from the terminal: {error}; use --scope"));
+    writeln!(said, "Scopes of the key:\n{}", Scope::choice()).map_err(failed)?;
     loop {
-        write!(said, "Scopes, separated by commas: ")?;
-        said.flush()?;
+        write!(said, "Scopes, separated by commas: ").and_then(|()| said.flush()).map_err(failed)?;
         let mut line = String::new();
-        if input.read_line(&mut line)? == 0 {
+        if input.read_line(&mut line).map_err(failed)? == 0 {
             return Err(Failure("no scope was chosen, so no key was created".to_owned()));
         }
         let names = line.split([',', ' ']).map(str::trim).filter(|name| !name.is_empty());
         match names.map(str::parse).collect::<Result<Vec<Scope>, _>>() {
             Ok(scopes) if !scopes.is_empty() => return Ok(scopes),
             Ok(_) => {}
-            Err(unknown) => writeln!(said, "{unknown}")?,
+            Err(unknown) => writeln!(said, "{unknown}").map_err(failed)?,
         }
     }
 }

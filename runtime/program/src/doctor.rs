@@ -13,6 +13,7 @@ use super::local::{LocalArgs, clock, development_without_a_provider, require_fol
 use super::output;
 use super::progress::Progress;
 use convoke_calls::files::{FilesSettings, Storage};
+use convoke_calls::registry::Registry;
 use convoke_http::CONTROL;
 use convoke_server::auth::Environment;
 use convoke_server::config::Config;
@@ -145,6 +146,13 @@ impl Doctor {
     /// Returns the findings about the database of a folder without a server.
     fn open(&self, config: &Config, engines: &Engines) -> Result<Vec<Finding>, Failure> {
         let server = Finding::ok("server", "none runs on this data folder");
+        let routes = machine::routes(&Registry::collect()?, &config.data);
+        let mut findings = self.open_database(config, engines, server)?;
+        findings.extend(routes);
+        Ok(findings)
+    }
+
+    fn open_database(&self, config: &Config, engines: &Engines, server: Finding) -> Result<Vec<Finding>, Failure> {
         let files = config.engine(engines)?.files(&config.data);
         if config.store.is_none() && files.bytes() == 0 {
             return Ok(vec![server, no_database(config)]);

@@ -9,8 +9,10 @@ use hyper::Method;
 
 use super::connect::{ConnectArgs, Connection};
 use super::failure::Failure;
+use super::interrupt::interruptible;
 use super::output;
 use super::progress::Progress;
+use convoke_core::counted::counted;
 use convoke_server::archive::members::{MANIFEST, Manifest};
 use convoke_server::archive::space::human;
 use convoke_server::backup::with_ending;
@@ -47,38 +49,37 @@ impl Export {
         if self.file.exists() && !self.force {
             return Err(Failure(format!("{} already exists; --force overwrites it", self.file.display())));
         }
+        let connection = self.connect.open(engines)?;
         let partial = with_ending(&self.file, ".partial");
         // An unwritable target is reported before the work.
         let mut out = made(&partial)?;
-        let written = self
-            .connect
-            .open(engines)
-            .and_then(|connection| connection.block_on(fetch(&connection, &mut out)))
-            .and_then(|bytes| {
-                finish(&out, &partial, &self.file)?;
-                Ok(bytes)
-            });
+        let fetched = connection.block_on(interruptible(fetch(&connection, &mut out)));
+        let written = fetched.and_then(|bytes| {
+            finish(&out, &partial, &self.file)?;
+            Ok(bytes)
+        });
         if written.is_err() {
             // The first error is reported.
             let _ = fs::remove_file(&partial);
+            connection.abandon();
         }
         let bytes = written?;
         let manifest = manifest(&self.file)?;
         let rows: u64 = manifest.tables.iter().map(|table| table.rows).sum();
-        let tables = manifest.tables.len();
-        let text = format!("{}: {rows} rows of {tables} tables, {}", self.file.display(), human(bytes));
+        let (rows, tables) = (counted(rows, "row"), counted(manifest.tables.len(), "table"));
+        let text = format!("{}: {rows} of {tables}, {}", self.file.display(), human(bytes));
         output::line(&text).map(drop)
     }
 }
 
 fn made(path: &Path) -> Result<File, Failure> {
     let made = private_file(path).and_then(|file| file.set_len(0).map(|()| file));
-    made.map_err(|error| Failure(format!("{} cannot be written: {error}", path.display())))
+    made.map_err(Failure::writing(path))
 }
 
 fn finish(out: &File, partial: &Path, file: &Path) -> Result<(), Failure> {
     let done = out.sync_all().and_then(|()| fs::rename(partial, file)).and_then(|()| sync_folder(file));
-    done.map_err(|error| Failure(format!("{} cannot be written: {error}", file.display())))
+    done.map_err(Failure::writing(file))
 }
 
 /// Writes the stream to its end; a part is not an archive.
@@ -91,19 +92,22 @@ async fn fetch(connection: &Connection, out: &mut impl Write) -> Result<u64, Fai
         bytes += chunk.len() as u64;
         progress.at(bytes);
     }
-    out.flush()?;
+    out.flush().map_err(|error| Failure(format!("the archive cannot be written: {error}")))?;
     Ok(bytes)
 }
 
 fn manifest(file: &Path) -> Result<Manifest, Failure> {
-    let mut archive = tar::Archive::new(GzDecoder::new(File::open(file)?));
-    let mut text = String::new();
-    for entry in archive.entries()? {
-        let mut entry = entry?;
-        if entry.path()?.as_os_str() == MANIFEST {
-            entry.read_to_string(&mut text)?;
-            break;
+    let read = || {
+        let mut archive = tar::Archive::new(GzDecoder::new(File::open(file)?));
+        for entry in archive.entries()? {
+            let mut entry = entry?;
+            if entry.path()?.as_os_str() == MANIFEST {
+                let mut text = String::new();
+                entry.read_to_string(&mut text)?;
+                return Ok(text);
+            }
         }
-    }
-    Ok(serde_json::from_str(&text)?)
+        Err(io::Error::other("it has no manifest"))
+    };
+    Ok(serde_json::from_str(&read().map_err(Failure::at(file))?)?)
 }

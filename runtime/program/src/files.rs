@@ -11,8 +11,10 @@ use serde_json::Value;
 
 use super::connect::{ConnectArgs, Connection};
 use super::failure::Failure;
+use super::interrupt::interruptible;
 use super::progress::Progress;
 use super::table;
+use convoke_core::counted::counted;
 use convoke_store::Engines;
 
 /// List and download the files that clients have uploaded, and remove those that no row needs
@@ -139,28 +141,34 @@ impl List {
 impl Get {
     fn run(self, engines: &Engines) -> Result<(), Failure> {
         let connection = self.connect.open(engines)?;
-        let failed = |error: std::io::Error| Failure(format!("{} cannot be written: {error}", self.out.display()));
-        let mut out = File::create_new(&self.out).map_err(failed)?;
-        let bytes = connection.block_on(fetch(&connection, &self.id, &mut out)).inspect_err(|_| {
-            // A part is not the content.
-            let _ = std::fs::remove_file(&self.out);
-        })?;
+        let failed = Failure::writing(&self.out);
+        let mut out = File::create_new(&self.out).map_err(&failed)?;
+        let bytes =
+            connection.block_on(interruptible(fetch(&connection, &self.id, &mut out, &failed))).inspect_err(|_| {
+                // A part is not the content.
+                let _ = std::fs::remove_file(&self.out);
+            })?;
         eprintln!("{}: {bytes} bytes", self.out.display());
         Ok(())
     }
 }
 
-async fn fetch(connection: &Connection, id: &str, out: &mut File) -> Result<u64, Failure> {
+async fn fetch(
+    connection: &Connection,
+    id: &str,
+    out: &mut File,
+    failed: &dyn Fn(std::io::Error) -> Failure,
+) -> Result<u64, Failure> {
     let progress = Progress::bytes("downloading", None);
     let path = format!("/api/admin/{}", path(id, "/content"));
     let mut response = connection.request(Method::GET, &path, None).await?.success().await?;
     let mut bytes = 0;
     while let Some(chunk) = response.chunk().await? {
-        out.write_all(&chunk)?;
+        out.write_all(&chunk).map_err(&failed)?;
         bytes += chunk.len() as u64;
         progress.at(bytes);
     }
-    out.sync_all()?;
+    out.sync_all().map_err(&failed)?;
     Ok(bytes)
 }
 
@@ -176,7 +184,8 @@ impl Sweep {
         let connection = self.connect.open(engines)?;
         let swept: Swept = connection.block_on(connection.admin(Method::POST, "files/sweep", None))?;
         let Swept { contents, bytes, uploads } = swept;
-        eprintln!("removed {contents} contents ({bytes} bytes) and {uploads} incomplete uploads");
+        let (contents, uploads) = (counted(contents, "content"), counted(uploads, "incomplete upload"));
+        eprintln!("removed {contents} ({bytes} bytes) and {uploads}");
         Ok(())
     }
 }

@@ -23,7 +23,7 @@ pub(super) fn prepare(
     step: &dyn Fn(&str),
 ) -> Result<Option<FollowNote>, Failure> {
     let data = config.data.display();
-    match (FollowNote::read(&config.data)?, follow) {
+    match (FollowNote::read(&config.data).map_err(Failure::at(&config.data))?, follow) {
         (None, None) => Ok(None),
         (Some(note), _) if note.promoted.is_some() => {
             if follow.is_some() {
@@ -61,7 +61,8 @@ fn fetch_all(
     step: &dyn Fn(&str),
 ) -> Result<FollowNote, Failure> {
     let place = open_place(config, url)?;
-    let folder = tempfile::Builder::new().prefix("follow-").tempdir_in(&config.data)?;
+    let folder =
+        tempfile::Builder::new().prefix("follow-").tempdir_in(&config.data).map_err(Failure::at(&config.data))?;
     let file = folder.path().join("fetched.db");
     step(&format!("fetching the copies in {url}"));
     let mut percent = 0;
@@ -77,7 +78,7 @@ fn fetch_all(
     step("checking every page");
     installation.take_in(&file, &mut |_| {})?.require_whole(Thoroughness::Quick)?;
     // First: without the note, the database would not be known as that of another server.
-    note.write(&config.data)?;
+    note.write(&config.data).map_err(Failure::at(&config.data))?;
     installation.replace()?;
     Ok(note)
 }
@@ -89,7 +90,7 @@ fn complete_promotion(config: &Config, engines: &Engines, mut note: FollowNote) 
     {
         config.engine(engines)?.lock(&config.data, clock())?.set_feed_note(&promotion.feed_note)?;
         promotion.is_set = true;
-        note.write(&config.data)?;
+        note.write(&config.data).map_err(Failure::at(&config.data))?;
     }
     Ok(())
 }

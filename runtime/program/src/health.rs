@@ -4,6 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::durations::duration;
 use super::executor::executor;
 use super::failure::Failure;
 use super::output;
@@ -24,7 +25,7 @@ pub(super) struct Health {
     #[arg(long, value_name = "URL", env = "CONVOKE_URL")]
     url: Option<String>,
     /// Timeout of the request
-    #[arg(long, value_name = "TIME", default_value = "3s", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "TIME", default_value = "3s", value_parser = duration)]
     timeout: Duration,
     /// Settings file [default: convoke.toml, if it exists]
     #[arg(long, value_name = "FILE", env = "CONVOKE_CONFIG")]

@@ -8,6 +8,7 @@ use super::local::{LocalArgs, require_folder, tables};
 use super::output;
 use super::progress::Progress;
 use convoke_calls::files::FilesSettings;
+use convoke_core::counted::counted;
 use convoke_server::archive::{is_system, leaves, reader, space};
 use convoke_store::offline::{count, everything};
 use convoke_store::{DatabaseBuilder, Engines, Installation, OfflineDatabase, TableDef, Value};
@@ -40,13 +41,12 @@ impl Import {
     pub(super) fn run(self, engines: &Engines) -> Result<(), Failure> {
         require_folder(&self.local.config()?, self.local.data.as_deref())?;
         let tables = tables()?;
-        let file = File::open(&self.file)
-            .map_err(|error| Failure(format!("{} cannot be read: {error}", self.file.display())))?;
+        let file = File::open(&self.file).map_err(Failure::reading(&self.file))?;
         let (config, installation) = self.local.lock(engines)?;
         let former = self.former(&*installation, &tables)?;
         if config.store.is_none() {
             // Rows take about ten times their compressed size.
-            let bytes = file.metadata()?.len();
+            let bytes = file.metadata().map_err(Failure::at(&self.file))?.len();
             space::require(&config.data, bytes.saturating_mul(10)).map_err(Failure)?;
         }
         let builder = installation.build(&tables)?;
@@ -65,10 +65,11 @@ impl Import {
         builder.finish(&rows)?;
         drop((checking, former));
         let kept = installation.replace()?;
-        let (rows, tables) = (rows.iter().map(|(_, rows)| rows).sum::<u64>(), rows.len());
+        let tables = counted(rows.len(), "table");
+        let rows = counted(rows.iter().map(|(_, rows)| rows).sum::<u64>(), "row");
         let place = config.store.unwrap_or_else(|| config.data.display().to_string());
         let kept = kept.map_or_else(String::new, |kept| format!("the former database is kept as {}\n", kept.display()));
-        output::text(&format!("{place}: {rows} rows of {tables} tables are in it now\n{kept}"))
+        output::text(&format!("{place} now has {rows} of {tables}\n{kept}"))
     }
 
     /// Returns the existing database, if it may be replaced.

@@ -16,10 +16,12 @@ mod copies;
 mod data_change;
 pub mod dev;
 pub mod doctor;
+mod durations;
 mod executor;
 pub mod export;
 mod failure;
 mod follow;
+mod interrupt;
 mod files;
 pub mod functions;
 pub mod jobs;
@@ -195,7 +197,7 @@ fn run(command: Command, matches: &clap::ArgMatches, engines: &Engines) -> Resul
         Command::Serve(serve) => serve.run(engines, matches.subcommand().map(|(_, matches)| matches)),
         Command::Dev(dev) => dev.run(engines, matches.subcommand().map(|(_, matches)| matches)),
         Command::Console(console) => console.run(engines),
-        Command::Token(token) => token.run(),
+        Command::Token(token) => token.run(engines),
         Command::Functions(functions) => functions.run(),
         Command::OpenApi(openapi) => openapi.run(),
         Command::Codegen(codegen) => codegen.run(),

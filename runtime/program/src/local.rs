@@ -81,7 +81,7 @@ impl LocalArgs {
 /// # Errors
 /// The folder follows copies.
 fn require_no_follower(config: &Config) -> Result<(), Failure> {
-    match FollowNote::read(&config.data)? {
+    match FollowNote::read(&config.data).map_err(Failure::at(&config.data))? {
         Some(note) if note.promoted.is_none() => Err(Failure(format!(
             "{} follows the copies in {}, so its database is theirs; use another data folder, or `convoke promote` first",
             config.data.display(),
@@ -106,6 +106,10 @@ pub(crate) fn require_folder(config: &Config, named: Option<&Path>) -> Result<()
     let is_named = named.is_some() || config.data != Path::new(DATA);
     if !is_named || config.data.is_dir() {
         return Ok(());
+    }
+    if config.data.exists() {
+        let data = config.data.display();
+        return Err(Failure(format!("{data} is a file: name the data folder of the server with --data")));
     }
     Err(Failure(format!(
         "there is no data folder {}: name the one that the server uses with --data; `convoke serve` and `convoke dev` \

@@ -10,11 +10,13 @@ use serde::Deserialize;
 
 use super::asked_node::AskedNode;
 use super::connect::ConnectArgs;
+use super::durations::duration;
 use super::failure::Failure;
 use super::local::clock;
 use super::operator_log::visible;
 use super::output;
 use convoke_calls::recent_calls::Wanted;
+use convoke_core::counted::counted;
 use convoke_store::Engines;
 
 /// Show completed calls: the latest ones, and with --follow those that end from now on
@@ -45,7 +47,7 @@ pub(super) struct Logs {
     #[arg(long, value_name = "PATTERN")]
     function: Option<String>,
     /// Only calls that ended within this time, e.g. 2h
-    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "TIME", value_parser = duration)]
     since: Option<Duration>,
     /// Only calls with this text in the path, the caller, the arguments, the error or the log lines
     #[arg(long, value_name = "TEXT")]
@@ -61,7 +63,7 @@ pub(super) struct Logs {
     #[arg(long, value_name = "SUBJECT")]
     user: Option<String>,
     /// Only calls that took longer, e.g. 100ms
-    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "TIME", value_parser = duration)]
     slower_than: Option<Duration>,
     /// Only this request
     #[arg(long, value_name = "ID")]
@@ -140,9 +142,9 @@ impl Call {
         let parts = [
             self.result_bytes.map(|bytes| format!("result {bytes} B")),
             self.cached.then(|| "cached".to_owned()),
-            (self.rows_read > 0).then(|| format!("{} rows read", self.rows_read)),
+            (self.rows_read > 0).then(|| format!("{} read", counted(self.rows_read, "row"))),
             (self.rows_written > 0).then(|| format!("{} rows written", self.rows_written)),
-            self.waited_ms.map(|ms| format!("waited {}", duration(ms))),
+            self.waited_ms.map(|ms| format!("waited {}", shown_duration(ms))),
         ];
         let parts = parts.into_iter().flatten().collect::<Vec<_>>().join(", ");
         arguments.into_iter().chain(Some(parts).filter(|parts| !parts.is_empty())).collect()
@@ -229,7 +231,9 @@ impl Look {
 
     fn line(&self, line: &str) -> serde_json::Result<String> {
         Ok(match serde_json::from_str(line)? {
-            Line::Lost { lost } => self.paint(YELLOW, &format!("… {lost} calls were too many to show")).into_owned(),
+            Line::Lost { lost } => {
+                self.paint(YELLOW, &format!("… {} not shown: there were too many", counted(lost, "call"))).into_owned()
+            }
             Line::Call(call) => self.call(&call),
         })
     }
@@ -256,7 +260,7 @@ impl Look {
             "{}  {}  {:>11}  {:8}  {:40}  {:12}  {}",
             self.paint(DIM, &time.format("%H:%M:%S%.3f").to_string()),
             self.paint(color, &format!("{:19}", visible(&call.outcome))),
-            duration(call.duration_ms),
+            shown_duration(call.duration_ms),
             call.kind.as_deref().unwrap_or("rejected"),
             visible(&call.function),
             visible(&who),
@@ -289,7 +293,7 @@ impl Look {
     }
 }
 
-fn duration(ms: f64) -> String {
+fn shown_duration(ms: f64) -> String {
     if ms < 1_000.0 { format!("{ms:.2} ms") } else { format!("{:.2} s", ms / 1_000.0) }
 }
 
@@ -356,7 +360,8 @@ mod tests {
 
     #[test]
     fn lost_calls_are_reported() {
-        assert_eq!(PLAIN.line(r#"{"lost":12}"#).unwrap(), "… 12 calls were too many to show");
+        assert_eq!(PLAIN.line(r#"{"lost":1}"#).unwrap(), "… 1 call not shown: there were too many");
+        assert_eq!(PLAIN.line(r#"{"lost":12}"#).unwrap(), "… 12 calls not shown: there were too many");
         let colored = Look { colored: true, with_details: false };
         assert!(colored.line(r#"{"lost":12}"#).unwrap().starts_with("\x1b[33m"));
     }

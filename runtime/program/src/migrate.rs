@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::connect::{ConnectArgs, Connection};
 use super::failure::Failure;
 use super::table;
+use convoke_core::counted::counted;
 use convoke_store::Engines;
 
 /// Interval between two updates of the progress line.
@@ -98,7 +99,7 @@ impl Migrate {
         }
         for migration in &chosen {
             let migrated = self.to_its_end(connection, migration).await?;
-            say(format!("{}: finished, {} rows", migration.name, migrated.done));
+            say(format!("{}: finished, {}", migration.name, counted(migrated.done, "row")));
         }
         let after: Value = connection.admin(Method::POST, "schema/apply", None).await?;
         if self.json {

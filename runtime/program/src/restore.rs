@@ -13,6 +13,7 @@ use convoke_calls::files::{FilesSettings, Folder};
 use convoke_copies::restore::Moment;
 use convoke_copies::take_over;
 use convoke_core::clock::{Millis, stamp};
+use convoke_core::counted::counted;
 use convoke_server::archive::space;
 use convoke_server::backup;
 use convoke_server::backup::contents::{self, Lacking};
@@ -90,9 +91,7 @@ impl Restore {
     }
 
     fn backup(&self, file: &Path, engines: &Engines, tables: &[&'static TableDef]) -> Result<(), Failure> {
-        let bytes = std::fs::metadata(file)
-            .map_err(|error| Failure(format!("{} cannot be read: {error}", file.display())))?
-            .len();
+        let bytes = std::fs::metadata(file).map_err(Failure::reading(file))?.len();
         let packed = backup::secrets_of(file);
         if self.with_secrets && !packed.exists() {
             return Err(Failure(format!("{} does not exist; omit --with-secrets", packed.display())));
@@ -123,7 +122,8 @@ impl Restore {
             (None, None) => Moment::Newest,
         };
         let (config, installation) = self.local.lock(engines)?;
-        let folder = tempfile::Builder::new().prefix("restore-").tempdir_in(&config.data)?;
+        let folder =
+            tempfile::Builder::new().prefix("restore-").tempdir_in(&config.data).map_err(Failure::at(&config.data))?;
         let file = folder.path().join("restored.db");
         // The former server can acknowledge nothing more, so that the copies have everything it has acknowledged.
         let note = self.take_over.then(|| take_over(&place, clock().now())).transpose();
@@ -163,11 +163,11 @@ impl Restore {
 
     /// Compares the file with the checksum beside it.
     fn check(&self, file: &Path, bytes: u64) -> Result<(), Failure> {
-        let Some(expected) = backup::read_checksum(file)? else {
+        let Some(expected) = backup::read_checksum(file).map_err(Failure::at(&backup::checksum_of(file)))? else {
             return if self.without_checksum { Ok(()) } else { Err(lacks_checksum(file)) };
         };
         let progress = Progress::bytes("checking", Some(bytes));
-        let (found, _) = backup::measure(file, &mut |done| progress.at(done))?;
+        let (found, _) = backup::measure(file, &mut |done| progress.at(done)).map_err(Failure::at(file))?;
         if found == expected {
             return Ok(());
         }
@@ -199,7 +199,7 @@ fn take_in(
     before: impl FnOnce(&[String]) -> Result<String, Failure>,
 ) -> Result<String, Failure> {
     let named = |error: OfflineError| named(file, error);
-    let bytes = std::fs::metadata(file)?.len();
+    let bytes = std::fs::metadata(file).map_err(Failure::at(file))?.len();
     let progress = Progress::bytes("copying", Some(bytes));
     let restored = installation.take_in(file, &mut |done| progress.at(done)).map_err(named)?;
     drop(progress);
@@ -223,7 +223,7 @@ fn take_in(
             schema.refused.join("\n  ")
         );
     } else if !schema.pending.is_empty() {
-        let _ = writeln!(said, "the next start updates its schema ({} changes)", schema.pending.len());
+        let _ = writeln!(said, "the next start updates its schema ({})", counted(schema.pending.len(), "change"));
     }
     Ok(said)
 }
@@ -240,7 +240,10 @@ fn named(file: &Path, error: OfflineError) -> OfflineError {
 
 fn unpack(packed: &Path, data: &Path, said: &mut String) -> Result<(), Failure> {
     let mark = format!(".before-{}", stamp(clock().now()));
-    for done in secrets::unpack(packed, data, &mark)? {
+    let unusable = |error| {
+        Failure(format!("the secrets of {} cannot be written to {}: {error}", packed.display(), data.display()))
+    };
+    for done in secrets::unpack(packed, data, &mark).map_err(unusable)? {
         let _ = match done {
             Unpacked::Same(path) => writeln!(said, "{}: the same as before", path.display()),
             Unpacked::Added(path) => writeln!(said, "{}: restored", path.display()),

@@ -143,12 +143,14 @@ impl One {
 
 /// The value of a secret: typed without an echo, or all of standard input without the white space around it.
 fn value(name: &str) -> Result<Zeroizing<String>, Failure> {
+    let failed =
+        |error: std::io::Error| Failure(format!("the value of {name} cannot be read from standard input: {error}"));
     if std::io::stdin().is_terminal() {
         let terminal = ::console::Term::stderr();
-        terminal.write_str(&format!("Value of {name} (it is not shown): "))?;
-        return Ok(Zeroizing::new(terminal.read_secure_line()?));
+        terminal.write_str(&format!("Value of {name} (it is not shown): ")).map_err(failed)?;
+        return Ok(Zeroizing::new(terminal.read_secure_line().map_err(failed)?));
     }
     let mut text = Zeroizing::new(String::new());
-    std::io::stdin().read_to_string(&mut text)?;
+    std::io::stdin().read_to_string(&mut text).map_err(failed)?;
     Ok(Zeroizing::new(text.trim().to_owned()))
 }

@@ -26,6 +26,7 @@ use convoke_calls::outbound::StoreKey;
 use convoke_calls::runtime::{Runtime, RuntimeOptions, StartError};
 use convoke_copies::CopySettings;
 use convoke_core::clock::SystemClock;
+use convoke_core::counted::counted;
 use convoke_http::{CONTROL, HttpOptions, Listening, Server};
 use convoke_server::admin::Admin;
 use convoke_server::auth::development::DevelopmentIssuer;
@@ -90,7 +91,9 @@ impl Serve {
             require_no_lost_database(&config, engines)?;
         }
         let settings = in_force(&self.flags, matches, &[])?;
-        let sockets = self.promoted.then(sockets::receive).transpose()?.map(|(_, listening)| listening.alone());
+        let sockets = self.promoted.then(sockets::receive).transpose();
+        let sockets = sockets.map_err(Failure::of_system("the sockets of the promoted server cannot be received"))?;
+        let sockets = sockets.map(|(_, listening)| listening.alone());
         let (server, _) = Serving::start(config, settings, engines, &log, sockets, self.follow.as_deref())?;
         server.announce();
         server.run(Hangup::Stays)
@@ -197,7 +200,7 @@ impl Serving {
     ) -> Result<(Self, Started), Failure> {
         let executor = executor()?;
         let within = executor.enter();
-        let signals = Signals::catch()?;
+        let signals = Signals::catch().map_err(Failure::of_system("signals cannot be caught"))?;
         let scheme = if config.http.tls.is_some() { "https" } else { "http" };
         let (mut http, auth, log_lines) = (config.http.clone(), config.auth.clone(), config.log_lines);
         http.control = Some(config.data.join(CONTROL));
@@ -351,7 +354,7 @@ impl Serving {
         executor.shutdown_timeout(Duration::from_millis(100));
         match outcome.cut {
             0 => Ok(()),
-            cut => Err(Failure(format!("{cut} calls were still open after {drain:?} and were cut"))),
+            cut => Err(Failure(format!("{} still open after {drain:?}, and cut", counted(cut, "call")))),
         }
     }
 }
@@ -412,7 +415,8 @@ pub(super) fn open_issuer(config: &Config) -> Result<DevelopmentIssuer, Failure>
         return Ok(DevelopmentIssuer::of_store(&key, config.environment, Arc::new(SystemClock::new()))?);
     }
     // Its key is in the data folder, which the first start creates.
-    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&config.data)?;
+    let created = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&config.data);
+    created.map_err(Failure::at(&config.data))?;
     Ok(DevelopmentIssuer::open(&config.data, config.environment, Arc::new(SystemClock::new()))?)
 }
 

@@ -1,12 +1,12 @@
 //! Output for people: aligned columns, readable times.
 
-use std::io::Write as _;
 use std::time::{Duration, UNIX_EPOCH};
 
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::failure::Failure;
 use super::operator_log::visible;
+use super::output;
 
 /// Formats rows as lines. Each column is as wide as its widest cell, except the last one. Control characters of a cell are
 /// escaped: clients choose some of the texts, and must not control the terminal of the operator.
@@ -34,10 +34,7 @@ pub(crate) fn time(millis: i64) -> String {
 /// # Errors
 /// The error of the system, such as a full disk.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
-    match writeln!(std::io::stdout().lock(), "{text}") {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error.into()),
-        _ => Ok(()),
-    }
+    output::line(text).map(drop)
 }
 
 /// Encodes a text as a part of a path or of a query.

@@ -4,13 +4,15 @@ use std::path::PathBuf;
 
 use clap::builder::NonEmptyStringValueParser;
 
+use super::durations::duration;
 use super::failure::Failure;
 use super::local::require_folder;
 use super::output;
 use super::serve::open_issuer;
 use convoke_server::auth::Environment;
-use convoke_server::auth::development::DevelopmentUser;
+use convoke_server::auth::development::{DevelopmentUser, KEY_FILE};
 use convoke_server::config::{Config, Flags};
+use convoke_store::Engines;
 
 /// Print a token of the development issuer, to call functions as a user on this machine
 ///
@@ -56,7 +58,7 @@ pub(super) struct Token {
 
 impl Token {
     #[allow(clippy::print_stdout, reason = "the token is what the command is for")]
-    pub(super) fn run(self) -> Result<(), Failure> {
+    pub(super) fn run(self, engines: &Engines) -> Result<(), Failure> {
         let flags = Flags { config: self.config, data: self.data, store: self.store, ..Flags::default() };
         let config = Config::resolve(&flags, self.env, Environment::Development)?;
         if config.environment != Environment::Development {
@@ -66,6 +68,10 @@ impl Token {
             )));
         }
         require_folder(&config, flags.data.as_deref())?;
+        let is_named = Config::resolve(&flags, self.env, Environment::Production)?.environment == config.environment;
+        if !is_named {
+            require_own_issuer(&config, engines)?;
+        }
         let user = DevelopmentUser {
             email_verified: self.email.is_some(),
             email: self.email,
@@ -78,9 +84,28 @@ impl Token {
     }
 }
 
+/// Rejects a folder of a production server: it has a database or a provider, and no issuer, which would be created in it.
+///
+/// # Errors
+/// The folder has no development issuer.
+fn require_own_issuer(config: &Config, engines: &Engines) -> Result<(), Failure> {
+    let has_provider = !config.auth.providers.is_empty();
+    if config.data.join(KEY_FILE).exists() || !(has_provider || config.engine(engines)?.files(&config.data).bytes() > 0)
+    {
+        return Ok(());
+    }
+    let reason =
+        if has_provider { "its settings name an identity provider" } else { "`convoke dev` has not created it" };
+    Err(Failure(format!(
+        "{} has no development issuer: {reason}. Tokens of a production server come from its identity provider; for a server \
+         of development, name its folder with --data, or use --env development",
+        config.data.display()
+    )))
+}
+
 fn ttl(text: &str) -> Result<std::time::Duration, String> {
-    match humantime::parse_duration(text) {
+    match duration(text) {
         Ok(ttl) if ttl.is_zero() => Err("must be longer than 0s".to_owned()),
-        ttl => ttl.map_err(|error| error.to_string()),
+        ttl => ttl,
     }
 }

@@ -9,6 +9,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::connect::ConnectArgs;
+use super::durations::duration;
 use super::failure::Failure;
 use super::table;
 use convoke_calls::webhooks::DeliveryState;
@@ -99,7 +100,7 @@ struct Rotate {
     /// The endpoint's id
     id: String,
     /// Time for which the former secret signs too, so that the receiver has time to switch
-    #[arg(long, value_name = "TIME", default_value = "24h", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "TIME", default_value = "24h", value_parser = duration)]
     overlap: Duration,
     /// Print the whole response as JSON, with the secret as `secret`
     #[arg(long)]
@@ -147,7 +148,7 @@ const DELIVERY: &str = "webhookdelivery_";
 
 /// Parses a time of day or a duration before now. Returns milliseconds since the epoch.
 fn time(text: &str) -> Result<u64, String> {
-    let millis = match (humantime::parse_duration(text), humantime::parse_rfc3339_weak(text)) {
+    let millis = match (duration(text), humantime::parse_rfc3339_weak(text)) {
         (Ok(before), _) => (SystemClock::new().now() - before).0,
         (_, Ok(time)) => i64::try_from(time.duration_since(UNIX_EPOCH).unwrap_or_default().as_millis()).unwrap_or(0),
         _ => return Err("write a time such as 2026-03-01T12:00:00Z, or a duration such as 2h".to_owned()),
@@ -320,7 +321,10 @@ impl Redeliver {
         };
         let done: Value = connection.block_on(connection.admin(Method::POST, &path, body.as_ref()))?;
         let count = done["redelivered"].as_u64().unwrap_or_default();
-        eprintln!("{count} deliveries are sent again");
+        match count {
+            1 => eprintln!("1 delivery is sent again"),
+            count => eprintln!("{count} deliveries are sent again"),
+        }
         if connection.in_process().is_some() {
             eprintln!("no server runs on this data folder; they are sent when a server starts");
         }

@@ -12,6 +12,7 @@ use crate::console::ConsoleOptions;
 use crate::following::follows;
 use crate::settings::check;
 use crate::settings::describe::{self, Table, describe};
+use crate::settings::log_filter;
 use crate::settings::sources::File;
 use convoke_calls::call::envelope::LogLinesOn;
 use convoke_calls::outbound::secret::{self, Secret, SecretError};
@@ -164,6 +165,7 @@ impl Config {
         let mut problems = section_problems(&self.sections);
         problems.extend(CopySettings::of(&self.sections).problems());
         problems.extend(self.http.check().err().map(|error| error.to_string()));
+        problems.extend(self.log.as_deref().and_then(|filter| log_filter::check(filter).err()));
         let listen = self.http.listen;
         if listen.port() != 0 && self.http.ops_listen == Some(listen) {
             problems.push(format!("ops_listen must differ from listen (both are {listen})"));

@@ -128,7 +128,7 @@ pub enum StoreError {
 #[non_exhaustive]
 pub enum OpenError {
     /// The folder cannot be created, read or written.
-    #[error("the data folder {} cannot be used: {source}", folder.display())]
+    #[error("the data folder {} cannot be used: {source}; check its owner and permissions, or name another folder with --data", folder.display())]
     Folder {
         /// The folder.
         folder: PathBuf,

@@ -199,8 +199,9 @@ impl RepeatableCall {
             (_, Body::Route(request)) => return Ok(Self { arguments: request.digest(), repeatable }),
             (Repeatable::Key(_) | Repeatable::Request { .. }, args) => args.json()?,
         };
-        let args: Value = serde_json::from_str(args)
+        let mut args: Value = serde_json::from_str(args)
             .map_err(|error| Error::new(Code::InvalidEnvelope, format!("args is not JSON: {error}")))?;
+        unify_numbers(&mut args);
         Ok(Self { repeatable, arguments: hex::encode(Sha256::digest(args.to_string())) })
     }
 
@@ -336,6 +337,23 @@ fn reused() -> Error {
     Error::new(Code::IdempotencyKeyReused, "The idempotency key was used before with other arguments")
 }
 
+/// Replaces numbers such as `5.0` and `5e0` by `5`: a function receives the same value for them.
+fn unify_numbers(value: &mut Value) {
+    /// Every whole double up to here is exact.
+    const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
+    match value {
+        Value::Number(number) if number.is_f64() => {
+            let whole = number.as_f64().filter(|number| number.fract() == 0.0 && number.abs() <= EXACT_MAX);
+            if let Some(whole) = whole {
+                *number = (whole as i64).into();
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(unify_numbers),
+        Value::Object(members) => members.values_mut().for_each(unify_numbers),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
 /// Returns the SHA-256 of the arguments' canonical JSON (members by name), without the key itself.
 fn digest(args: &impl Serialize) -> Result<String> {
     let mut value = serde_json::to_value(args).map_err(Error::internal)?;
@@ -344,4 +362,22 @@ fn digest(args: &impl Serialize) -> Result<String> {
     }
     // The map of serde_json is ordered by key, which makes the text canonical.
     Ok(hex::encode(Sha256::digest(value.to_string())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_equal_value_are_equal_arguments() {
+        let arguments = |json: &str| {
+            let mut value = serde_json::from_str(json).unwrap();
+            unify_numbers(&mut value);
+            value.to_string()
+        };
+        for equal in [r#"{"n":[5.0]}"#, r#"{"n":[50e-1]}"#, r#"{ "n": [5] }"#] {
+            assert_eq!(arguments(equal), r#"{"n":[5]}"#);
+        }
+        assert_eq!(arguments("[5.5,-0.0,9007199254740993]"), "[5.5,0,9007199254740993]");
+    }
 }

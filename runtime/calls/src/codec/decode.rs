@@ -99,7 +99,7 @@ pub(crate) fn args<A: DeserializeOwned>(body: Body<'_>) -> Result<A> {
 ///
 /// # Errors
 /// `INVALID_ARGUMENT` with the path of the mistake.
-pub(crate) fn plain<A: DeserializeOwned>(json: &str) -> Result<A> {
+pub fn plain<A: DeserializeOwned>(json: &str) -> Result<A> {
     args_of(json, Format::Json)
 }
 
@@ -270,7 +270,10 @@ fn sentence(path: &str, text: &str) -> Error {
     }
     let said = text.strip_prefix("invalid type: ").or_else(|| text.strip_prefix("invalid value: "));
     if let Some((came, expected)) = said.and_then(|said| said.rsplit_once(", expected ")) {
-        return Error::invalid_argument(path, format!("{}must be {expected} (got {})", prefix(path), shown(came)));
+        return Error::invalid_argument(
+            path,
+            format!("{}must be {} (got {})", prefix(path), wanted(expected), shown(came)),
+        );
     }
     if let Some((length, expected)) =
         text.strip_prefix("invalid length ").and_then(|said| said.split_once(", expected "))
@@ -278,7 +281,7 @@ fn sentence(path: &str, text: &str) -> Error {
         let plural = if length == "1" { "" } else { "s" };
         return Error::invalid_argument(
             path,
-            format!("{}must be {expected} (got {length} value{plural})", prefix(path)),
+            format!("{}must be {} (got {length} value{plural})", prefix(path), wanted(expected)),
         );
     }
     // A message of a value type: "must be …" is about the argument, other messages are complete.
@@ -296,6 +299,37 @@ fn join(path: &str, name: &str) -> String {
 
 fn quoted<'a>(text: &'a str, start: &str) -> Option<&'a str> {
     text.strip_prefix(start)?.split('`').next()
+}
+
+/// Converts serde's description of an expected type to JSON: names of Rust's types mean nothing to a client.
+fn wanted(expected: &str) -> &str {
+    let is_of = |kinds: &[&str]| kinds.iter().any(|kind| expected.starts_with(kind));
+    match expected {
+        "i8" | "i16" | "i32" | "i64" | "i128" | "isize" => "a whole number",
+        "u8" | "u16" | "u32" | "u64" | "u128" | "usize" => "a whole number that is not negative",
+        "f32" | "f64" => "a number",
+        "unit" => "null",
+        "a map" | "map" => "an object",
+        "a sequence" | "sequence" => "an array",
+        _ if is_of(&["unit struct "]) => "null",
+        _ if is_of(&["struct ", "internally tagged enum ", "adjacently tagged enum "]) => "an object",
+        _ if is_of(&["tuple struct ", "tuple variant ", "a tuple of size "]) => "an array of the right length",
+        _ if is_of(&["enum ", "unit variant ", "newtype variant ", "newtype struct "]) => "another value",
+        other => other,
+    }
+}
+
+/// Returns a message of serde_json without the names of Rust's types.
+pub fn in_words(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    match text.rsplit_once(", expected ") {
+        None => text,
+        Some((before, after)) => {
+            let (expected, place) = after.split_once(" at line ").unwrap_or((after, ""));
+            let place = if place.is_empty() { String::new() } else { format!(" at line {place}") };
+            format!("{before}, expected {}{place}", wanted(expected))
+        }
+    }
 }
 
 /// Converts serde's description of a value to JSON: "string \"x\"" is `"x"`, "integer `7`" is `7`.
@@ -437,6 +471,30 @@ impl<'a> Seen<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_message_has_the_name_of_a_type() {
+        #[derive(Debug, Deserialize)]
+        #[expect(dead_code, reason = "it is only decoded")]
+        struct Room {
+            size: i64,
+            pair: (i64, i64),
+        }
+        #[derive(Debug, Deserialize)]
+        #[expect(dead_code, reason = "it is only decoded")]
+        struct Args {
+            room: Room,
+        }
+        let said = |json: &str| plain::<Args>(json).unwrap_err().message().to_owned();
+        assert_eq!(said(r#"{"room":7}"#), "room: must be an object (got 7)");
+        assert_eq!(said(r#"{"room":{"size":"7"}}"#), "room.size: must be a whole number (got \"7\")");
+        assert_eq!(
+            said(r#"{"room":{"size":7,"pair":[1]}}"#),
+            "room.pair: must be an array of the right length (got 1 value)"
+        );
+        let error = serde_json::from_str::<Args>("[]").unwrap_err();
+        assert_eq!(in_words(&error), "invalid length 0, expected an object at line 1 column 2");
+    }
 
     #[test]
     fn strict_rejects_invalid_syntax_duplicate_keys_and_deep_nesting() {

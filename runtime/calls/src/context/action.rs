@@ -125,10 +125,10 @@ impl ActionCtx {
 
     /// Returns a secret that the installation generates: as [`ActionCtx::secret`], but a missing secret is generated as
     /// 32 random bytes (in base64url) and stored in its file. It does not change afterwards. If several nodes serve one
-    /// database, all of them derive the same secret.
+    /// database, all of them derive the same secret. The operator may set another one, of at least 32 characters.
     ///
     /// # Errors
-    /// `INTERNAL` if it can be neither read nor generated.
+    /// `INTERNAL` if it can be neither read nor generated, or is too short.
     pub fn own_secret(&self, name: &str) -> Result<Secret> {
         Ok(self.call.services.own_secret(name)?)
     }

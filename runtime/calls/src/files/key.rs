@@ -10,8 +10,6 @@ use zeroize::Zeroizing;
 
 use crate::outbound::{SecretError, StoreKey, secret};
 
-/// Name of the secret.
-const NAME: &str = "FILES_KEY";
 /// Bytes of the authentication code of a token.
 const CODE_BYTES: usize = 16;
 
@@ -35,7 +33,7 @@ impl Key {
     pub(crate) fn of(data: &Path, shared: Option<&StoreKey>) -> Result<Self, SecretError> {
         Ok(Self(match shared {
             Some(shared) => Zeroizing::new(shared.derive("files").to_vec()),
-            None => Zeroizing::new(secret::read_or_make(data, NAME)?.expose().as_bytes().to_vec()),
+            None => Zeroizing::new(secret::read_or_make(data, secret::FILES_KEY)?.expose().as_bytes().to_vec()),
         }))
     }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use reqwest::Url;
 
+use crate::outbound::address::reason;
 use crate::signatures::{Key, standard_webhooks};
 use convoke_core::clock::Clock;
 
@@ -25,7 +26,7 @@ impl Webhook {
     /// # Errors
     /// A sentence about the URL or the secret.
     pub(super) fn new(url: &str, secret: &str, clock: Arc<dyn Clock>) -> Result<Self, String> {
-        let url = Url::parse(url).map_err(|error| format!("webhook: {error}; write https://HOST/PATH"))?;
+        let url = Url::parse(url).map_err(|error| format!("webhook: {}; write https://HOST/PATH", reason(error)))?;
         if !matches!(url.scheme(), "http" | "https") {
             return Err(format!("webhook must begin with https:// or http:// (got {}://)", url.scheme()));
         }

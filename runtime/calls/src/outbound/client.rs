@@ -14,6 +14,7 @@ use reqwest::Url;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::address::reason;
 use super::retry;
 use super::secret::Secret;
 use crate::trace::{Failure, Span, SpanKind};
@@ -195,7 +196,7 @@ impl Http {
 
 fn parse(url: &str) -> Result<Url, HttpError> {
     // The message omits the address, which may contain a secret.
-    let url = Url::parse(url).map_err(|error| HttpError::Request(format!("the address: {error}")))?;
+    let url = Url::parse(url).map_err(|error| HttpError::Request(format!("the address: {}", reason(error))))?;
     match url.scheme() {
         "http" | "https" => Ok(url),
         other => Err(HttpError::Request(format!("the scheme {other:?} is not http or https"))),

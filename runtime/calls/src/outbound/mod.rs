@@ -1,6 +1,8 @@
 //! External services of actions: the HTTP client, and secrets.
 
 #[cfg(feature = "outbound")]
+pub(crate) mod address;
+#[cfg(feature = "outbound")]
 pub mod client;
 #[cfg(feature = "outbound")]
 pub mod retry;

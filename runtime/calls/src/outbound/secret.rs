@@ -19,6 +19,18 @@ use convoke_core::error::{Error, IntoError};
 const VARIABLE: &str = "CONVOKE_SECRET_";
 /// Folder in the data folder: one file per secret, with its name.
 const FOLDER: &str = "secrets";
+/// Characters that a key of the installation has at least. A shorter one could be guessed from data that it signed.
+pub(crate) const KEY_CHARS_MIN: usize = 32;
+/// Name of the key that all nodes of a database share.
+pub const STORE_KEY: &str = "STORE_KEY";
+/// Name of the key of links and uploads.
+pub(crate) const FILES_KEY: &str = "FILES_KEY";
+/// Name of the key of callbacks.
+pub(crate) const CALLBACK_KEY: &str = "CALLBACK_KEY";
+/// Name of the key from which the secrets of webhook endpoints are derived.
+pub const WEBHOOKS_KEY: &str = "WEBHOOKS_KEY";
+/// The keys of the runtime itself. The application may have more.
+const KEYS: [&str; 4] = [STORE_KEY, FILES_KEY, CALLBACK_KEY, WEBHOOKS_KEY];
 
 /// A secret text, zeroed when it is dropped.
 #[derive(Clone)]
@@ -71,7 +83,7 @@ pub enum SecretError {
     #[error("the secret {name} has fewer than {chars_min} characters; make one with `openssl rand -base64 32`")]
     Short {
         /// The secret.
-        name: &'static str,
+        name: String,
         /// Required number of characters.
         chars_min: usize,
     },
@@ -116,12 +128,29 @@ pub fn read(data: &Path, name: &str) -> Result<Secret, SecretError> {
     }
 }
 
-/// Reads a secret, and generates it first if it is not set.
+/// Reads a secret that is a key of the installation.
+///
+/// # Errors
+/// [`SecretError`]; it is too short to be safe.
+pub(crate) fn read_key(data: &Path, name: &str) -> Result<Secret, SecretError> {
+    let key = read(data, name)?;
+    require_key(name, key.expose())?;
+    Ok(key)
+}
+
+fn require_key(name: &str, text: &str) -> Result<(), SecretError> {
+    match text.trim().chars().count() < KEY_CHARS_MIN {
+        true => Err(SecretError::Short { name: name.to_owned(), chars_min: KEY_CHARS_MIN }),
+        false => Ok(()),
+    }
+}
+
+/// As [`read_key`], but generates the key first if it is not set.
 ///
 /// # Errors
 /// [`SecretError`].
 pub(crate) fn read_or_make(data: &Path, name: &str) -> Result<Secret, SecretError> {
-    match read(data, name) {
+    match read_key(data, name) {
         Err(SecretError::Missing { .. }) => {}
         secret => return secret,
     }
@@ -145,6 +174,7 @@ pub fn set(data: &Path, name: &str, secret: &str) -> Result<(), SecretError> {
         "" => return Err(SecretError::NotText(name.to_owned())),
         text if text.contains('\0') => return Err(SecretError::NotText(name.to_owned())),
         text if text.len() > BYTES_MAX => return Err(SecretError::Long(name.to_owned())),
+        text if KEYS.contains(&name) => require_key(name, text)?,
         _ => {}
     }
     write(data, name, secret).map_err(|cause| SecretError::File { name: name.to_owned(), cause })
@@ -297,6 +327,19 @@ mod tests {
         let folder = data.path().join(FOLDER);
         assert_eq!((mode(&folder), mode(&folder.join("ROOM_KEY"))), (0o700, 0o600));
         assert!(matches!(read_or_make(data.path(), "../KEY"), Err(SecretError::Name(_))));
+    }
+
+    #[test]
+    fn key_that_can_be_guessed_is_rejected_when_it_is_set_and_when_it_is_used() {
+        let data = tempfile::tempdir().unwrap();
+        for name in KEYS {
+            let short = set(data.path(), name, &format!(" {}\n", "k".repeat(KEY_CHARS_MIN - 1))).unwrap_err();
+            assert!(short.to_string().contains("fewer than 32 characters"), "{name}: {short}");
+            set(data.path(), name, &"k".repeat(KEY_CHARS_MIN)).unwrap();
+        }
+        // The runtime does not know which secrets of the application are keys before they are used.
+        set(data.path(), "ROOM_KEY", "x").unwrap();
+        assert!(matches!(read_or_make(data.path(), "ROOM_KEY"), Err(SecretError::Short { .. })));
     }
 
     #[test]

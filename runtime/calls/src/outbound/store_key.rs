@@ -10,10 +10,7 @@ use zeroize::Zeroizing;
 
 use super::secret::{self, Secret, SecretError};
 
-/// Name of the secret that all nodes of a database share.
-pub const STORE_KEY: &str = "STORE_KEY";
-/// A shorter key could be guessed from data that was derived from it.
-const CHARS_MIN: usize = 32;
+pub use super::secret::STORE_KEY;
 
 /// The key of a database with several nodes.
 #[derive(Clone, Debug)]
@@ -25,11 +22,7 @@ impl StoreKey {
     /// # Errors
     /// [`SecretError`]: it is not set, too short, or cannot be read.
     pub fn read(data: &Path) -> Result<Self, SecretError> {
-        let key = secret::read(data, STORE_KEY)?;
-        if key.expose().chars().count() < CHARS_MIN {
-            return Err(SecretError::Short { name: STORE_KEY, chars_min: CHARS_MIN });
-        }
-        Ok(Self(key))
+        secret::read_key(data, STORE_KEY).map(Self)
     }
 
     /// Derives 32 bytes for this purpose. They reveal neither the key nor the bytes for another purpose.
@@ -60,12 +53,12 @@ mod tests {
     fn equal_keys_derive_equal_secrets_and_different_keys_derive_different_ones() {
         let (data, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         assert!(matches!(StoreKey::read(data.path()), Err(SecretError::Missing { .. })));
-        secret::write(data.path(), STORE_KEY, &"k".repeat(CHARS_MIN - 1)).unwrap();
+        secret::write(data.path(), STORE_KEY, &"k".repeat(secret::KEY_CHARS_MIN - 1)).unwrap();
         let short = StoreKey::read(data.path()).unwrap_err().to_string();
         assert!(short.contains("32 characters") && short.contains("openssl rand"), "{short}");
 
-        secret::write(data.path(), STORE_KEY, &"k".repeat(CHARS_MIN)).unwrap();
-        secret::write(other.path(), STORE_KEY, &"l".repeat(CHARS_MIN)).unwrap();
+        secret::write(data.path(), STORE_KEY, &"k".repeat(secret::KEY_CHARS_MIN)).unwrap();
+        secret::write(other.path(), STORE_KEY, &"l".repeat(secret::KEY_CHARS_MIN)).unwrap();
         let (key, again, other) = (data.path(), data.path(), other.path());
         let [key, again, other] = [key, again, other].map(|data| StoreKey::read(data).unwrap());
         assert_eq!(key.secret("ROOM_KEY").expose(), again.secret("ROOM_KEY").expose());

@@ -4,6 +4,6 @@ pub mod answer;
 pub mod extract;
 pub mod handler;
 mod text_values;
-pub(crate) mod verify;
+pub mod verify;
 
 pub use extract::{Form, FromRequest, Headers, Json, Path, Query};

@@ -1,6 +1,9 @@
 //! The check of a request's signature, before its caller is identified and before its body is read as JSON.
 
-use crate::outbound::{Secret, SecretError};
+use std::path::Path;
+
+use crate::outbound::{Secret, SecretError, secret};
+use crate::registry::Registry;
 use crate::route::definition::Verify;
 use crate::route::request::RouteRequest;
 use crate::route::unverified::{Installation, Unverified};
@@ -11,7 +14,7 @@ use convoke_core::error::{Code, Error, Result};
 
 /// Reason why the keys of a route cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum KeysError {
+enum KeysError {
     /// The secret is not set.
     #[error(transparent)]
     Secret(#[from] SecretError),
@@ -25,17 +28,37 @@ pub(crate) enum KeysError {
     },
 }
 
+/// A route that cannot check signatures.
+#[derive(Debug)]
+pub struct Unverifiable {
+    /// The route and the place of its function.
+    pub route: String,
+    /// The name of the secret that is not set, or is not a key.
+    pub secret: &'static str,
+    /// The reason, which says where to set the secret.
+    pub reason: String,
+}
+
+/// Returns the routes whose secrets are missing in an installation with this data folder, or are not keys.
+pub fn unverifiable(registry: &Registry, data: &Path) -> Vec<Unverifiable> {
+    let found = registry.routes().filter_map(|function| {
+        let route = function.def.route?;
+        let verify = route.verify.as_ref()?;
+        let reason = keys(verify, |name| secret::read(data, name)).err()?.to_string();
+        let route = format!("{}:{}: the route {route}", function.def.file, function.def.line);
+        Some(Unverifiable { route, secret: verify.secret()?, reason })
+    });
+    found.collect()
+}
+
 /// Reads the keys of a check: one per line of its secret.
-///
-/// # Errors
-/// [`KeysError`].
-pub(crate) fn keys(verify: &Verify, services: &impl Installation) -> Result<Vec<Key>, KeysError> {
+fn keys(verify: &Verify, read_secret: impl FnOnce(&str) -> Result<Secret, SecretError>) -> Result<Vec<Key>, KeysError> {
     let Some(name) = verify.secret() else { return Ok(Vec::new()) };
     let read = match verify {
         Verify::StandardWebhooks { .. } => Key::standard_webhooks,
         Verify::Stripe { .. } | Verify::Github { .. } | Verify::HmacSha256 { .. } | Verify::Own(_) => Key::plain,
     };
-    let secret = services.secret(name)?;
+    let secret = read_secret(name)?;
     let lines = secret.expose().lines().filter(|line| !line.trim().is_empty());
     lines.map(|line| read(line).map_err(|reason| KeysError::Key { name, reason })).collect()
 }
@@ -48,7 +71,7 @@ pub(crate) fn check(verify: &Verify, request: &RouteRequest, services: &impl Ins
     let unverified = Unverified { headers: request.headers(), body: request.body(), installation: services };
     let (body, header) = (unverified.body(), |name: &'static str| unverified.header(name));
     let now_s = u64::try_from(unverified.now().get() / 1_000).unwrap_or(0);
-    let keys = keys(verify, services).map_err(Error::internal)?;
+    let keys = keys(verify, |name| services.secret(name)).map_err(Error::internal)?;
     let checked = match *verify {
         Verify::StandardWebhooks { .. } => {
             let [id, timestamp, signature] =

@@ -223,13 +223,13 @@ impl Services {
     }
 
     /// As [`Services::secret`], but generates a missing secret: in a file of the data folder, or, if several nodes
-    /// serve the database, from the key that they share.
+    /// serve the database, from the key that they share. A secret with fewer than 32 characters is rejected.
     ///
     /// # Errors
     /// [`SecretError`].
     pub fn own_secret(&self, name: &str) -> Result<Secret, SecretError> {
         let Some(key) = &self.0.store_key else { return outbound::secret::read_or_make(&self.0.data, name) };
-        match self.secret(name) {
+        match outbound::secret::read_key(&self.0.data, name) {
             Err(SecretError::Missing { .. }) => Ok(key.secret(name)),
             secret => secret,
         }

@@ -14,6 +14,7 @@ use reqwest::Url;
 use super::settings::{Ratio, TelemetrySettings};
 use super::signal::Signal;
 use crate::outbound::SecretError;
+use crate::outbound::address::reason;
 use crate::outbound::secret;
 
 /// Secret with the headers of each request.
@@ -191,7 +192,8 @@ fn program() -> String {
 
 fn url(address: &str) -> Result<Url, String> {
     const EXAMPLE: &str = "write an address such as http://localhost:4318";
-    let url = Url::parse(address).map_err(|error| format!("{address:?} is not an address: {error}; {EXAMPLE}"))?;
+    let url =
+        Url::parse(address).map_err(|error| format!("{address:?} is not an address: {}; {EXAMPLE}", reason(error)))?;
     if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
         return Err(format!("{address:?} must begin with http:// or https://; {EXAMPLE}"));
     }

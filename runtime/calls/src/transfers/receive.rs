@@ -468,7 +468,7 @@ impl Receiving {
             return Ok(found);
         }
         self.partial.is_kept = false;
-        let accepted = self.rule.types.join(", ");
+        let accepted = self.rule.accepted();
         let message = format!("file: the content is {found}, and must be {accepted}");
         Err(Error::invalid_argument("file", message).with("contentType", found))
     }

@@ -189,7 +189,7 @@ impl Deliverer {
 
     fn report(&self, endpoint: &Doc<Endpoint>, delivery: &Doc<Delivery>, attempt: &Attempt, recorded: Recorded) {
         let (id, to, event) = (delivery.id(), endpoint.id(), &*delivery.event);
-        let reason = attempt.error.as_deref().unwrap_or_default();
+        let reason = attempt.cause.as_deref().or(attempt.error.as_deref()).unwrap_or_default();
         match recorded.outcome {
             Outcome::Delivered => {
                 self.stats.delivered.fetch_add(1, Relaxed);

@@ -90,6 +90,8 @@ pub(super) struct Attempt {
     pub(super) answer: Option<String>,
     /// The reason of a failure; `None` for a success.
     pub(super) error: Option<String>,
+    /// Cause of the failure, for the log only: it may name addresses of this network.
+    pub(super) cause: Option<String>,
     /// Time for which the endpoint asks to wait.
     pub(super) retry_after: Option<Duration>,
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use bytes::BytesMut;
 use reqwest::Url;
 
-use super::address::CheckedResolver;
+use super::address::{CheckedResolver, RefusedAddress};
 use super::delivery::{Attempt, Delivery};
 use super::settings::WebhookSettings;
 use super::target;
@@ -62,16 +62,19 @@ impl Sender {
                     300..=399 => Some(format!("the endpoint responded with {status}; redirects are not followed")),
                     _ => Some(format!("the endpoint responded with {status}")),
                 };
-                Attempt { tried_at, took, status: Some(status), answer: Some(body), error, retry_after }
+                Attempt { tried_at, took, status: Some(status), answer: Some(body), error, cause: None, retry_after }
             }
-            Err(error) => Attempt { tried_at, took, status: None, answer: None, error: Some(error), retry_after: None },
+            Err(Failed { reason, cause }) => {
+                let (error, cause) = (Some(reason), Some(cause));
+                Attempt { tried_at, took, status: None, answer: None, error, cause, retry_after: None }
+            }
         }
     }
 
-    async fn exchange(&self, url: &str, keys: &[Key], delivery: &Delivery, now: Millis) -> Result<Answer, String> {
+    async fn exchange(&self, url: &str, keys: &[Key], delivery: &Delivery, now: Millis) -> Result<Answer, Failed> {
         // The settings may have changed since the endpoint was created.
         let url: Url =
-            target::read(url, &self.settings, self.is_development).map_err(|error| error.message().to_owned())?;
+            target::read(url, &self.settings, self.is_development).map_err(|error| Failed::of_url(error.message()))?;
         let timestamp_s = u64::try_from(now.0 / 1_000).unwrap_or(0);
         let body = delivery.body.as_bytes();
         let request = self
@@ -82,12 +85,12 @@ impl Sender {
             .header(standard_webhooks::TIMESTAMP, timestamp_s)
             .header(standard_webhooks::SIGNATURE, standard_webhooks::sign(keys, &delivery.message, timestamp_s, body))
             .body(delivery.body.clone());
-        let mut response = request.send().await.map_err(reason)?;
+        let mut response = request.send().await.map_err(Failed::of)?;
         let retry_after = response.headers().get("retry-after").and_then(|field| field.to_str().ok());
         let retry_after = retry_after.and_then(|field| retry::retry_after(field, now));
         let mut body = BytesMut::new();
         while body.len() < ANSWER_BYTES_MAX {
-            match response.chunk().await.map_err(reason)? {
+            match response.chunk().await.map_err(Failed::of)? {
                 Some(chunk) => body.extend_from_slice(&chunk[..chunk.len().min(ANSWER_BYTES_MAX - body.len())]),
                 None => break,
             }
@@ -103,18 +106,39 @@ fn text(bytes: &[u8]) -> String {
     text
 }
 
-/// Returns the reason of a failure, without the URL, which may contain a secret.
-fn reason(error: reqwest::Error) -> String {
-    let error = error.without_url();
-    if error.is_timeout() {
-        return format!("the endpoint did not respond within {} s", TIMEOUT.as_secs());
+/// A request without a response.
+struct Failed {
+    /// The reason for the owner of the endpoint.
+    reason: String,
+    /// The cause for the log.
+    cause: String,
+}
+
+impl Failed {
+    fn of_url(message: &str) -> Self {
+        Self { reason: message.to_owned(), cause: message.to_owned() }
     }
-    let mut reason = error.to_string();
-    let mut next = std::error::Error::source(&error);
-    while let Some(source) = next {
-        reason = format!("{reason}: {source}");
-        next = source.source();
+
+    /// The cause has no URL, which may contain a secret.
+    fn of(error: reqwest::Error) -> Self {
+        let error = error.without_url();
+        let sources = || std::iter::successors(Some(&error as &dyn std::error::Error), |error| error.source());
+        let mut cause = sources().map(ToString::to_string).collect::<Vec<_>>().join(": ");
+        cause.truncate(cause.floor_char_boundary(ERROR_BYTES_MAX));
+        let reason = if error.is_timeout() {
+            format!("the endpoint did not respond within {} s", TIMEOUT.as_secs())
+        } else if sources().any(|source| source.is::<RefusedAddress>()) {
+            "the name of the endpoint leads to addresses that webhooks may not reach; the setting webhooks.allow allows ranges"
+                .to_owned()
+        } else if cause.contains("dns error") {
+            "the name of the endpoint cannot be resolved".to_owned()
+        } else if cause.contains("certificate") {
+            "the TLS certificate of the endpoint is not valid".to_owned()
+        } else if error.is_connect() {
+            "the endpoint accepts no connection".to_owned()
+        } else {
+            "the endpoint closed the connection before the end of its response".to_owned()
+        };
+        Self { reason, cause }
     }
-    reason.truncate(reason.floor_char_boundary(ERROR_BYTES_MAX));
-    reason
 }

@@ -13,14 +13,13 @@ use zeroize::Zeroizing;
 
 use super::endpoint::{Endpoint, EndpointSecret};
 use crate::outbound::Secret;
+use crate::outbound::secret::WEBHOOKS_KEY;
 use crate::services::Services;
 use crate::signatures::Key;
 use convoke_core::clock::Millis;
 use convoke_core::error::{Error, Result};
 use convoke_core::id::Id;
 
-/// Name of the secret of the installation.
-pub const KEY: &str = "WEBHOOKS_KEY";
 /// Default time for which a former secret still signs.
 pub const OVERLAP: Duration = Duration::from_secs(24 * 60 * 60);
 /// Longest time for which a former secret still signs.
@@ -46,12 +45,12 @@ fn signs(secret: &EndpointSecret, now: Millis) -> bool {
 /// Returns the text of the current secret: `whsec_` and base64 of 32 bytes.
 pub(super) fn current(services: &Services, id: Id<Endpoint>, endpoint: &Endpoint) -> Result<Secret> {
     let secret = endpoint.secrets.first().ok_or_else(|| Error::internal("a webhook endpoint without a secret"))?;
-    text(&services.own_secret(KEY)?, id, secret)
+    text(&services.own_secret(WEBHOOKS_KEY)?, id, secret)
 }
 
 /// Returns the keys that sign at `now`, the current one first.
 pub(super) fn signing(services: &Services, id: Id<Endpoint>, endpoint: &Endpoint, now: Millis) -> Result<Vec<Key>> {
-    let key = services.own_secret(KEY)?;
+    let key = services.own_secret(WEBHOOKS_KEY)?;
     let signing = endpoint.secrets.iter().filter(|secret| signs(secret, now));
     signing.map(|secret| Key::standard_webhooks(text(&key, id, secret)?.expose()).map_err(Error::internal)).collect()
 }

@@ -7,6 +7,7 @@ use reqwest::Url;
 
 use super::address::{self, RefusedAddress};
 use super::settings::WebhookSettings;
+use crate::outbound::address::reason;
 use convoke_core::error::{Error, Result};
 
 /// Maximum bytes of a URL.
@@ -23,7 +24,7 @@ pub(super) fn read(text: &str, settings: &WebhookSettings, is_development: bool)
     if text.len() > URL_BYTES_MAX {
         return Err(refuse(format!("must have at most {URL_BYTES_MAX} bytes (got {})", text.len())));
     }
-    let url = Url::parse(text).map_err(|error| refuse(format!("{error}; write https://HOST/PATH")))?;
+    let url = Url::parse(text).map_err(|error| refuse(format!("{}; write https://HOST/PATH", reason(error))))?;
     // The parser repairs these; the stored text is shown to operators as it is.
     let is_as_written = text.split_once("://").is_some_and(|(_, rest)| !rest.starts_with(['/', '\\']));
     if !is_as_written || text.contains(|c: char| c.is_control() || c.is_whitespace() || c == '\\') {

@@ -12,6 +12,7 @@ use serde_json::value::RawValue;
 use sha2::Sha256;
 
 use super::journal;
+use crate::outbound::secret::CALLBACK_KEY;
 use crate::rows::run::{Run, Step, StepKind};
 use crate::services::Services;
 use convoke_core::error::{Error, Result};
@@ -19,8 +20,6 @@ use convoke_core::id::Id;
 
 /// Path before the token.
 pub const PATH: &str = "/api/callback/";
-/// Name of the secret.
-const SECRET: &str = "CALLBACK_KEY";
 /// Bytes of the run and the position.
 const SUBJECT_BYTES: usize = 20;
 /// Bytes of the signature.
@@ -35,7 +34,7 @@ fn mac(services: &Services, subject: &[u8]) -> Result<Hmac<Sha256>> {
     let key = match key.0.get() {
         Some(key) => key.clone(),
         None => {
-            let secret = services.own_secret(SECRET)?;
+            let secret = services.own_secret(CALLBACK_KEY)?;
             key.0.get_or_init(|| secret.expose().as_bytes().to_vec()).clone()
         }
     };

@@ -57,7 +57,7 @@ pub enum TlsError {
     #[error("{} can be read by every user of this machine; run `chmod 600` on it", .0.display())]
     KeyExposed(PathBuf),
     /// The certificate and the key do not match, or the type of the key is not supported.
-    #[error("the key in {} does not fit the certificate in {}: {reason}", key.display(), cert.display())]
+    #[error("the key in {} does not fit the certificate in {}: {}", key.display(), cert.display(), words(reason))]
     Mismatch {
         /// The certificate's file.
         cert: PathBuf,
@@ -171,6 +171,22 @@ fn load(files: &TlsFiles) -> Result<Arc<CertifiedKey>, TlsError> {
     let certified = CertifiedKey::from_der(chain, key, &aws_lc_rs::default_provider())
         .map_err(|reason| TlsError::Mismatch { cert: files.cert.clone(), key: files.key.clone(), reason })?;
     Ok(Arc::new(certified))
+}
+
+/// Explains an error of rustls, whose names mean nothing to an operator.
+fn words(reason: &rustls::Error) -> String {
+    match reason {
+        rustls::Error::InconsistentKeys(_) => {
+            "they are not a pair; use the key for which the certificate was issued".to_owned()
+        }
+        rustls::Error::InvalidCertificate(_) if format!("{reason:?}").contains("CaUsedAsEndEntity") => {
+            "the first certificate is that of an authority; put the certificate of the server first".to_owned()
+        }
+        rustls::Error::InvalidCertificate(_) => {
+            "the first certificate is not one of a server; put the certificate of the server first".to_owned()
+        }
+        other => other.to_string(),
+    }
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, TlsError> {

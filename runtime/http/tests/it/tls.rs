@@ -167,7 +167,7 @@ async fn errors_of_invalid_files_name_the_file_and_the_reason() {
     folder.write_key(&other, 0o600);
     let mismatch = error(folder.files()).await;
     named(&mismatch, &folder.key());
-    assert!(mismatch.contains("does not fit the certificate"), "{mismatch}");
+    assert!(mismatch.contains("does not fit the certificate") && mismatch.contains("not a pair"), "{mismatch}");
 
     folder.write(&one);
     folder.write_key(&one, 0o644);

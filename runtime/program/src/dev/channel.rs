@@ -100,14 +100,15 @@ impl Watcher {
     /// Reports that this process is prepared, and waits until it may open the database. Returns `None` if the channel
     /// ends instead. From then on, the end of the channel ends this process like SIGTERM.
     pub(super) fn open(&self) -> Result<Option<Start>, Failure> {
+        let failed = Failure::of_system("the process that watches cannot be followed");
         self.say(&FromServer::Prepared);
-        let mut messages = messages(self.channel.try_clone()?);
+        let mut messages = messages(self.channel.try_clone().map_err(&failed)?);
         let start = messages.find_map(|message| match message {
             ToServer::Open(start) => Some(start),
             ToServer::Build(_) => None,
         });
         let build = self.build();
-        std::thread::Builder::new().name("watcher".to_owned()).spawn(move || {
+        let watching = std::thread::Builder::new().name("watcher".to_owned()).spawn(move || {
             for message in messages {
                 match message {
                     ToServer::Build(failure) => build.set(failure),
@@ -115,7 +116,8 @@ impl Watcher {
                 }
             }
             let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::TERM);
-        })?;
+        });
+        watching.map_err(failed)?;
         Ok(start)
     }
 }

@@ -44,7 +44,7 @@ impl Watch {
         let config = Config::resolve(flags, Some(Environment::Development), Environment::Development)?;
         let Self { changes, programs, running } = self;
         executor()?.block_on(async {
-            let mut signals = Signals::catch()?;
+            let mut signals = Signals::catch().map_err(Failure::of_system("signals cannot be caught"))?;
             let mut watched = Watched {
                 sources: Arc::clone(&changes.sources),
                 listening: Listening::open(&config.http)?,

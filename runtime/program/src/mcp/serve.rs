@@ -89,13 +89,15 @@ struct ToolThread<'a> {
 impl Session<'_> {
     /// Serves the messages until the end of the input, or until the client reads no more responses.
     fn read<'s>(&'s self, input: &mut impl BufRead, calls: &'s Scope<'s, '_>) -> Result<(), Failure> {
+        let failed =
+            |error: std::io::Error| Failure(format!("the messages cannot be read from standard input: {error}"));
         loop {
             let mut line = Vec::new();
-            if input.take(LINE_BYTES_MAX + 1).read_until(b'\n', &mut line)? == 0 {
+            if input.take(LINE_BYTES_MAX + 1).read_until(b'\n', &mut line).map_err(failed)? == 0 {
                 return Ok(());
             }
             let response = if line.len() as u64 > LINE_BYTES_MAX && !line.ends_with(b"\n") {
-                input.skip_until(b'\n')?;
+                input.skip_until(b'\n').map_err(failed)?;
                 let message = format!("A message has at most {LINE_BYTES_MAX} bytes");
                 Some(Refusal::new(Reason::InvalidRequest, message).to_json())
             } else {

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use convoke_calls::call_log::CallLines;
 use convoke_server::config::{Config, LogFormat};
+use convoke_server::settings::log_filter;
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
@@ -37,10 +38,10 @@ impl OperatorLog {
     /// A separate thread writes it: calls neither wait for a reader of standard error nor fail without one.
     pub(crate) fn install(config: &Config, by_default: &str) -> Result<Self, Failure> {
         let filter = config.log.as_deref().unwrap_or(by_default);
-        let filter: Targets = filter.parse().map_err(|error| {
-            Failure(format!("--log {filter:?}: {error}; write e.g. `info` or `warn,convoke=debug`"))
-        })?;
-        let (writer, written) = Writer::start(std::io::stderr())?;
+        log_filter::check(filter).map_err(Failure)?;
+        let filter: Targets = filter.parse().map_err(|error| Failure(format!("log: {filter:?}: {error}")))?;
+        let (writer, written) =
+            Writer::start(std::io::stderr()).map_err(Failure::of_system("the log cannot be started"))?;
         convoke_server::metrics::watch_log(writer.left_out());
         let colored = std::io::stderr().is_terminal();
         let events = one_line::OneLine::new(writer.clone(), colored);

@@ -38,7 +38,9 @@ struct Backup {
 }
 
 /// `POST backup`: creates a backup. Streams JSON lines: progress `{"done", "total"}` in pages, and at the end `{"name",
-/// "bytes", "sha256", "removed", "leftOut"}` or `{"error"}`. `leftOut` is the bucket whose files are not in the backup. With the last line, the backup is complete, verified and on disk.
+/// "bytes", "sha256", "removed", "leftOut", "lacking"}` or `{"error"}`. `leftOut` is the bucket whose files are not in the
+/// backup; `lacking` describes stored files that the server lacks. With the last line, the database in the backup is complete,
+/// verified and on disk.
 ///
 /// # Errors
 /// `CONFLICT`: another copy is being made. `FAILED_PRECONDITION`: not enough disk space.

@@ -19,6 +19,8 @@ use crate::following::Following;
 #[cfg(feature = "otel")]
 use convoke_calls::telemetry::Signal;
 use convoke_copies::CopySettings;
+use convoke_core::clock;
+use convoke_core::counted::counted;
 use convoke_core::error::{Error, Result};
 use convoke_http::Reply;
 use convoke_store::file_fields::has_files;
@@ -40,6 +42,7 @@ pub async fn look(admin: &Admin, request: AdminRequest) -> Result<Reply> {
         },
         machine::open_files(admin.runtime.limits()),
     ];
+    findings.extend(machine::routes(admin.runtime.registry(), admin.runtime.data()));
     findings.extend(backups(admin));
     findings.extend(copies(admin));
     findings.extend(following(admin));
@@ -63,7 +66,7 @@ fn backups(admin: &Admin) -> Option<Finding> {
     let every = admin.runtime.settings::<BackupSettings>().every?;
     let period = humantime::format_duration(every.duration());
     if let Some(failed) = admin.runtime.memory::<Scheduled>().failed() {
-        let says = format!("the last scheduled backup failed at {}: {}", failed.at, failed.error);
+        let says = format!("the last scheduled backup failed at {}: {}", clock::utc(failed.at), failed.error);
         return Some(Finding::problem("backups", says, ADVICE));
     }
     let now = admin.runtime.clock().now();
@@ -121,6 +124,7 @@ fn copies(admin: &Admin) -> Option<Finding> {
     let Some(copied_at) = state.copied_at else {
         return Some(Finding::ok("copies", format!("the first snapshot is being stored in {to}")));
     };
+    let copied_at = clock::utc(copied_at);
     let says = format!("{to}: generation {}, copied up to {copied_at}", state.generation.unwrap_or_default());
     let place = to.strip_prefix("dir:").map(Path::new);
     if place.is_some_and(|place| is_on_disk_of(place, admin.runtime.store().folder())) {
@@ -162,7 +166,7 @@ async fn collector(host: &str, port: u16, lost: u64) -> Finding {
         Ok(Ok(_)) if lost == 0 => Finding::ok("telemetry", format!("{host}:{port} accepts connections")),
         Ok(Ok(_)) => Finding::warning(
             "telemetry",
-            format!("{host}:{port} accepts connections, and {lost} records were lost since the start"),
+            format!("{host}:{port} accepts connections, and {} lost since the start", counted(lost, "record")),
             "the log says why: the collector rejects them, or is slower than the server; lower telemetry.sampling",
         ),
         Ok(Err(error)) => Finding::warning("telemetry", format!("{host}:{port} cannot be reached: {error}"), ADVICE),

@@ -238,12 +238,14 @@ fn state(key: &DeployKey, now: Millis) -> &'static str {
 
 fn shown(admin: &Admin, key: &Doc<DeployKey>) -> Value {
     let now = admin.runtime.clock().now();
+    let state = state(key, now);
     let overlap = key.secrets.iter().filter_map(|secret| secret.until).filter(|until| now < *until).max();
+    let overlap = overlap.filter(|_| state == "active").map(|until| until.min(key.expires_at.unwrap_or(until)));
     json!({
         "name": key.name,
         "environment": key.environment,
         "scopes": key.scopes,
-        "state": state(key, now),
+        "state": state,
         "createdAt": key.creation_time(),
         "createdBy": key.created_by,
         "expiresAt": key.expires_at,

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use serde::de::DeserializeOwned;
 
 use convoke_calls::codec::decode;
-use convoke_core::error::{Code, Error, Result};
+use convoke_core::error::{Error, Result};
 use convoke_core::identity::DeployKeyCaller;
 use convoke_http::{Incoming, query_member, query_members};
 use convoke_store::Cursor;
@@ -84,22 +84,14 @@ impl AdminRequest {
     /// member.
     pub fn args<T: DeserializeOwned>(&self) -> Result<T> {
         let body = if self.body.is_empty() { &b"{}"[..] } else { &self.body };
-        decode::strict(body, usize::MAX)?;
-        let mut reader = serde_json::Deserializer::from_slice(body);
-        serde_path_to_error::deserialize(&mut reader).map_err(|error| {
-            let path = error.path().to_string();
-            match error.inner().classify() {
-                serde_json::error::Category::Data => Error::invalid_argument(path, error.inner().to_string()),
-                serde_json::error::Category::Io
-                | serde_json::error::Category::Syntax
-                | serde_json::error::Category::Eof => Error::new(Code::InvalidJson, error.inner().to_string()),
-            }
-        })
+        decode::plain(decode::strict(body, usize::MAX)?)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use convoke_core::error::Code;
+
     use super::*;
 
     fn of(query: &str, body: &'static str) -> AdminRequest {
@@ -136,7 +128,10 @@ mod tests {
         assert_eq!(of("", "").args::<Args>().unwrap().name, None);
         assert_eq!(of("", r#"{"name":"ci"}"#).args::<Args>().unwrap().name.as_deref(), Some("ci"));
         let error = of("", r#"{"name":7}"#).args::<Args>().unwrap_err();
+        assert_eq!(error.message(), "name: must be a string (got 7)");
         assert_eq!((error.code(), error.field()), (Code::InvalidArgument, Some("name")));
+        let error = of("", "[]").args::<Args>().unwrap_err();
+        assert!(!error.message().contains("Args"), "{error}");
         for no_object_alone in ["{", r#"{"name":"a"} {}"#, r#"{"name":"a","name":"a"}"#] {
             assert_eq!(of("", no_object_alone).args::<Args>().unwrap_err().code(), Code::InvalidJson);
         }

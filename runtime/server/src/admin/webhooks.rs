@@ -31,7 +31,7 @@ const REDELIVERED: usize = 100;
 pub async fn list(admin: &Admin, request: AdminRequest) -> Result<Reply> {
     let owner = request.query("owner");
     let found = admin.runtime.database().read_admin(move |db| Webhooks::of(db, owner.as_deref()).list()).await?;
-    success(&found.iter().map(shown).collect::<Vec<_>>())
+    success(&found.iter().map(|one| shown(admin, one)).collect::<Vec<_>>())
 }
 
 #[derive(Clone, Deserialize)]
@@ -56,7 +56,7 @@ pub async fn create(admin: &Admin, request: AdminRequest) -> Result<Reply> {
     let new = NewEndpoint { owner, url, events, description };
     let (endpoint, secret) =
         change(admin, "create a webhook endpoint", move |webhooks| webhooks.create(new.clone())).await?;
-    with_secret(&endpoint, &secret)
+    with_secret(admin, &endpoint, &secret)
 }
 
 /// `GET webhooks/{id}`: returns an endpoint.
@@ -65,7 +65,7 @@ pub async fn create(admin: &Admin, request: AdminRequest) -> Result<Reply> {
 /// `NOT_FOUND`; a failure of the store.
 pub async fn show(admin: &Admin, request: AdminRequest) -> Result<Reply> {
     let id = endpoint_id(&request)?;
-    success(&shown(&admin.runtime.database().read_admin(move |db| Webhooks::of(db, None).get(id)).await?))
+    success(&shown(admin, &admin.runtime.database().read_admin(move |db| Webhooks::of(db, None).get(id)).await?))
 }
 
 #[derive(Clone, Deserialize)]
@@ -89,7 +89,7 @@ pub async fn update(admin: &Admin, request: AdminRequest) -> Result<Reply> {
     }
     let to = EndpointChange { url, events, description, enabled };
     let work = move |webhooks: &mut WebhooksMut<'_>| webhooks.change(id, to.clone());
-    success(&shown(&change(admin, "change a webhook endpoint", work).await?))
+    success(&shown(admin, &change(admin, "change a webhook endpoint", work).await?))
 }
 
 /// `DELETE webhooks/{id}`: removes an endpoint. Its pending deliveries are not sent.
@@ -121,7 +121,7 @@ pub async fn rotate(admin: &Admin, request: AdminRequest) -> Result<Reply> {
     let overlap = request.args::<Rotate>()?.overlap.map_or(OVERLAP, Duration::from_millis);
     let work = move |webhooks: &mut WebhooksMut<'_>| webhooks.rotate(id, overlap);
     let (endpoint, secret) = change(admin, "rotate the secret of a webhook endpoint", work).await?;
-    with_secret(&endpoint, &secret)
+    with_secret(admin, &endpoint, &secret)
 }
 
 /// `GET webhooks/{id}/deliveries?state=&cursor=&limit=`: lists deliveries of an endpoint, newest event first, without
@@ -217,7 +217,9 @@ fn delivery_id(request: &AdminRequest) -> Result<Id<Delivery>> {
     given.parse().map_err(|error| Error::invalid_argument("id", format!("id: {error} (got {given:?})")))
 }
 
-fn shown(endpoint: &Doc<Endpoint>) -> Value {
+fn shown(admin: &Admin, endpoint: &Doc<Endpoint>) -> Value {
+    let now = admin.runtime.clock().now();
+    let overlap = endpoint.secrets.iter().filter_map(|secret| secret.until).filter(|until| now < *until).max();
     json!({
         "id": endpoint.id(),
         "url": endpoint.url,
@@ -229,7 +231,7 @@ fn shown(endpoint: &Doc<Endpoint>) -> Value {
         "disabledReason": endpoint.disabled_reason,
         "disabledAt": endpoint.disabled_at,
         "failingSince": endpoint.failing_since,
-        "formerSecretUntil": endpoint.secrets.iter().filter_map(|secret| secret.until).max(),
+        "formerSecretUntil": overlap,
     })
 }
 
@@ -250,12 +252,12 @@ fn delivery_shown(delivery: &Doc<Delivery>) -> Value {
     })
 }
 
-fn with_secret(endpoint: &Doc<Endpoint>, secret: &Secret) -> Result<Reply> {
+fn with_secret(admin: &Admin, endpoint: &Doc<Endpoint>, secret: &Secret) -> Result<Reply> {
     #[derive(Serialize)]
     struct Revealed<'a> {
         secret: &'a str,
         #[serde(flatten)]
         shown: Value,
     }
-    success_once(&Revealed { secret: secret.expose(), shown: shown(endpoint) })
+    success_once(&Revealed { secret: secret.expose(), shown: shown(admin, endpoint) })
 }

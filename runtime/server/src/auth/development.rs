@@ -96,7 +96,9 @@ impl DevelopmentIssuer {
     /// In production, and if the key cannot be read or stored.
     pub fn open(data_folder: &Path, environment: Environment, clock: Arc<dyn Clock>) -> Result<Self, DevelopmentError> {
         refuse_production(environment)?;
-        Self::from_pkcs8(&secret_file::read_or_create(&data_folder.join(KEY_FILE), new_key)?, clock)
+        let path = data_folder.join(KEY_FILE);
+        let named = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
+        Self::from_pkcs8(&secret_file::read_or_create(&path, new_key).map_err(named)?, clock)
     }
 
     /// Returns the issuer of all nodes that serve one database. Its key is derived from the key that they share.

@@ -11,22 +11,30 @@ use std::path::Path;
 use super::{files_of, measure};
 use convoke_calls::files::Folder;
 use convoke_store::offline::everything;
-use convoke_store::{ContentState, OfflineDatabase, StoreError, StoredFile, Table as _};
+use convoke_store::{ContentState, OfflineDatabase, Reader, StoreError, StoredFile, Table as _};
 
 /// Returns the hash of each content that a database refers to.
 ///
 /// # Errors
 /// The database cannot be read.
 pub fn wanted(database: &dyn OfflineDatabase) -> Result<Vec<String>, StoreError> {
-    let mut wanted = Vec::new();
-    database.reader().select(&everything(StoredFile::DEF), &mut |row| {
+    Ok(stored(database.reader())?.into_iter().map(|(hash, _)| hash).collect())
+}
+
+/// Returns the hash and the length of each content that a database refers to.
+///
+/// # Errors
+/// The database cannot be read.
+pub fn stored(reader: &dyn Reader) -> Result<Vec<(String, u64)>, StoreError> {
+    let mut stored = Vec::new();
+    reader.select(&everything(StoredFile::DEF), &mut |row| {
         let file = StoredFile::decode(row)?;
         if file.state == ContentState::Stored {
-            wanted.push(file.hash);
+            stored.push((file.hash, u64::try_from(file.bytes).unwrap_or(0)));
         }
         Ok(ControlFlow::Continue(()))
     })?;
-    Ok(wanted)
+    Ok(stored)
 }
 
 /// Returns true if a folder has a content whose bytes have its hash. A content that cannot be read is not whole.
@@ -77,13 +85,29 @@ impl Lacking {
     pub fn find(wanted: &[String], folder: &Folder, whole: &HashSet<String>) -> Self {
         let mut lacking = Self::default();
         for hash in wanted.iter().filter(|hash| !whole.contains(*hash) && !is_whole(folder, hash)) {
-            match folder.path_of(hash).exists() {
-                true => lacking.damaged += 1,
-                false => lacking.missing += 1,
-            }
-            lacking.first.get_or_insert_with(|| hash.clone());
+            lacking.note(hash, folder.path_of(hash).exists());
         }
         lacking
+    }
+
+    /// Looks for the [`stored`] contents of a database in a folder by their lengths, without reading them.
+    pub fn by_length(stored: &[(String, u64)], folder: &Folder) -> Self {
+        let mut lacking = Self::default();
+        for (hash, bytes) in stored {
+            match std::fs::metadata(folder.path_of(hash)) {
+                Ok(found) if found.len() == *bytes => {}
+                found => lacking.note(hash, found.is_ok()),
+            }
+        }
+        lacking
+    }
+
+    fn note(&mut self, hash: &str, is_there: bool) {
+        match is_there {
+            true => self.damaged += 1,
+            false => self.missing += 1,
+        }
+        self.first.get_or_insert_with(|| hash.to_owned());
     }
 
     /// Returns true if the folder has all contents.
@@ -97,7 +121,7 @@ impl fmt::Display for Lacking {
         let Self { missing, damaged, first } = self;
         write!(
             f,
-            "of the stored files, {missing} are missing and {damaged} are damaged (SHA-256 of the first: {})",
+            "stored files: {missing} missing and {damaged} damaged (SHA-256 of the first: {})",
             first.as_deref().unwrap_or_default()
         )
     }

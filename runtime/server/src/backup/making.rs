@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value as Json, json};
 use tokio::sync::mpsc;
 
-use super::contents;
+use super::contents::{self, Lacking};
 use super::copying::Copying;
 use super::schedule::{self, BackupSettings, Scheduled};
 use crate::archive::space;
@@ -14,8 +14,8 @@ use crate::backup;
 use convoke_calls::files::{FilesSettings, Folder};
 use convoke_calls::runtime::Runtime;
 use convoke_core::error::Code;
-use convoke_store::StoreError;
 use convoke_store::file_fields::has_files;
+use convoke_store::{Access, StoreError};
 
 /// Shortest time between two lines of progress.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
@@ -51,13 +51,18 @@ pub(crate) fn begin_scheduled(runtime: &Runtime) {
 }
 
 /// Creates a backup in the folder of backups and keeps only the newest `keep`. Sends progress as `{"done", "total"}` in
-/// pages. Returns `{"name", "bytes", "sha256", "removed", "leftOut"}`; the last is the bucket whose files are not copied.
+/// pages. Returns `{"name", "bytes", "sha256", "removed", "leftOut", "lacking"}`: `leftOut` is the bucket whose files are not
+/// copied, and `lacking` describes stored files that the folder of files lacks, so that the backup lacks them too.
 ///
 /// # Errors
 /// A message for the operator.
 pub(crate) fn make(runtime: &Runtime, keep: Option<usize>, progress: &mpsc::Sender<Json>) -> Result<Json, String> {
     let store = runtime.store();
     let folder = schedule::folder(runtime).map_err(|error| error.to_string())?;
+    // The data folder belongs to this process; `backup.dir` may be shared.
+    let is_own = folder.starts_with(store.folder());
+    let age = if is_own { Duration::ZERO } else { backup::SHARED_PARTIAL_AGE };
+    backup::remove_partial(&folder, age).map_err(|error| error.to_string())?;
     let name = backup::name(&folder, runtime.clock().now());
     let to = folder.join(&name);
     let (clock, progress, mut last) = (runtime.clock().clone(), progress.clone(), None::<Duration>);
@@ -99,5 +104,22 @@ pub(crate) fn make(runtime: &Runtime, keep: Option<usize>, progress: &mpsc::Send
     let removed: Vec<String> = removed.iter().map(file_name).collect();
     let has_files = store.tables().iter().any(|table| has_files(table));
     let left_out = runtime.settings::<FilesSettings>().url.clone().filter(|_| has_files);
-    Ok(json!({ "name": name, "bytes": bytes, "sha256": sha256, "removed": removed, "leftOut": left_out }))
+    let lacking = lacking(runtime).unwrap_or_else(|error| {
+        tracing::warn!(target: "convoke::backup", "the stored files were not compared with their rows: {error}");
+        None
+    });
+    if let Some(lacking) = &lacking {
+        tracing::error!(target: "convoke::backup", "the backup {name} lacks stored files, which the server lacks too: {lacking}");
+    }
+    Ok(json!({
+        "name": name, "bytes": bytes, "sha256": sha256, "removed": removed, "leftOut": left_out, "lacking": lacking,
+    }))
+}
+
+/// Describes the stored files that the local folder of files lacks, by their lengths.
+fn lacking(runtime: &Runtime) -> Result<Option<String>, StoreError> {
+    let Some(files) = runtime.files().storage().local() else { return Ok(None) };
+    let stored = runtime.store().read_blocking(Access::Admin, |reader| contents::stored(&*reader))??;
+    let lacking = Lacking::by_length(&stored, files);
+    Ok((!lacking.is_empty()).then(|| lacking.to_string()))
 }

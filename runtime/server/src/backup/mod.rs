@@ -9,6 +9,7 @@ pub mod secrets;
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use sha2::{Digest as _, Sha256};
 
@@ -19,8 +20,13 @@ use convoke_store::{private_file, sync_folder};
 pub const FOLDER: &str = "backups";
 const BEGINNING: &str = "convoke-";
 const END: &str = ".db";
+/// End of the name of a file until it is complete.
+const PARTIAL: &str = ".partial";
 /// Length of a time stamp.
 const STAMP: usize = 15;
+
+/// Age at which incomplete backups are removed from a folder to which another machine may write, too.
+pub const SHARED_PARTIAL_AGE: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Returns the name of a new backup: `convoke-20260131-235959.db`, with a number if the name is used.
 pub fn name(folder: &Path, now: Millis) -> String {
@@ -89,6 +95,39 @@ pub fn rotate(folder: &Path, keep: usize, made: &Path) -> io::Result<Vec<PathBuf
         remove(backup)?;
     }
     Ok(backups)
+}
+
+/// Removes what interrupted backups have left in a folder, if its last write is at least `age` ago: `NAME.partial`, and the
+/// checksum and the files of the same name. Other files stay. A file that cannot be removed stays, too.
+///
+/// # Errors
+/// The folder cannot be read.
+pub fn remove_partial(folder: &Path, age: Duration) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        let Some(name) = name.to_str().and_then(|name| name.strip_suffix(PARTIAL)).filter(|name| is_backup(name))
+        else {
+            continue;
+        };
+        let backup = folder.join(name);
+        let is_old = |path: &Path| {
+            let written = fs::metadata(path).and_then(|found| found.modified());
+            // The file system does not use the clock of the runtime. A missing companion has no age.
+            written.map_or(true, |written| written.elapsed().unwrap_or_default() >= age)
+        };
+        let partial = entry.path();
+        if backup.exists()
+            || ![&partial, &checksum_of(&backup), &files_of(&backup)].into_iter().all(|path| is_old(path))
+        {
+            continue;
+        }
+        if remove(&backup).and_then(|()| fs::remove_file(&partial)).is_ok() {
+            // SQLite writes it while it completes the file.
+            let _ = fs::remove_file(with_ending(&partial, "-journal"));
+        }
+    }
+    Ok(())
 }
 
 /// Removes a backup, its files, its secrets and its checksum. Removes the secrets first, so that they never remain without a
@@ -184,7 +223,7 @@ pub fn measure_all(from: &mut dyn io::Read, progress: &mut dyn FnMut(u64)) -> io
 /// # Errors
 /// Those of the file system.
 pub fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let partial = with_ending(path, ".partial");
+    let partial = with_ending(path, PARTIAL);
     let write = || {
         let mut file = private_file(&partial)?;
         file.set_len(0)?;
@@ -257,6 +296,25 @@ mod tests {
             [] as [PathBuf; 0]
         );
         assert!(made.exists() && later.exists() && last.exists());
+    }
+
+    #[test]
+    fn only_incomplete_backups_are_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let backup = at("convoke-20260101-000000.db");
+        let stay = ["mine.db.partial", "convoke-20260102-000000.db", "convoke-20260102-000000.db.partial"];
+        let go = ["convoke-20260101-000000.db.partial", "convoke-20260101-000000.db.sha256"];
+        for name in stay.iter().chain(&go) {
+            fs::write(at(name), "x").unwrap();
+        }
+        fs::create_dir_all(files_of(&backup).join("ab")).unwrap();
+        remove_partial(folder.path(), Duration::from_secs(3_600)).unwrap();
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 6, "another process may write a young one");
+        remove_partial(folder.path(), Duration::ZERO).unwrap();
+        let mut left: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        left.sort();
+        assert_eq!(left, ["convoke-20260102-000000.db", "convoke-20260102-000000.db.partial", "mine.db.partial"]);
     }
 
     #[test]

@@ -4,7 +4,8 @@ use super::finding::Finding;
 use crate::archive::space::human;
 use convoke_calls::scheduler::{Job, JobState};
 use convoke_calls::workflow::{Run, RunState};
-use convoke_core::clock::Millis;
+use convoke_core::clock::{self, Millis};
+use convoke_core::counted::counted;
 use convoke_store::{
     NamedStat, OfflineDatabase, OfflineError, OpenError, Plan, StoreError, Table as _, TableDef, Thoroughness, Value,
 };
@@ -83,7 +84,7 @@ fn integrity(file: &dyn OfflineDatabase, thoroughness: Thoroughness) -> Result<F
 
 fn schema(file: &dyn OfflineDatabase, tables: &[&'static TableDef]) -> Result<Finding, OfflineError> {
     let schema = file.schema(tables)?;
-    let applied = convoke_core::clock::stamp(Millis(schema.applied_at));
+    let applied = clock::utc(Millis(schema.applied_at));
     Ok(if !schema.refused.is_empty() {
         Finding::problem(
             "schema",
@@ -94,11 +95,8 @@ fn schema(file: &dyn OfflineDatabase, tables: &[&'static TableDef]) -> Result<Fi
     } else if schema.pending.is_empty() {
         Finding::ok("schema", format!("version {} (since {applied}) matches this program", schema.version))
     } else {
-        let pending = schema.pending.len();
-        Finding::ok(
-            "schema",
-            format!("version {} (since {applied}); the next start makes {pending} changes", schema.version),
-        )
+        let changes = counted(schema.pending.len(), "change");
+        Finding::ok("schema", format!("version {} (since {applied}); the next start makes {changes}", schema.version))
     })
 }
 
@@ -151,7 +149,7 @@ fn workflows(file: &dyn OfflineDatabase) -> Option<Finding> {
         Ok(0) | Err(_) => None,
         Ok(blocked) => Some(Finding::warning(
             "workflows",
-            format!("{blocked} runs are blocked: the code of their workflow does not fit their journal"),
+            format!("{} blocked: the code of the workflow does not fit the journal", counted(blocked, "run")),
             "see the reasons: `convoke workflows list --state blocked`; then start a release whose code fits, or cancel \
              the runs",
         )),

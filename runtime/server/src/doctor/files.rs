@@ -8,6 +8,7 @@ use std::time::{Duration, SystemTime};
 use super::finding::Finding;
 use crate::archive::space::human;
 use convoke_calls::files::{Storage, StoredBytes};
+use convoke_core::counted::counted;
 use convoke_store::offline::everything;
 use convoke_store::{ContentState, Reader, StoreError, StoredFile, Table as _, TableDef, ValueRef, file_fields};
 
@@ -86,7 +87,7 @@ fn compare(known: &mut BTreeMap<String, Known>, stored: Vec<StoredBytes>) -> Opt
             None => {}
         }
     }
-    let says = || format!("{orphans} contents ({}) have no row", human(orphan_bytes));
+    let says = || format!("{} ({}) without a row", counted(orphans, "content"), human(orphan_bytes));
     (orphans > 0).then(|| Finding::warning("contents", says(), SWEEP))
 }
 
@@ -94,7 +95,8 @@ async fn bytes_of(known: &BTreeMap<String, Known>, storage: &Storage, is_full: b
     let advice = if storage.local().is_some() { LOST } else { LOST_OBJECTS };
     let lost: Vec<&String> = known.iter().filter(|(_, one)| !one.has_bytes).map(|(hash, _)| hash).collect();
     if let Some(first) = lost.first() {
-        let says = format!("{} contents have no bytes or only a part of them, the first is {first}", lost.len());
+        let lost = counted(lost.len(), "content");
+        let says = format!("{lost} without bytes or with only a part of them; the first is {first}");
         return Finding::problem("contents", says, advice);
     }
     if is_full {
@@ -114,7 +116,7 @@ async fn bytes_of(known: &BTreeMap<String, Known>, storage: &Storage, is_full: b
     }
     let bytes: u64 = known.values().map(|one| one.bytes).sum();
     let how = if is_full { "with the right hash" } else { "of the right length (--full also compares hashes)" };
-    Finding::ok("contents", format!("{} contents, {}, each {how}", known.len(), human(bytes)))
+    Finding::ok("contents", format!("{}, {}, each {how}", counted(known.len(), "content"), human(bytes)))
 }
 
 /// Compares the counted references with the rows.
@@ -123,7 +125,7 @@ fn references(
     tables: &[&'static TableDef],
     known: &BTreeMap<String, Known>,
 ) -> Result<Finding, StoreError> {
-    let mut counted: BTreeMap<u128, i64> = known.values().map(|one| (one.id, 0)).collect();
+    let mut found: BTreeMap<u128, i64> = known.values().map(|one| (one.id, 0)).collect();
     let mut lost = 0u64;
     for table in tables {
         let places: Vec<usize> = file_fields::file_places(table).map(|(place, _)| place).collect();
@@ -133,7 +135,7 @@ fn references(
         reader.select(&everything(table), &mut |row| {
             for place in &places {
                 if let ValueRef::Id(content) = row.value(*place)? {
-                    match counted.get_mut(&content) {
+                    match found.get_mut(&content) {
                         Some(count) => *count += 1,
                         None => lost += 1,
                     }
@@ -142,14 +144,17 @@ fn references(
             Ok(ControlFlow::Continue(()))
         })?;
     }
-    let wrong = known.values().filter(|one| counted.get(&one.id) != Some(&one.references)).count();
+    let wrong = known.values().filter(|one| found.get(&one.id) != Some(&one.references)).count();
     Ok(match (lost, wrong) {
         (0, 0) => Finding::ok("references", "the rows refer to stored contents, and all references are counted"),
         (0, wrong) => Finding::problem(
             "references",
-            format!("{wrong} contents have a wrong number of references"),
+            format!("{} with a wrong number of references", counted(wrong, "content")),
             "a number that is too low can remove a file too early: restore the newest backup with the right numbers",
         ),
-        (lost, _) => Finding::problem("references", format!("{lost} fields refer to contents without a row"), LOST),
+        (lost, _) => {
+            let lost = counted(lost, "reference");
+            Finding::problem("references", format!("{lost} to contents without a row"), LOST)
+        }
     })
 }

@@ -19,7 +19,10 @@ use crate::auth::provider::{KeySource, ProviderConfig};
 use crate::backup::{self, secrets};
 use crate::config::Config;
 use convoke_calls::call::envelope::LogLinesOn;
+use convoke_calls::registry::Registry;
+use convoke_calls::route_call::verify::{Unverifiable, unverifiable};
 use convoke_core::clock::Millis;
+use convoke_core::counted::counted;
 use convoke_core::limits::Limits;
 use convoke_store::disk::Floor;
 use convoke_store::{Disk as _, Files, SystemDisk};
@@ -180,7 +183,8 @@ fn leftovers(data: &Path, files: &Files, is_served: bool) -> Vec<Finding> {
     let incomplete: Vec<String> = names(&kept).into_iter().filter(is_incomplete).collect();
     if !is_served && !incomplete.is_empty() {
         let says = format!("incomplete backups in {}: {}", kept.display(), incomplete.join(", "));
-        found.push(Finding::warning("leftovers", says, "remove them"));
+        let advice = "the next backup removes files with .partial; remove a checksum without its backup";
+        found.push(Finding::warning("leftovers", says, advice));
     }
     if !files.former.is_empty() {
         let bytes = files.former.iter().filter_map(|file| fs::metadata(file).ok()).map(|file| file.len()).sum();
@@ -267,15 +271,29 @@ pub fn open_files(limits: &Limits) -> Finding {
     }
 }
 
+/// Checks that each route that verifies signatures has its secret, in this data folder or in the environment.
+pub fn routes(registry: &Registry, data: &Path) -> Vec<Finding> {
+    let finding = |route: Unverifiable| {
+        let says = format!("{} rejects every request: {}", route.route, route.reason);
+        let advice = format!("`convoke secret set {}`, unless the environment of the server sets it", route.secret);
+        Finding::problem("routes", says, advice)
+    };
+    unverifiable(registry, data).into_iter().map(finding).collect()
+}
+
 /// Checks the expiry of the certificate.
 pub fn certificate(config: &Config, now: Millis) -> Option<Finding> {
     let files = config.http.tls.as_ref()?;
     let advice = "renew it; the server loads the new files automatically";
     let ends = expiry_of_chain(&files.cert)?;
     let days = (ends.saturating_mul(1_000) - now.0).div_euclid(DAY_MS);
-    let says = format!("{} expires in {days} days", files.cert.display());
+    let says = format!("{} expires in {}", files.cert.display(), counted(days.unsigned_abs(), "day"));
     Some(if days < 0 {
-        Finding::problem("certificate", format!("{} expired {} days ago", files.cert.display(), -days), advice)
+        Finding::problem(
+            "certificate",
+            format!("{} expired {} ago", files.cert.display(), counted(days.unsigned_abs(), "day")),
+            advice,
+        )
     } else if days < CERTIFICATE_DAYS_MIN {
         Finding::warning("certificate", says, advice)
     } else {

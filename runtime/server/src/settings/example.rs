@@ -1,7 +1,7 @@
 //! A complete `convoke.toml` with the description and the default of every setting.
 //!
 //! A line that begins with `#` and a name is a setting at its default; removing the `#` changes nothing. A setting that
-//! is off by default is indented and has an example value.
+//! is off by default is indented and has an example value. So is a table that needs all its settings.
 
 use std::fmt::Write as _;
 
@@ -16,7 +16,7 @@ pub fn write(root: &Table) -> String {
         "# All settings of Convoke. Flags take precedence over environment variables, and those over this file.\n\
          #\n\
          # A line such as `#listen = …` is a setting at its default: remove the `#` to change it.\n\
-         # A setting that is off by default is indented and has an example value.\n\
+         # A setting that is off by default is indented and has an example value. So is a table that needs all its settings.\n\
          # `convoke config check FILE` checks a file; `convoke config show` prints the effective settings.\n\
          # Secrets are not settings: they are CONVOKE_SECRET_<NAME> in the environment, or files in <data>/secrets.\n",
     );
@@ -34,16 +34,14 @@ enum Style {
 }
 
 fn table(out: &mut String, described: &Table, style: Style) {
-    let has_defaults = described.settings.iter().all(|setting| setting.default.is_some());
-    // A table with required settings is written with its defaults if it has them all, else as an example.
-    let style = if described.many || described.has_required && !has_defaults { Style::Example } else { style };
+    // A table with required settings is valid only with all of them, so single lines of it are no settings.
+    let style = if described.many || described.has_required { Style::Example } else { style };
     if !described.path.is_empty() {
         out.push('\n');
         comment(out, &described.doc);
         let (open, close) = if described.many { ("[[", "]]") } else { ("[", "]") };
         let before = match style {
             Style::Example => "#     ",
-            Style::Settings if described.has_required => "#",
             Style::Settings => "",
         };
         let _ = writeln!(out, "{before}{open}{}{close}", described.path);
@@ -98,10 +96,7 @@ fn comment(out: &mut String, text: &str) {
 
 /// Uncomments every setting at its default. The result has the same meaning.
 pub fn uncommented(text: &str) -> String {
-    lines(text, |line| {
-        let bare = line.strip_prefix('#')?;
-        bare.starts_with(|c: char| c.is_ascii_alphabetic() || c == '[').then_some(bare)
-    })
+    lines(text, |line| line.strip_prefix('#').filter(|bare| bare.starts_with(|c: char| c.is_ascii_alphabetic())))
 }
 
 /// Uncomments the examples too.

@@ -1,6 +1,7 @@
 //! The JSON messages of the protocol.
 
 use convoke_calls::call::timestamp;
+use convoke_calls::codec::decode::in_words;
 use convoke_calls::live::QueryResult;
 use convoke_calls::logs::LogLines;
 use convoke_core::error::Error;
@@ -112,7 +113,8 @@ impl FromClient {
     /// # Errors
     /// The reason why the text is not a message.
     pub(super) fn read(text: &str) -> Result<Self, String> {
-        let wire: Wire<'_> = serde_json::from_str(text).map_err(|error| format!("Invalid message: {error}"))?;
+        let wire: Wire<'_> =
+            serde_json::from_str(text).map_err(|error| format!("Invalid message: {}", in_words(&error)))?;
         let kind = &*wire.r#type;
         let lacks = |member: &str| format!("{kind} lacks {member}");
         Ok(match kind {

@@ -74,8 +74,11 @@ fn collision_in_a_large_table_keeps_the_former_schema() {
     ] {
         let (folder, old) = filled();
         let store = opened(folder.path(), table(with_size(), indexes));
-        let reason = format!("table meetings: index {expected} added, but rows collide in it; write a migration");
-        assert_eq!(store.state(), State::Closed { reason });
+        let State::Closed { reason } = store.state() else { panic!("the store is open") };
+        assert!(
+            reason.starts_with(&format!("table meetings: index {expected} added, but rows collide in it")),
+            "{reason}"
+        );
         drop(store);
         assert_eq!(made_of(folder.path()).0, ["_id", "_creationTime", "title", "number"]);
         let store = opened(folder.path(), old);

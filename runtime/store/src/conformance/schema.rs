@@ -171,7 +171,12 @@ pub fn collision_in_a_new_unique_index_closes_the_store(engine: &Factory) {
     insert(&open(engine, folder.path(), &[old]), old, 3, vec![text("a")]).unwrap();
     let new = table(vec![field::<String>("title")], vec![index("one_title", vec![key(0)], true)]);
     let store = open(engine, folder.path(), &[new]);
-    assert_eq!(reason(&store), "table meetings: index one_title added, but rows collide in it; write a migration");
+    let [first, last] = ["meeting_00000000000000000000000002", "meeting_00000000000000000000000003"];
+    let index = "table meetings: index one_title added";
+    assert_eq!(
+        reason(&store),
+        format!("{index}, but rows collide in it, such as {first} and {last}; write a migration")
+    );
 }
 
 pub fn option_becomes_required_if_every_row_has_a_value(engine: &Factory) {
@@ -357,7 +362,8 @@ pub fn possible_changes_are_applied_and_a_migration_completes_the_rest(engine: &
                    that fills them, or give it a default; table meetings: field size was added without a default; make \
                    it an Option, give it a default, or write a migration that fills it";
     assert_eq!(reason(&store), refused);
-    let collides = "table meetings: index one_kind added, but rows collide in it; write a migration";
+    let collides = "table meetings: index one_kind added, but rows collide in it, such as \
+                    meeting_00000000000000000000000001 and meeting_00000000000000000000000002; write a migration";
     assert_ne!(store.apply_schema_in_part().unwrap(), State::Open);
     assert_eq!(reason(&store), format!("{refused}; {collides}"));
     // Also after a restart with an added field that rows lack.

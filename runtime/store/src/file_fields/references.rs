@@ -61,7 +61,7 @@ pub(crate) fn require_fit(
     }
     match content.value(place("contentType")) {
         ValueRef::Text(found) if !rule.accepts_type(found) => {
-            unfit(format!("the content of the file is {found}, and must be {}", rule.types.join(", ")))
+            unfit(format!("the content of the file is {found}, and must be {}", rule.accepted()))
         }
         _ => Ok(()),
     }

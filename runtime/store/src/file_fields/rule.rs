@@ -26,6 +26,14 @@ impl FileRule {
         };
         self.types.is_empty() || self.types.iter().any(matches)
     }
+
+    /// Returns the accepted types as words that follow "must be".
+    pub fn accepted(&self) -> String {
+        match self.types {
+            [one] => (*one).to_owned(),
+            types => format!("one of {}", types.join(", ")),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Updates the database to the schema of the code, in one transaction of the engine.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::hash::{BuildHasher as _, RandomState};
 use std::ops::ControlFlow;
 
 use tracing::{debug, info};
@@ -14,9 +15,10 @@ use crate::error::{OpenError, StoreError};
 use crate::fields::Fields;
 use crate::overlay::{Base, RowWrite};
 use crate::packed_row::PackedRow;
-use crate::query::Plan;
+use crate::query::{Plan, index_key};
 use crate::value::{Value, ValueRef};
 use convoke_core::clock::Millis;
+use convoke_core::id;
 
 /// A transaction that changes the schema.
 pub trait Upkeep {
@@ -157,7 +159,7 @@ fn part(
         match (take(upkeep, &described.step)?, &described.step) {
             (Stepped::Done, _) => taken.push(described),
             (Stepped::Collides, Step::CreateIndex(table, index)) => {
-                difference.refused.push(collision(&described));
+                difference.refused.push(collision(upkeep, &described));
                 if let Some(table) = difference.result.tables.get_mut(table.name) {
                     table.indexes.remove(index.name);
                 }
@@ -172,8 +174,32 @@ fn part(
     Ok(if is_whole { Applied::All(changes) } else { Applied::Rejected { reason, changed } })
 }
 
-fn collision(described: &Described) -> String {
-    format!("{}, but rows collide in it; write a migration", described.what)
+/// Largest number of rows that are compared to name two of those that collide.
+const COMPARED_MAX: u64 = 1_000_000;
+
+fn collision(upkeep: &dyn Upkeep, described: &Described) -> String {
+    // The reason is reported without them, too: fields of the code may still be missing in the database.
+    let pair = colliding(upkeep.base(), &described.step).ok().flatten();
+    let pair = pair.map(|[one, other]| format!(", such as {one} and {other}")).unwrap_or_default();
+    format!("{}, but rows collide in it{pair}; write a migration", described.what)
+}
+
+/// Returns the ids of two rows with the same keys in the index of a step.
+fn colliding(base: &dyn Base, step: &Step) -> Result<Option<[String; 2]>, StoreError> {
+    let Step::CreateIndex(table, index) = step else { return Ok(None) };
+    let mut plan = Plan::new(table, None);
+    plan.limit = Some(COMPARED_MAX);
+    let hasher = RandomState::new();
+    let (mut seen, mut found) = (HashMap::<u64, u128>::new(), None);
+    base.select(&plan, &mut |row| {
+        let id = row.id()?;
+        let keys = index_key::of_unique_row(table, index, |place| row.value(place).unwrap_or(ValueRef::Null));
+        let other = keys.and_then(|keys| seen.insert(hasher.hash_one(keys), id));
+        found = other.map(|other| [other, id]);
+        Ok(if found.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+    })?;
+    let text = |bits: u128| format!("{}_{}", table.prefix, String::from_utf8_lossy(&id::encode(bits)));
+    Ok(found.map(|pair| pair.map(text)))
 }
 
 /// The application's tables keep their state, and the old code can still serve them. The tables of the runtime change:
@@ -240,7 +266,7 @@ pub fn inspect(catalog: &dyn Catalog, tables: &[&'static TableDef], applied_at: 
 fn take_all(upkeep: &dyn Upkeep, difference: &Difference) -> Result<Option<String>, OpenError> {
     for described in &difference.steps {
         if take(upkeep, &described.step)? == Stepped::Collides {
-            return Ok(Some(collision(described)));
+            return Ok(Some(collision(upkeep, described)));
         }
     }
     Ok(None)

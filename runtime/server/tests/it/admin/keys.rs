@@ -54,6 +54,10 @@ fn rotated_secret_is_accepted_during_the_overlap() {
     assert_eq!((run(&door, &first).0, run(&door, &second).0), (401, 200));
     let third = rotate(0);
     assert_eq!((run(&door, &second).0, run(&door, &third).0), (401, 200));
+    rotate(60_000);
+    door.operator(Method::POST, "/api/admin/keys/ci/revoke", None).value();
+    assert_eq!(run(&door, &third).0, 401);
+    assert_eq!(listed(&door, "ci")["formerSecretUntil"], json!(null), "a revoked key has no valid secret");
 }
 
 #[test]

@@ -35,6 +35,7 @@ export function Backups() {
     </div>`}
     ${isElsewhere && html`<p class="banner" role="status">A copy of the database is being made.</p>`}
     ${done && html`<p class="banner good" role="status"><strong>Made:</strong> ${done.name}, ${bytes(done.bytes)}</p>`}
+    ${done?.lacking && html`<p class="banner bad" role="alert"><strong>The server lacks files, and so does this backup:</strong> ${visible(done.lacking)}. Copy them from the folder <code>.files</code> of an earlier backup to the folder of files.</p>`}
     <${Failed} error=${error} />
     <${Waiting} asked=${asked}>${({ items, schedule, folder, copies, following }) => html`
       ${following ? html`<${Following} following=${following} />` : html`<${Copies} copies=${copies} />`}
