@@ -152,7 +152,7 @@ fn section_has_safe_defaults_and_rejects_what_cannot_work() {
     assert_eq!(CopySettings::default().acknowledgement(), None);
     let error = |text: &str| toml::from_str::<CopySettings>(text).unwrap_err().to_string();
     assert!(error("every = \"5ms\"").contains("at least 100ms"));
-    assert!(error("keep = \"forever\"").contains("write a time such as"));
+    assert!(error("keep = \"forever\"").contains("must be a time such as"));
     assert!(error("acknowledge = \"never\"").contains("local"));
     assert!(error("two = \"dir:/backup\"").contains("unknown field"));
 }
