@@ -47,6 +47,23 @@ pub struct Function {
     pub output: Type,
 }
 
+#[cfg(test)]
+impl Function {
+    /// Returns a public query without arguments.
+    pub(crate) fn query(path: &str, output: Type) -> Self {
+        Self {
+            path: path.to_owned(),
+            kind: Kind::Query,
+            visibility: Visibility::Public,
+            doc: String::new(),
+            args: Type::Object(Vec::new()),
+            args_optional: true,
+            keyed: false,
+            output,
+        }
+    }
+}
+
 /// A type with a name.
 pub struct NamedType {
     /// The name in PascalCase.

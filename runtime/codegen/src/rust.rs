@@ -610,16 +610,7 @@ pub enum Event {
 
     #[test]
     fn type_of_a_module_hides_no_other_type() {
-        let function = |path: &str| Function {
-            path: path.to_owned(),
-            kind: Kind::Query,
-            visibility: Visibility::Public,
-            doc: String::new(),
-            args: Type::Object(Vec::new()),
-            args_optional: true,
-            keyed: false,
-            output: Type::Named("IssuesList".to_owned()),
-        };
+        let function = |path: &str| Function::query(path, Type::Named("IssuesList".to_owned()));
         let list = NamedType {
             name: "IssuesList".to_owned(),
             doc: String::new(),

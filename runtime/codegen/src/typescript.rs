@@ -125,20 +125,10 @@ mod tests {
 
     use super::*;
     use crate::model::Type;
-    use convoke_calls::function::Visibility;
 
     #[test]
     fn functions_with_names_of_members_of_every_object_keep_the_type_of_the_literal() {
-        let function = |path: &str| Function {
-            path: path.to_owned(),
-            kind: Kind::Query,
-            visibility: Visibility::Public,
-            doc: String::new(),
-            args: Type::Object(Vec::new()),
-            args_optional: true,
-            keyed: false,
-            output: Type::Text,
-        };
+        let function = |path: &str| Function::query(path, Type::Text);
         let functions = vec![function("names/constructor"), function("names/toString")];
         let text = print(&Interface { program: String::new(), types: Vec::new(), ids: BTreeSet::new(), functions });
         let kinds = "const FUNCTIONS = {\n  names: {\n    constructor: \"query\",\n    toString: \"query\",\n  },\n} as const;\n";

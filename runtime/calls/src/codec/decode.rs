@@ -314,7 +314,9 @@ fn wanted(expected: &str) -> &str {
         _ if is_of(&["unit struct "]) => "null",
         _ if is_of(&["struct ", "internally tagged enum ", "adjacently tagged enum "]) => "an object",
         _ if is_of(&["tuple struct ", "tuple variant ", "a tuple of size "]) => "an array of the right length",
-        _ if is_of(&["enum ", "unit variant ", "newtype variant ", "newtype struct "]) => "another value",
+        _ if is_of(&["enum ", "unit variant ", "newtype variant ", "newtype struct "]) => {
+            "one of the documented values"
+        }
         other => other,
     }
 }

@@ -121,11 +121,13 @@ async fn dropped_server_ends_immediately() {
 }
 
 #[tokio::test]
-async fn port_in_use_is_named_in_the_error() {
+async fn error_of_a_port_in_use_names_it_and_says_what_to_do() {
     let server = serve(|_| {}).await;
     let options = convoke_http::HttpOptions::new(server.addr);
     let error = convoke_http::Server::bind(options, super::harness::Echo::default()).await.err().unwrap();
-    assert!(error.to_string().starts_with(&format!("cannot listen on {}", server.addr)), "{error}");
+    let said = error.to_string();
+    assert!(said.starts_with(&format!("cannot listen on {}", server.addr)), "{said}");
+    assert!(said.contains("choose another port"), "{said}");
 }
 
 #[tokio::test]
