@@ -4,6 +4,7 @@
 use std::fmt::Write as _;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+use std::pin::Pin;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
@@ -326,7 +327,9 @@ impl Connection {
     }
 
     /// Runs a future of the command.
-    pub(crate) fn block_on<F: Future>(&self, work: F) -> F::Output {
+    pub(crate) fn block_on<T>(&self, work: impl Future<Output = T>) -> T {
+        // The executor's code is compiled for each type of future. A box has one type.
+        let work: Pin<Box<dyn Future<Output = T> + '_>> = Box::pin(work);
         self.executor.block_on(work)
     }
 

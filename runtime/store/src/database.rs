@@ -26,6 +26,11 @@ use convoke_core::id::{Id, IdGenerator};
 /// Rows that one transaction of [`Database::sweep`] deletes, which take the writer some milliseconds.
 pub const SWEEP_ROWS: usize = 100;
 
+/// A read. Boxed, as a write is: the code that waits for its result is compiled for each type of result, not for each
+/// read.
+type ReadWork<R> = Box<dyn Fn(&Db) -> Result<R> + Send>;
+type WriteWork<R> = Box<dyn Fn(&mut DbMut) -> Result<R> + Send>;
+
 /// The database of a runtime. Clones share it.
 #[derive(Clone)]
 pub struct Database(Arc<Inner>);
@@ -70,7 +75,7 @@ impl Database {
     /// # Errors
     /// Errors of `work` and of the store.
     pub async fn read<R: Send + 'static>(&self, work: impl Fn(&Db) -> Result<R> + Send + 'static) -> Result<R> {
-        self.read_as(Access::Everyone, work).await
+        self.read_as(Access::Everyone, Box::new(work)).await
     }
 
     /// Like [`Database::read`], also while the store is closed because of its schema. For the operator.
@@ -78,14 +83,10 @@ impl Database {
     /// # Errors
     /// As [`Database::read`].
     pub async fn read_admin<R: Send + 'static>(&self, work: impl Fn(&Db) -> Result<R> + Send + 'static) -> Result<R> {
-        self.read_as(Access::Admin, work).await
+        self.read_as(Access::Admin, Box::new(work)).await
     }
 
-    async fn read_as<R: Send + 'static>(
-        &self,
-        access: Access,
-        work: impl Fn(&Db) -> Result<R> + Send + 'static,
-    ) -> Result<R> {
+    async fn read_as<R: Send + 'static>(&self, access: Access, work: ReadWork<R>) -> Result<R> {
         let database = self.clone();
         let read = move |reader: Rc<dyn Reader>| {
             catch_unwind(AssertUnwindSafe(|| work(&database.db(reader))))
@@ -113,7 +114,7 @@ impl Database {
         name: &'static str,
         work: impl Fn(&mut DbMut) -> Result<R> + Send + 'static,
     ) -> Result<R> {
-        self.write_as(Access::System, name, work).await
+        self.write_as(Access::System, name, Box::new(work)).await
     }
 
     /// Like [`Database::write`], also while the store is closed because of its schema. For the operator.
@@ -125,15 +126,10 @@ impl Database {
         name: &'static str,
         work: impl Fn(&mut DbMut) -> Result<R> + Send + 'static,
     ) -> Result<R> {
-        self.write_as(Access::Admin, name, work).await
+        self.write_as(Access::Admin, name, Box::new(work)).await
     }
 
-    async fn write_as<R: Send + 'static>(
-        &self,
-        access: Access,
-        name: &'static str,
-        work: impl Fn(&mut DbMut) -> Result<R> + Send + 'static,
-    ) -> Result<R> {
+    async fn write_as<R: Send + 'static>(&self, access: Access, name: &'static str, work: WriteWork<R>) -> Result<R> {
         let (reply, answer) = oneshot::channel();
         let now = self.0.clock.now();
         let job = Job { database: self.clone(), access, name, now, work, outcome: None, reply };
@@ -168,17 +164,17 @@ impl Database {
     }
 }
 
-struct Job<R, W> {
+struct Job<R> {
     database: Database,
     access: Access,
     name: &'static str,
     now: Millis,
-    work: W,
+    work: WriteWork<R>,
     outcome: Option<Result<R>>,
     reply: oneshot::Sender<Result<R>>,
 }
 
-impl<R: Send, W: Fn(&mut DbMut) -> Result<R> + Send> WriteJob for Job<R, W> {
+impl<R: Send> WriteJob for Job<R> {
     fn run(&mut self, transaction: Rc<Transaction>) -> Result<(), Option<StoreError>> {
         let mut db = self.database.db_mut(transaction, self.now);
         let result = catch_unwind(AssertUnwindSafe(|| (self.work)(&mut db)));
