@@ -236,22 +236,23 @@ impl Vocabulary {
     }
 }
 
-/// Returns the words of a text by UAX #29, or by ICU's dictionaries for scripts without spaces.
+/// Returns the words of a text by UAX #29, or by ICU's models for scripts without spaces.
 #[must_use]
 pub fn word_indices(text: &str) -> Vec<(usize, &str)> {
     if !text.chars().any(is_without_spaces) {
         return text.unicode_word_indices().collect();
     }
-    let segmenter = WordSegmenter::new_dictionary(WordBreakInvariantOptions::default());
+    let segmenter = WordSegmenter::new_auto(WordBreakInvariantOptions::default());
     let ends: Vec<usize> = segmenter.segment_str(text).collect();
     let pieces = ends.windows(2).map(|place| (place[0], &text[place[0]..place[1]]));
     pieces.filter(|(_, piece)| piece.chars().any(char::is_alphanumeric)).collect()
 }
 
-/// Returns true for Han, Hiragana and Katakana.
+/// Returns true for scripts without spaces between words: Han, Hiragana, Katakana, Thai, Lao, Burmese and Khmer.
 #[must_use]
 pub fn is_without_spaces(c: char) -> bool {
     matches!(c, '\u{3041}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}')
+        || matches!(c, '\u{0e00}'..='\u{0eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}')
 }
 
 fn class(surface: &str, lower: &str, language: &Language) -> WordClass {
@@ -367,6 +368,13 @@ mod tests {
     fn sentences_end_where_the_standard_says() {
         let text = said("Version 1.2 is out.  It works!\nDoes it? Yes 🎉", "en");
         assert_eq!(sentences(&text), ["Version 1.2 is out.", "It works!", "Does it?", "Yes 🎉"]);
+    }
+
+    #[test]
+    fn thai_words_are_found_without_spaces() {
+        let words = |text| -> Vec<&str> { word_indices(text).into_iter().map(|(_, word)| word).collect() };
+        assert_eq!(words("เราต้องส่งงบประมาณวันศุกร์"), ["เรา", "ต้อง", "ส่ง", "งบ", "ประมาณ", "วัน", "ศุกร์"]);
+        assert_eq!(words("我们讨论了预算"), ["我们", "讨论", "了", "预算"]);
     }
 
     #[test]
