@@ -23,9 +23,22 @@ impl Errors {
         }
     }
 
+    /// Returns true if there was no mistake.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_none()
+    }
+
     /// Returns the value of `result`, or adds its mistake.
     pub(crate) fn take<T>(&mut self, result: syn::Result<T>) -> Option<T> {
         result.map_err(|error| self.add(error)).ok()
+    }
+
+    /// Returns every mistake of an item, and the code generated for it, as far as the item can be read: without the code,
+    /// each use of the item would be one more mistake. rustc reports errors in the order of the text, so the result
+    /// belongs before a type: a mistake about a field is more helpful than a failed derive.
+    pub(crate) fn with_code(self, code: Option<TokenStream>) -> TokenStream {
+        let mistakes = self.0.map(syn::Error::into_compile_error);
+        quote!(#mistakes #code)
     }
 
     /// Returns `value`, if there was no mistake.
@@ -42,11 +55,4 @@ impl Errors {
 pub(crate) fn beside(item: &impl ToTokens, made: syn::Result<TokenStream>) -> TokenStream {
     let made = made.unwrap_or_else(syn::Error::into_compile_error);
     quote!(#item #made)
-}
-
-/// Returns the code generated for a type, or every mistake, followed by the type. rustc reports errors in this order,
-/// and a mistake about a field is more helpful than a failed derive of the type.
-pub(crate) fn before(item: &impl ToTokens, made: syn::Result<TokenStream>) -> TokenStream {
-    let made = made.unwrap_or_else(syn::Error::into_compile_error);
-    quote!(#made #item)
 }

@@ -14,7 +14,7 @@ use crate::attributes::{self, Choice};
 use crate::cron;
 use crate::errors::Errors;
 
-/// A function without visible mistakes.
+/// A function as far as it can be read.
 pub(super) struct Checked<'a> {
     /// Kind of its attribute.
     pub kind: Kind,
@@ -57,23 +57,19 @@ pub(super) struct Options {
     pub tool: bool,
 }
 
-/// Checks a function.
-pub(super) fn check(written: &Written) -> syn::Result<Checked<'_>> {
-    let mut errors = Errors::default();
-    if let Some(error) = &written.errors {
-        errors.add(error.clone());
-    }
+/// Checks a function. Returns nothing if its parameters or its result cannot be read.
+pub(super) fn check<'a>(written: &'a Written, errors: &mut Errors) -> Option<Checked<'a>> {
     let kind = written.kind;
     let signature = &written.item.sig;
-    let options = options(kind, &written.options, &mut errors);
+    let options = options(kind, &written.options, errors);
     let crons: Vec<LitStr> = written.crons.iter().filter_map(|cron| errors.take(cron::expression(cron))).collect();
-    visible(written, &options, &mut errors);
-    tool(written, &mut errors);
-    modifiers(kind, signature, &mut errors);
-    let parameters = parameters(kind, &written.item, options.rights.as_ref(), &mut errors);
-    let output = output(kind, signature, &mut errors);
-    without_args(written, &options, parameters.as_ref().and_then(|found| found.args.as_ref()), &mut errors);
-    let checked = parameters.zip(output).map(|(Parameters { context, args }, output)| Checked {
+    visible(written, &options, errors);
+    tool(written, errors);
+    modifiers(kind, signature, errors);
+    let parameters = parameters(kind, &written.item, options.rights.as_ref(), errors);
+    let output = output(kind, signature, errors);
+    without_args(written, &options, parameters.as_ref().and_then(|found| found.args.as_ref()), errors);
+    parameters.zip(output).map(|(Parameters { context, args }, output)| Checked {
         kind,
         item: &written.item,
         options,
@@ -81,8 +77,7 @@ pub(super) fn check(written: &Written) -> syn::Result<Checked<'_>> {
         context,
         args,
         output,
-    });
-    errors.finish(checked)
+    })
 }
 
 fn options(kind: Kind, choices: &[Choice], errors: &mut Errors) -> Options {
@@ -307,11 +302,10 @@ fn parameters(kind: Kind, item: &ItemFn, rights: Option<&Guard>, errors: &mut Er
     if let Some(rights) = rights {
         granted(kind, signature, rights, typed.next(), typed.peek().is_some(), errors);
     }
-    let args = typed.next();
-    if let Some(args) = args {
+    let args = typed.next().and_then(|args| {
         plain_name(&args.pat, errors);
-        args_type(&args.ty, errors);
-    }
+        args_type(&args.ty, errors)
+    });
     let surplus: Vec<_> = typed.collect();
     if !surplus.is_empty() {
         let tokens: TokenStream = surplus.iter().map(|parameter| parameter.to_token_stream()).collect();
@@ -322,7 +316,7 @@ fn parameters(kind: Kind, item: &ItemFn, rights: Option<&Guard>, errors: &mut Er
         let message = format!("{attribute} takes `{without}` or `{with}`; move further values into the args");
         errors.at(tokens, message);
     }
-    Some(Parameters { context: context?, args: args.map(|args| (*args.ty).clone()) })
+    Some(Parameters { context: context?, args })
 }
 
 /// Checks the second parameter, which takes the result of the rights check.
@@ -363,18 +357,22 @@ fn plain_name(pattern: &Pat, errors: &mut Errors) {
     }
 }
 
-/// Reports visible mistakes in the type of the arguments. The trait `Args` reports the others.
-fn args_type(ty: &Type, errors: &mut Errors) {
+/// Returns the type of the arguments, and reports its visible mistakes. The trait `Args` reports the others.
+fn args_type(ty: &Type, errors: &mut Errors) -> Option<Type> {
     match ty {
         Type::Reference(reference) => {
-            errors.at(reference, "the arguments are passed by value; write their type without `&`")
+            errors.at(reference, "the arguments are passed by value; write their type without `&`");
+            Some((*reference.elem).clone())
         }
-        Type::ImplTrait(_) => errors.at(ty, "name the type of the arguments: a struct with #[args]"),
+        Type::ImplTrait(_) | Type::Infer(_) => {
+            errors.at(ty, "name the type of the arguments: a struct with #[args]");
+            None
+        }
         Type::Tuple(tuple) if tuple.elems.is_empty() => {
             errors.at(ty, "a function without arguments takes only the context");
+            None
         }
-        Type::Infer(_) => errors.at(ty, "name the type of the arguments: a struct with #[args]"),
-        _ => {}
+        other => Some(other.clone()),
     }
 }
 

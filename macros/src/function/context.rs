@@ -24,12 +24,13 @@ pub(super) fn check(kind: Kind, parameter: &PatType, errors: &mut Errors) -> Opt
     let wanted = self::parameter(kind);
     let attribute = kind.attribute();
     let Type::Reference(reference) = &*parameter.ty else {
-        let message = match named(&parameter.ty) {
+        let named = named(&parameter.ty);
+        let message = match named {
             Some(_) => format!("{attribute} borrows its context; write `{wanted}`"),
             None => format!("{attribute} takes its context as the first parameter: `{wanted}`"),
         };
         errors.at(&parameter.ty, message);
-        return None;
+        return (named == Some(kind)).then(|| (*parameter.ty).clone());
     };
     if let Type::ImplTrait(hidden) = &*reference.elem {
         errors.at(

@@ -37,6 +37,37 @@ pub(super) fn expand(function: &Checked<'_>) -> TokenStream {
     }
 }
 
+/// Returns the code after a function with mistakes: its type, so that other functions can name it.
+pub(super) fn stand_in(function: &Checked<'_>) -> TokenStream {
+    let (marker, registration, args) = (marker(function), registration(function), args_type(function));
+    let name = &function.item.sig.ident;
+    let Names { invoke, context, .. } = names(function.kind);
+    let result = quote!(::convoke::__private::Result<Self::Output>);
+    let method = match function.kind {
+        Kind::Query => {
+            quote!(fn invoke(_: &::convoke::__private::#context, _: #args) -> #result { ::core::unreachable!() })
+        }
+        Kind::Mutation => {
+            quote!(fn invoke(_: &mut ::convoke::__private::#context, _: #args) -> #result { ::core::unreachable!() })
+        }
+        Kind::Action => {
+            quote!(async fn invoke(_: ::convoke::__private::#context, _: #args) -> #result { ::core::unreachable!() })
+        }
+    };
+    let cfgs = attributes::cfgs(&function.item.attrs);
+    quote! {
+        #marker
+        #(#cfgs)*
+        const _: () = {
+            #registration
+            #[automatically_derived]
+            impl ::convoke::__private::#invoke for #name {
+                #method
+            }
+        };
+    }
+}
+
 /// Returns the type. A struct with braces does not occupy the name as a value, so the function keeps it, and one `use`
 /// imports both.
 fn marker(function: &Checked<'_>) -> TokenStream {

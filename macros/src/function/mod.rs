@@ -9,16 +9,18 @@ mod parse;
 use proc_macro2::TokenStream;
 use quote::quote;
 
-use crate::errors::beside;
-
 pub(crate) use parse::Kind;
 
-/// Returns the function, followed by its registration or by every mistake.
+/// Returns the function, followed by every mistake and its registration.
 pub(crate) fn expand(kind: Kind, options: TokenStream, item: TokenStream) -> TokenStream {
     match parse::parse(kind, options, item.clone()) {
-        Ok(written) => {
-            let made = check::check(&written).map(|function| expand::expand(&function));
-            beside(&written.item, made)
+        Ok((written, mut errors)) => {
+            let code = check::check(&written, &mut errors).map(|function| match errors.is_empty() {
+                true => expand::expand(&function),
+                false => expand::stand_in(&function),
+            });
+            let (item, made) = (&written.item, errors.with_code(code));
+            quote!(#item #made)
         }
         Err(error) => {
             let error = error.into_compile_error();

@@ -48,12 +48,10 @@ pub(super) struct Written {
     pub crons: Vec<Attribute>,
     /// The function.
     pub item: ItemFn,
-    /// Parse errors.
-    pub errors: Option<syn::Error>,
 }
 
-/// Parses the function. `check` reports mistakes inside it.
-pub(super) fn parse(kind: Kind, options: TokenStream, item: TokenStream) -> syn::Result<Written> {
+/// Parses the function, and returns the mistakes of its attribute. `check` adds those inside the function.
+pub(super) fn parse(kind: Kind, options: TokenStream, item: TokenStream) -> syn::Result<(Written, Errors)> {
     let mut item: ItemFn = syn::parse2(item).map_err(|error| {
         let message = format!("{} belongs above a function with a body ({error})", kind.attribute());
         syn::Error::new(error.span(), message)
@@ -61,5 +59,5 @@ pub(super) fn parse(kind: Kind, options: TokenStream, item: TokenStream) -> syn:
     let mut errors = Errors::default();
     let options = attributes::choices(options, &mut errors);
     let crons = attributes::take(&mut item.attrs, "cron");
-    Ok(Written { kind, options, crons, item, errors: errors.finish(Some(())).err() })
+    Ok((Written { kind, options, crons, item }, errors))
 }

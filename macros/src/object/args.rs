@@ -8,7 +8,7 @@ use super::check::{Object, check};
 use super::schema::Direction;
 use super::wire::wire;
 use crate::attributes;
-use crate::errors::{Errors, before, beside};
+use crate::errors::{Errors, beside};
 
 /// `#[args]`.
 pub(crate) fn expand_args(options: TokenStream, item: TokenStream) -> TokenStream {
@@ -29,7 +29,7 @@ pub(crate) fn expand_args(options: TokenStream, item: TokenStream) -> TokenStrea
     }
     let object = check("args", &mut written, &mut errors).map(|object| Object { shown_as, ..object });
     let derive = attributes::derive(&written.attrs, &attributes::derives(&["Clone", "Debug"]));
-    let made = errors.finish(object).map(|object| {
+    let code = object.map(|object| {
         let wire = wire(&object, Direction::Both);
         let unlisted = attributes::unlisted();
         let name = &object.name;
@@ -44,5 +44,6 @@ pub(crate) fn expand_args(options: TokenStream, item: TokenStream) -> TokenStrea
             };
         }
     });
-    before(&quote!(#derive #written), made)
+    let made = errors.with_code(code);
+    quote!(#made #derive #written)
 }

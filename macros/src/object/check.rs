@@ -7,7 +7,7 @@ use crate::errors::Errors;
 use crate::names;
 use crate::types;
 
-/// An object without visible mistakes.
+/// An object as far as it can be read.
 pub(crate) struct Object {
     /// The struct's name.
     pub name: Ident,
@@ -52,7 +52,8 @@ impl Object {
     }
 }
 
-/// Checks a struct, and removes our attributes and the retired fields from it. `attribute` is the one above it.
+/// Checks a struct, and removes our attributes and the retired fields from it. `attribute` is the one above it. Returns
+/// nothing if no code can be generated for it.
 pub(crate) fn check(attribute: &str, written: &mut ItemStruct, errors: &mut Errors) -> Option<Object> {
     let name = written.ident.clone();
     let doc = attributes::docs(&written.attrs);
@@ -69,7 +70,7 @@ pub(crate) fn check(attribute: &str, written: &mut ItemStruct, errors: &mut Erro
         return None;
     };
     let members = members(attribute, fields, errors);
-    Some(Object { name, shown_as: None, doc, members })
+    written.generics.params.is_empty().then_some(Object { name, shown_as: None, doc, members })
 }
 
 /// Checks fields, and removes our attributes and the retired fields from them.
@@ -81,7 +82,8 @@ pub(crate) fn members(attribute: &str, fields: &mut FieldsNamed, errors: &mut Er
         if !matches!(member, Some(Member { presence: Presence::Retired, .. })) {
             kept.push(field);
         }
-        members.extend(member);
+        // rustc rejects a second field of a name.
+        members.extend(member.filter(|new| !members.iter().any(|first: &Member| first.field == new.field)));
     }
     fields.named = kept;
     twice(&members, errors);
@@ -123,7 +125,7 @@ fn member(attribute: &str, field: &mut syn::Field, errors: &mut Errors) -> Optio
         }
         Presence::Retired
     } else if let Some(default) = defaults.pop() {
-        default_of(&default, &field.ty, errors)?
+        default_of(&default, &field.ty, errors)
     } else if types::option(&field.ty).is_some() {
         Presence::Optional
     } else {
@@ -135,17 +137,17 @@ fn member(attribute: &str, field: &mut syn::Field, errors: &mut Errors) -> Optio
     Some(Member { field: ident, ty: field.ty.clone(), name, doc, presence })
 }
 
-fn default_of(attribute: &Attribute, ty: &Type, errors: &mut Errors) -> Option<Presence> {
+fn default_of(attribute: &Attribute, ty: &Type, errors: &mut Errors) -> Presence {
     if types::option(ty).is_some() {
         errors.at(attribute, "an absent `Option` is `None`; remove the default or the `Option`");
-        return None;
+        return Presence::Optional;
     }
     match attribute.parse_args::<Expr>() {
-        Ok(value) => Some(Presence::Or(Box::new(value))),
+        Ok(value) => Presence::Or(Box::new(value)),
         Err(error) => {
             let message = format!("write the value of an absent member: `#[default(20)]` ({error})");
             errors.add(syn::Error::new(error.span(), message));
-            None
+            Presence::Required
         }
     }
 }

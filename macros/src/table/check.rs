@@ -4,14 +4,14 @@ use proc_macro2::TokenStream;
 use syn::{Attribute, Ident, ItemStruct, LitStr, Visibility};
 
 use super::file::{self, FileField};
-use super::index::{self, Index};
+use super::index::{self, Index, Key};
 use crate::attributes;
 use crate::errors::Errors;
 use crate::names;
 use crate::object::{Member, Object, Presence};
 use crate::types;
 
-/// A table without visible mistakes.
+/// A table as far as it can be read.
 pub(super) struct Table {
     /// The struct's name.
     pub ident: Ident,
@@ -38,7 +38,8 @@ impl Table {
     }
 }
 
-/// Checks a table, and removes our attributes and the retired fields from the struct.
+/// Checks a table, and removes our attributes and the retired fields from the struct. Returns nothing if no code can be
+/// generated for it.
 pub(super) fn check(options: TokenStream, written: &mut ItemStruct, errors: &mut Errors) -> Option<Table> {
     let (name, prefix) = names(options, errors);
     let indexes = attributes::take(&mut written.attrs, "index");
@@ -46,17 +47,19 @@ pub(super) fn check(options: TokenStream, written: &mut ItemStruct, errors: &mut
     let files = file::take(written, errors);
     let object = crate::object::check("table", written, errors)?;
     fields(&object, &written.ident, errors);
-    let table = Table {
+    let mut table = Table {
         ident: written.ident.clone(),
         vis: written.vis.clone(),
         cfgs: attributes::cfgs(&written.attrs).into_iter().cloned().collect(),
-        name: name.unwrap_or_else(|| LitStr::new("", written.ident.span())),
-        prefix: prefix.unwrap_or_else(|| LitStr::new("", written.ident.span())),
+        name: name.unwrap_or_else(|| LitStr::new("table", written.ident.span())),
+        prefix: prefix.unwrap_or_else(|| LitStr::new("row", written.ident.span())),
         object,
-        indexes,
+        indexes: Vec::new(),
         files,
     };
-    check_indexes(&table, errors);
+    for index in indexes {
+        check_index(index, &mut table, errors);
+    }
     Some(table)
 }
 
@@ -85,34 +88,36 @@ fn names(options: TokenStream, errors: &mut Errors) -> (Option<LitStr>, Option<L
         let message = format!("name the prefix of its ids: `{example}`");
         errors.add(syn::Error::new(proc_macro2::Span::call_site(), message));
     }
-    if let Some(text) = &name {
-        table_name(text, errors);
-    }
-    if let Some(text) = &prefix {
-        table_prefix(text, errors);
-    }
-    (name, prefix)
+    (name.filter(|text| is_name(text, errors)), prefix.filter(|text| is_prefix(text, errors)))
 }
 
-fn table_name(name: &LitStr, errors: &mut Errors) {
+fn is_name(name: &LitStr, errors: &mut Errors) -> bool {
     let text = name.value();
     let bare = text.strip_prefix('_').unwrap_or(&text);
-    if bare.is_empty() {
-        errors.at(name, "a table's name cannot be empty");
+    let mistake = if bare.is_empty() {
+        "a table's name cannot be empty"
     } else if !bare.starts_with(|c: char| c.is_ascii_lowercase()) || !bare.chars().all(|c| c.is_ascii_alphanumeric()) {
-        errors.at(name, "a table's name must be camelCase: letters and digits, such as \"meetingParticipants\"");
-    }
+        "a table's name must be camelCase: letters and digits, such as \"meetingParticipants\""
+    } else {
+        return true;
+    };
+    errors.at(name, mistake);
+    false
 }
 
 /// Checks the prefix of a TypeID (TypeID 0.3, "Type Prefix").
-fn table_prefix(prefix: &LitStr, errors: &mut Errors) {
+fn is_prefix(prefix: &LitStr, errors: &mut Errors) -> bool {
     let text = prefix.value();
-    if text.is_empty() {
-        errors.at(prefix, "a table's prefix cannot be empty: it marks the ids of the table");
+    let mistake = if text.is_empty() {
+        "a table's prefix cannot be empty: it marks the ids of the table"
     } else if !text.chars().all(|c| c.is_ascii_lowercase() || c == '_') || text.starts_with('_') || text.ends_with('_')
     {
-        errors.at(prefix, "a table's prefix must contain only a-z and `_`, and begin and end with a letter");
-    }
+        "a table's prefix must contain only a-z and `_`, and begin and end with a letter"
+    } else {
+        return true;
+    };
+    errors.at(prefix, mistake);
+    false
 }
 
 fn fields(object: &Object, ident: &Ident, errors: &mut Errors) {
@@ -136,51 +141,62 @@ fn fields(object: &Object, ident: &Ident, errors: &mut Errors) {
     }
 }
 
-fn check_indexes(table: &Table, errors: &mut Errors) {
-    for (at, index) in table.indexes.iter().enumerate() {
-        if table.indexes[..at].iter().any(|first| first.name == index.name) {
-            errors.at(&index.name, format!("another index is named `{}`", index.name));
+/// Checks an index, and adds it to the table as far as it can be read: without keys that are not fields.
+fn check_index(mut index: Index, table: &mut Table, errors: &mut Errors) {
+    let is_taken = table.indexes.iter().any(|first| first.name == index.name);
+    if is_taken {
+        errors.at(&index.name, format!("another index is named `{}`", index.name));
+    }
+    let mut keys: Vec<Key> = Vec::new();
+    for mut key in index.keys {
+        if keys.iter().any(|first| first.field == key.field) {
+            errors.at(&key.field, format!("the index already contains `{}`", key.field));
+        } else if known(table, &mut key.field, errors).is_some() {
+            keys.push(key);
         }
-        for (at, key) in index.keys.iter().enumerate() {
-            known(table, &key.field, errors);
-            if index.keys[..at].iter().any(|first| first.field == key.field) {
-                errors.at(&key.field, format!("the index already contains `{}`", key.field));
-            }
-        }
-        if let Some(when) = &index.when
-            && let Some(member) = known(table, &when.field, errors)
-        {
-            condition(when, member, errors);
-        }
+    }
+    index.keys = keys;
+    index.when = index.when.and_then(|mut when| {
+        let member = known(table, &mut when.field, errors)?;
+        condition(&when, member, errors).then_some(when)
+    });
+    if !is_taken && !index.keys.is_empty() {
+        table.indexes.push(index);
     }
 }
 
-/// Returns the field of an index. The field must exist and must not be retired.
-fn known<'a>(table: &'a Table, field: &Ident, errors: &mut Errors) -> Option<&'a Member> {
+/// Returns the field of an index. The field must exist and must not be retired. A misspelled name is corrected.
+fn known<'a>(table: &'a Table, field: &mut Ident, errors: &mut Errors) -> Option<&'a Member> {
     let Some(place) = table.place(field) else {
-        let names: Vec<String> = table.object.present().map(|member| member.field.to_string()).collect();
-        let meant = names.iter().find(|name| names::near(name, &field.to_string()));
+        let meant = table.object.present().find(|member| names::near(&member.field.to_string(), &field.to_string()));
         let message = match meant {
-            Some(meant) => format!("the table has no field `{field}`; did you mean `{meant}`?"),
-            None => format!("the table has no field `{field}`; it has {}", names.join(", ")),
+            Some(meant) => format!("the table has no field `{field}`; did you mean `{}`?", meant.field),
+            None => {
+                let names: Vec<String> = table.object.present().map(|member| member.field.to_string()).collect();
+                format!("the table has no field `{field}`; it has {}", names.join(", "))
+            }
         };
-        errors.at(field, message);
-        return None;
+        errors.at(&*field, message);
+        if let Some(meant) = meant {
+            *field = meant.field.clone();
+        }
+        return meant;
     };
     let member = &table.object.members[place];
     if matches!(member.presence, Presence::Retired) {
-        errors.at(field, format!("`{field}` is retired: no row has a value that an index could contain"));
+        errors.at(&*field, format!("`{field}` is retired: no row has a value that an index could contain"));
         return None;
     }
     Some(member)
 }
 
-fn condition(when: &index::When, member: &Member, errors: &mut Errors) {
+fn condition(when: &index::When, member: &Member, errors: &mut Errors) -> bool {
     match when.is {
         index::Is::Null | index::Is::NotNull if types::option(&member.ty).is_none() => {
             errors.at(&when.field, format!("`{}` always has a value: its type is not an `Option`", when.field));
+            false
         }
-        index::Is::Null | index::Is::NotNull | index::Is::Equal(_) => {}
+        index::Is::Null | index::Is::NotNull | index::Is::Equal(_) => true,
     }
 }
 

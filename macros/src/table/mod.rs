@@ -11,9 +11,9 @@ use quote::quote;
 use syn::{Item, ItemStruct};
 
 use crate::attributes;
-use crate::errors::{Errors, before, beside};
+use crate::errors::{Errors, beside};
 
-/// Returns the struct, followed by the code of a table or by every mistake.
+/// Returns the struct after every mistake and the code of a table.
 pub(crate) fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
     let mut written: ItemStruct = match syn::parse2::<Item>(item.clone()) {
         Ok(Item::Struct(written)) => written,
@@ -25,6 +25,6 @@ pub(crate) fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
     let mut errors = Errors::default();
     let table = check::check(options, &mut written, &mut errors);
     let derive = attributes::derive(&written.attrs, &attributes::derives(&["Clone", "Debug", "PartialEq"]));
-    let made = errors.finish(table).map(|table| expand::expand(&table));
-    before(&quote!(#derive #written), made)
+    let made = errors.with_code(table.map(|table| expand::expand(&table)));
+    quote!(#made #derive #written)
 }

@@ -5,16 +5,16 @@ use quote::quote;
 use syn::{Ident, ItemStruct, LitStr};
 
 use crate::attributes;
-use crate::errors::{Errors, before};
+use crate::errors::Errors;
 use crate::object::{self, Direction, Object};
 
-/// Returns the struct, followed by the code of a value.
+/// Returns the struct after every mistake and the code of a value.
 pub(super) fn expand(options: TokenStream, mut written: ItemStruct) -> TokenStream {
     let mut errors = Errors::default();
     let Options { direction, shown_as } = self::options(options, &mut errors);
     let object = object::check("value", &mut written, &mut errors).map(|object| Object { shown_as, ..object });
     let derive = attributes::derive(&written.attrs, &attributes::derives(derived(direction)));
-    let made = errors.finish(object).map(|object| {
+    let code = object.map(|object| {
         let wire = object::wire(&object, direction);
         let column = (direction == Direction::Both).then(|| column(&object.name));
         let cfgs = attributes::cfgs(&written.attrs);
@@ -26,7 +26,8 @@ pub(super) fn expand(options: TokenStream, mut written: ItemStruct) -> TokenStre
             };
         }
     });
-    before(&quote!(#derive #written), made)
+    let made = errors.with_code(code);
+    quote!(#made #derive #written)
 }
 
 /// Returns the derives of an object.

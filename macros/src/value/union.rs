@@ -9,12 +9,12 @@ use syn::{Fields, Ident, ItemEnum, LitStr};
 use super::enumeration::check as texts;
 use super::structure;
 use crate::attributes;
-use crate::errors::{Errors, before};
+use crate::errors::Errors;
 use crate::names::Spelling;
 use crate::object::schema::{self, TypeName};
 use crate::object::{self, Direction, Member, Presence, read, write};
 
-/// An enum without mistakes.
+/// An enum as far as it can be read.
 struct Union {
     name: Ident,
     doc: String,
@@ -42,12 +42,15 @@ struct Options {
     shown_as: Option<LitStr>,
 }
 
-/// Returns the enum, followed by the code of a value.
+/// Returns the enum after every mistake and the code of a value.
 pub(super) fn expand(options: TokenStream, mut written: ItemEnum) -> TokenStream {
     let mut errors = Errors::default();
     let union = check(options, &mut written, &mut errors);
-    let derive = attributes::derive(&written.attrs, &attributes::derives(structure::derived(union.options.direction)));
-    let made = errors.finish(Some(union)).map(|union| {
+    // For an enum that cannot be read, derive errors of fields would only add noise to the mistake.
+    let derive = union.as_ref().map(|union| {
+        attributes::derive(&written.attrs, &attributes::derives(structure::derived(union.options.direction)))
+    });
+    let code = union.map(|union| {
         let write = write(&union);
         let schema = schema(&union);
         let read = (union.options.direction == Direction::Both).then(|| {
@@ -67,14 +70,14 @@ pub(super) fn expand(options: TokenStream, mut written: ItemEnum) -> TokenStream
             };
         }
     });
-    // Derive errors of fields would only add noise to the mistake.
-    let derive = made.is_ok().then_some(derive);
-    before(&quote!(#derive #written), made)
+    let made = errors.with_code(code);
+    quote!(#made #derive #written)
 }
 
-fn check(options: TokenStream, written: &mut ItemEnum, errors: &mut Errors) -> Union {
+fn check(options: TokenStream, written: &mut ItemEnum, errors: &mut Errors) -> Option<Union> {
     let options = self::options(options, errors);
     object::foreign("value", &mut written.attrs, errors);
+    let mut is_readable = true;
     let mut variants: Vec<Variant> = Vec::new();
     for variant in &mut written.variants {
         object::foreign("value", &mut variant.attrs, errors);
@@ -86,6 +89,7 @@ fn check(options: TokenStream, written: &mut ItemEnum, errors: &mut Errors) -> U
             Fields::Unnamed(fields) => {
                 let message = format!("name the fields of the variant: `{} {{ field: Type }}`", variant.ident);
                 errors.at(fields, message);
+                is_readable = false;
                 Vec::new()
             }
         };
@@ -100,7 +104,8 @@ fn check(options: TokenStream, written: &mut ItemEnum, errors: &mut Errors) -> U
         let doc = attributes::docs(&variant.attrs);
         variants.push(Variant { name: variant.ident.clone(), text, doc, members });
     }
-    Union { name: written.ident.clone(), doc: attributes::docs(&written.attrs), options, variants }
+    let doc = attributes::docs(&written.attrs);
+    is_readable.then(|| Union { name: written.ident.clone(), doc, options, variants })
 }
 
 fn options(tokens: TokenStream, errors: &mut Errors) -> Options {

@@ -13,7 +13,7 @@ use crate::types::last_name;
 /// The context parameter, as a workflow writes it.
 const CONTEXT: &str = "ctx: &WorkflowCtx";
 
-/// A workflow without visible mistakes.
+/// A workflow as far as it can be read.
 pub(super) struct Checked<'a> {
     /// The function.
     pub item: &'a ItemFn,
@@ -27,24 +27,20 @@ pub(super) struct Checked<'a> {
     pub output: Type,
 }
 
-/// Checks a workflow.
-pub(super) fn check(written: &Written) -> syn::Result<Checked<'_>> {
-    let mut errors = Errors::default();
-    if let Some(error) = &written.errors {
-        errors.add(error.clone());
-    }
+/// Checks a workflow. Returns nothing if it has no result.
+pub(super) fn check<'a>(written: &'a Written, errors: &mut Errors) -> Option<Checked<'a>> {
     let item = &written.item;
     let (mut version, mut retired) = (1, false);
     for choice in &written.options {
         match choice.name.to_string().as_str() {
-            "version" => version = number(choice, &mut errors).unwrap_or(1),
-            "retired" => retired = choice.flag(&mut errors),
-            _ => attributes::unknown(choice, &["version", "retired"], &mut errors),
+            "version" => version = number(choice, errors).unwrap_or(1),
+            "retired" => retired = choice.flag(errors),
+            _ => attributes::unknown(choice, &["version", "retired"], errors),
         }
     }
-    signature(item, &mut errors);
-    let args = parameters(item, &mut errors);
-    Outside { errors: &mut errors }.visit_block(&item.block);
+    signature(item, errors);
+    let args = parameters(item, errors);
+    Outside { errors }.visit_block(&item.block);
     let output = match &item.sig.output {
         ReturnType::Type(_, ty) => Some((**ty).clone()),
         ReturnType::Default => {
@@ -53,7 +49,7 @@ pub(super) fn check(written: &Written) -> syn::Result<Checked<'_>> {
             None
         }
     };
-    errors.finish(output.map(|output| Checked { item, version, retired, args, output }))
+    output.map(|output| Checked { item, version, retired, args, output })
 }
 
 fn number(choice: &Choice, errors: &mut Errors) -> Option<u32> {
@@ -93,12 +89,13 @@ fn parameters(item: &ItemFn, errors: &mut Errors) -> Option<Type> {
         Some(first) => context(first, errors),
         None => errors.at(&item.sig.ident, format!("a #[workflow] takes its context first: `{CONTEXT}`")),
     }
-    let args = typed.next();
-    if let Some(args) = args
-        && let Some(context) = context_of_calls(&args.ty)
-    {
-        errors.at(&args.ty, not_replayable(&context));
-    }
+    let args = typed.next().and_then(|args| match context_of_calls(&args.ty) {
+        Some(context) => {
+            errors.at(&args.ty, not_replayable(&context));
+            None
+        }
+        None => Some((*args.ty).clone()),
+    });
     for surplus in typed {
         let message = match context_of_calls(&surplus.ty) {
             Some(context) => not_replayable(&context),
@@ -106,7 +103,7 @@ fn parameters(item: &ItemFn, errors: &mut Errors) -> Option<Type> {
         };
         errors.at(surplus, message);
     }
-    args.map(|args| (*args.ty).clone())
+    args
 }
 
 fn context(parameter: &PatType, errors: &mut Errors) {

@@ -8,8 +8,8 @@ use syn::spanned::Spanned as _;
 use super::check::Checked;
 use crate::attributes;
 
-/// Returns the code after the function.
-pub(super) fn expand(workflow: &Checked<'_>) -> TokenStream {
+/// Returns the code after the function. With mistakes, the code does not call the function: only others can name it.
+pub(super) fn expand(workflow: &Checked<'_>, is_correct: bool) -> TokenStream {
     let Checked { item, version, retired, args, output } = workflow;
     let (name, vis) = (&item.sig.ident, &item.vis);
     let text = name.unraw().to_string();
@@ -21,6 +21,10 @@ pub(super) fn expand(workflow: &Checked<'_>) -> TokenStream {
     let at_output = Span::call_site().located_at(output.span());
     let value = quote_spanned!(at_output=> <#output as ::convoke::__private::IsResult>::Ok);
     let into_result = quote_spanned!(at_output=> <#output as ::convoke::__private::IsResult>::into_result);
+    let body = match is_correct {
+        true => quote!(#into_result(#name(#given).await)),
+        false => quote!(::core::unreachable!()),
+    };
     quote! {
         #(#cfgs)*
         #[doc(hidden)]
@@ -47,7 +51,7 @@ pub(super) fn expand(workflow: &Checked<'_>) -> TokenStream {
                     ctx: &::convoke::__private::WorkflowCtx,
                     args: #args_type,
                 ) -> ::convoke::__private::Result<Self::Output> {
-                    #into_result(#name(#given).await)
+                    #body
                 }
             }
             ::convoke::__private::inventory::submit! {

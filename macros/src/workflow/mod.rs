@@ -7,14 +7,13 @@ mod parse;
 use proc_macro2::TokenStream;
 use quote::quote;
 
-use crate::errors::beside;
-
-/// Returns the function, followed by its registration or by every mistake.
+/// Returns the function, followed by every mistake and its registration.
 pub(crate) fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
     match parse::parse(options, item.clone()) {
-        Ok(written) => {
-            let made = check::check(&written).map(|workflow| expand::expand(&workflow));
-            beside(&written.item, made)
+        Ok((written, mut errors)) => {
+            let code = check::check(&written, &mut errors).map(|workflow| expand::expand(&workflow, errors.is_empty()));
+            let (item, made) = (&written.item, errors.with_code(code));
+            quote!(#item #made)
         }
         Err(error) => {
             let error = error.into_compile_error();

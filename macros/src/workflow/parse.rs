@@ -12,17 +12,15 @@ pub(super) struct Written {
     pub options: Vec<Choice>,
     /// The function.
     pub item: ItemFn,
-    /// Parse errors.
-    pub errors: Option<syn::Error>,
 }
 
-/// Parses the function. `check` reports mistakes inside it.
-pub(super) fn parse(options: TokenStream, item: TokenStream) -> syn::Result<Written> {
+/// Parses the function, and returns the mistakes of its attribute. `check` adds those inside the function.
+pub(super) fn parse(options: TokenStream, item: TokenStream) -> syn::Result<(Written, Errors)> {
     let item: ItemFn = syn::parse2(item).map_err(|error| {
         let message = format!("a #[workflow] belongs above a function with a body ({error})");
         syn::Error::new(error.span(), message)
     })?;
     let mut errors = Errors::default();
     let options = attributes::choices(options, &mut errors);
-    Ok(Written { options, item, errors: errors.finish(Some(())).err() })
+    Ok((Written { options, item }, errors))
 }

@@ -1,19 +1,3 @@
-#[::core::prelude::v1::derive(
-    ::core::clone::Clone,
-    ::core::marker::Copy,
-    ::core::fmt::Debug,
-    ::core::cmp::PartialEq,
-    ::core::cmp::Eq,
-    ::core::cmp::PartialOrd,
-    ::core::cmp::Ord,
-    ::core::hash::Hash
-)]
-/// The state of a meeting.
-pub enum MeetingState {
-    /// Not begun.
-    Scheduled,
-    Active,
-}
 const _: () = {
     const __NAMES: &[&::core::primitive::str] = &["scheduled", "on"];
     impl MeetingState {
@@ -119,3 +103,19 @@ const _: () = {
         }
     }
 };
+#[::core::prelude::v1::derive(
+    ::core::clone::Clone,
+    ::core::marker::Copy,
+    ::core::fmt::Debug,
+    ::core::cmp::PartialEq,
+    ::core::cmp::Eq,
+    ::core::cmp::PartialOrd,
+    ::core::cmp::Ord,
+    ::core::hash::Hash
+)]
+/// The state of a meeting.
+pub enum MeetingState {
+    /// Not begun.
+    Scheduled,
+    Active,
+}

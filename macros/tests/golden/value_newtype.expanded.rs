@@ -1,14 +1,3 @@
-#[::core::prelude::v1::derive(
-    ::core::clone::Clone,
-    ::core::fmt::Debug,
-    ::core::cmp::PartialEq,
-    ::core::cmp::Eq,
-    ::core::cmp::PartialOrd,
-    ::core::cmp::Ord,
-    ::core::hash::Hash
-)]
-/// The name that others see.
-pub struct DisplayName(String);
 const _: () = {
     static __PATTERN: ::convoke::__private::Pattern = ::convoke::__private::Pattern::new(
         "^[^<]*$",
@@ -162,7 +151,6 @@ const _: () = {
 };
 #[::core::prelude::v1::derive(
     ::core::clone::Clone,
-    ::core::marker::Copy,
     ::core::fmt::Debug,
     ::core::cmp::PartialEq,
     ::core::cmp::Eq,
@@ -170,7 +158,8 @@ const _: () = {
     ::core::cmp::Ord,
     ::core::hash::Hash
 )]
-pub struct Age(i64);
+/// The name that others see.
+pub struct DisplayName(String);
 const _: () = {
     static __RULE: ::convoke::__private::IntegerRule = ::convoke::__private::IntegerRule {
         min: 13,
@@ -288,9 +277,12 @@ const _: () = {
     ::core::marker::Copy,
     ::core::fmt::Debug,
     ::core::cmp::PartialEq,
-    ::core::cmp::PartialOrd
+    ::core::cmp::Eq,
+    ::core::cmp::PartialOrd,
+    ::core::cmp::Ord,
+    ::core::hash::Hash
 )]
-struct Weight(f64);
+pub struct Age(i64);
 const _: () = {
     static __RULE: ::convoke::__private::NumberRule = ::convoke::__private::NumberRule {
         min: 0.0,
@@ -408,3 +400,11 @@ const _: () = {
         }
     }
 };
+#[::core::prelude::v1::derive(
+    ::core::clone::Clone,
+    ::core::marker::Copy,
+    ::core::fmt::Debug,
+    ::core::cmp::PartialEq,
+    ::core::cmp::PartialOrd
+)]
+struct Weight(f64);

@@ -7,7 +7,7 @@ use crate::attributes::{self, Choice};
 use crate::errors::Errors;
 use crate::names::Spelling;
 
-/// An enum without mistakes.
+/// An enum as far as it can be read.
 pub(super) struct Enumeration {
     /// Its name.
     pub name: Ident,
@@ -43,7 +43,7 @@ pub(super) fn check(options: TokenStream, written: &mut ItemEnum, errors: &mut E
         same_text(&variant.ident, &text, variants.iter().map(|first| (&first.name, &first.text)), errors);
         variants.push(Variant { name: variant.ident.clone(), text, doc: attributes::docs(&variant.attrs) });
     }
-    Some(Enumeration {
+    (!variants.is_empty()).then(|| Enumeration {
         name: written.ident.clone(),
         shown_as,
         vis: written.vis.clone(),

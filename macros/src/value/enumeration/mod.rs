@@ -8,15 +8,15 @@ use quote::quote;
 use syn::ItemEnum;
 
 use crate::attributes;
-use crate::errors::{Errors, beside};
+use crate::errors::Errors;
 
-/// Returns the enum, followed by the code of a value.
+/// Returns the enum after every mistake and the code of a value.
 pub(super) fn expand(options: TokenStream, mut written: ItemEnum) -> TokenStream {
     let mut errors = Errors::default();
     let checked = check::check(options, &mut written, &mut errors);
     let wanted = ["Clone", "Copy", "Debug", "PartialEq", "Eq", "PartialOrd", "Ord", "Hash"];
     let derive = attributes::derive(&written.attrs, &attributes::derives(&wanted));
-    let made = errors.finish(checked).map(|checked| {
+    let code = checked.map(|checked| {
         let made = expand::expand(&checked);
         let cfgs = attributes::cfgs(&written.attrs);
         quote! {
@@ -24,5 +24,6 @@ pub(super) fn expand(options: TokenStream, mut written: ItemEnum) -> TokenStream
             const _: () = { #made };
         }
     });
-    beside(&quote!(#derive #written), made)
+    let made = errors.with_code(code);
+    quote!(#made #derive #written)
 }

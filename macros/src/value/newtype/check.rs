@@ -8,7 +8,7 @@ use crate::attributes::{self, Choice};
 use crate::errors::Errors;
 use crate::types;
 
-/// A struct with one unnamed field, without mistakes.
+/// A struct with one unnamed field, as far as it can be read.
 pub(super) struct Newtype {
     /// Its name.
     pub name: Ident,
@@ -42,7 +42,7 @@ pub(super) fn check(options: TokenStream, written: &ItemStruct, errors: &mut Err
     }
     let kind = kind(&choices, &field.ty, errors)?;
     let rule = rule(kind, &choices, errors);
-    Some(Newtype {
+    written.generics.params.is_empty().then(|| Newtype {
         name: written.ident.clone(),
         vis: written.vis.clone(),
         doc: attributes::docs(&written.attrs),

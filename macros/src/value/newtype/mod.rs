@@ -9,11 +9,11 @@ use quote::quote;
 use syn::ItemStruct;
 
 use crate::attributes;
-use crate::errors::{Errors, beside};
+use crate::errors::Errors;
 
 use rule::Kind;
 
-/// Returns the struct, followed by the code of a value.
+/// Returns the struct after every mistake and the code of a value.
 pub(super) fn expand(options: TokenStream, written: ItemStruct) -> TokenStream {
     let mut errors = Errors::default();
     let checked = check::check(options, &written, &mut errors);
@@ -23,7 +23,7 @@ pub(super) fn expand(options: TokenStream, written: ItemStruct) -> TokenStream {
         Some(Kind::Text) | None => &["Clone", "Debug", "PartialEq", "Eq", "PartialOrd", "Ord", "Hash"],
     };
     let derive = attributes::derive(&written.attrs, &attributes::derives(wanted));
-    let made = errors.finish(checked).map(|checked| {
+    let code = checked.map(|checked| {
         let made = expand::expand(&checked);
         let cfgs = attributes::cfgs(&written.attrs);
         quote! {
@@ -31,5 +31,6 @@ pub(super) fn expand(options: TokenStream, written: ItemStruct) -> TokenStream {
             const _: () = { #made };
         }
     });
-    beside(&quote!(#derive #written), made)
+    let made = errors.with_code(code);
+    quote!(#made #derive #written)
 }
