@@ -1,6 +1,7 @@
 //! `deploy/convoke.toml` and the application's sections in it.
 
 use std::fmt::Debug;
+use std::os::unix::fs::PermissionsExt as _;
 
 use convoke_server::config::Config;
 use convoke_server::settings::describe::describe;
@@ -71,4 +72,30 @@ fn examples_of_disabled_settings_are_valid() {
     assert!(livekit.server().is_some());
     let insights: InsightProvider = config.sections[InsightProvider::NAME].clone().try_into().unwrap();
     assert!(insights.model().is_some());
+}
+
+#[test]
+fn doctor_reports_the_secrets_that_settings_need() {
+    let folder = tempfile::tempdir().unwrap();
+    let settings = "[livekit]\nurl = 'wss://media.example.org'\napi_key = 'APIa1b2c3'\n\
+                    [turn]\nurls = ['turn:turn.example.org:3478']\n";
+    std::fs::write(folder.path().join("convoke.toml"), settings).unwrap();
+    let doctor = || {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_convoke"));
+        command.current_dir(folder.path()).env_clear().args(["doctor", "--env", "development"]);
+        let output = command.output().unwrap();
+        (output.status.success(), String::from_utf8(output.stdout).unwrap())
+    };
+    let (is_ok, said) = doctor();
+    assert!(!is_ok && said.contains("[livekit]: the secret LIVEKIT_API_SECRET is not set"), "{said}");
+    assert!(said.contains("[turn]: the secret TURN_SECRET is not set"), "{said}");
+    let secrets = folder.path().join("data/secrets");
+    std::fs::create_dir_all(&secrets).unwrap();
+    for name in ["LIVEKIT_API_SECRET", "TURN_SECRET"] {
+        let file = secrets.join(name);
+        std::fs::write(&file, "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIz").unwrap();
+        std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o600)).unwrap();
+    }
+    let (_, said) = doctor();
+    assert!(!said.contains("[livekit]") && !said.contains("[turn]"), "{said}");
 }

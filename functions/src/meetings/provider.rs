@@ -69,6 +69,12 @@ pub const PREVIOUS_API_SECRET: &str = "LIVEKIT_PREVIOUS_API_SECRET";
 
 impl Section for LiveKit {
     const NAME: &'static str = "livekit";
+
+    fn secrets(&self) -> Vec<&'static str> {
+        let Some(server) = &self.server else { return Vec::new() };
+        let previous = server.previous_api_key.as_ref().map(|_| PREVIOUS_API_SECRET);
+        [API_SECRET].into_iter().chain(previous).collect()
+    }
 }
 convoke::section!(LiveKit);
 

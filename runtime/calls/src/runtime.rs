@@ -22,7 +22,9 @@ use crate::rejections::Rejections;
 use crate::route::request::RouteRequest;
 use crate::route_call::verify::{self, Unverifiable};
 use crate::scheduler::{Jobs, Scheduler, cron::Crons};
-use crate::services::{Services, ServicesOptions, SubmittedObserver, rates_of, section_of, section_problems};
+use crate::services::{
+    MissingSecret, Services, ServicesOptions, SubmittedObserver, rates_of, section_of, section_problems,
+};
 #[cfg(feature = "otel")]
 use crate::telemetry::Telemetry;
 use crate::telemetry::settings::TelemetrySettings;
@@ -176,7 +178,7 @@ pub enum StartError {
     #[error("{0}")]
     Signature(String),
     /// A setting is invalid.
-    #[error("convoke.toml: {0}")]
+    #[error("the settings: {0}")]
     Setting(String),
 }
 
@@ -271,6 +273,11 @@ impl Runtime {
         if requires_route_secrets && let Some(problem) = signature_problems(&services) {
             services.store().close();
             return Err(StartError::Signature(problem));
+        }
+        if requires_route_secrets {
+            for MissingSecret { section, reason, .. } in services.missing_secrets() {
+                tracing::warn!(target: "convoke::settings", "functions will fail, because [{section}] needs a secret: {reason}");
+            }
         }
         let log_streams = Streams::of(&services, &disk).map_err(|problem| {
             services.store().close();
@@ -512,6 +519,11 @@ impl Runtime {
     /// `OVERLOADED` if the maximum number of followers is reached.
     pub fn follow_calls(&self, filter: Filter) -> Result<Follower> {
         self.0.recent_calls.follow(filter)
+    }
+
+    /// Returns the secrets that the application's sections need and that are not set.
+    pub fn missing_secrets(&self) -> Vec<MissingSecret> {
+        self.0.services.missing_secrets()
     }
 
     /// Returns the requests that were rejected before a function ran.

@@ -283,6 +283,13 @@ impl Error {
     pub fn chain(&self) -> String {
         let mut text = self.message().to_owned();
         let mut next = std::error::Error::source(self);
+        // This message refers its reader to the log. There, the cause is enough.
+        if text == INTERNAL_MESSAGE
+            && let Some(cause) = next
+        {
+            text = cause.to_string();
+            next = cause.source();
+        }
         while let Some(cause) = next {
             text.push_str(": ");
             text.push_str(&cause.to_string());

@@ -12,6 +12,12 @@ use serde::de::DeserializeOwned;
 pub trait Section: DeserializeOwned + Default + JsonSchema + Send + Sync + 'static {
     /// The table's name in the file.
     const NAME: &'static str;
+
+    /// Returns the names of the secrets that functions need with these settings. The server logs at start which of them
+    /// are not set, and `convoke doctor` reports them.
+    fn secrets(&self) -> Vec<&'static str> {
+        Vec::new()
+    }
 }
 
 /// A registered section, with its check at start and its schema.
@@ -20,6 +26,8 @@ pub struct SubmittedSection {
     pub name: &'static str,
     /// Parses the section and returns the error, if any.
     pub check: fn(toml::Value) -> Result<(), String>,
+    /// Parses the section and returns the names of the secrets that it needs; none if it is wrong.
+    pub secrets: fn(toml::Value) -> Vec<&'static str>,
     /// Returns the JSON schema of the table.
     pub schema: fn() -> serde_json::Value,
 }
@@ -30,6 +38,7 @@ pub const fn submitted<S: Section>() -> SubmittedSection {
     SubmittedSection {
         name: S::NAME,
         check: |value| value.try_into::<S>().map(|_| ()).map_err(|error| error.to_string()),
+        secrets: |value| value.try_into::<S>().map_or_else(|_| Vec::new(), |section| section.secrets()),
         schema: schema_of::<S>,
     }
 }

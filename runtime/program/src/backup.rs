@@ -86,6 +86,12 @@ enum Line {
 
 impl Backup {
     pub(super) fn run(self, engines: &Engines) -> Result<(), Failure> {
+        // Other commands list with this word.
+        if self.target.as_deref() == Some(Path::new("list")) {
+            let says =
+                "backups are files, and `ls` shows them; for a backup in a file of the name `list`, write ./list";
+            return Err(Failure(says.to_owned()));
+        }
         let keep = self.keep.map(|keep| keep as usize);
         let place = self.target.as_deref().map(|target| Target::of(target, keep.is_some())).transpose()?;
         if self.connect.url.is_none() {

@@ -16,6 +16,7 @@ use convoke_server::config::{self, Config, EnvironmentFlag, Flags};
 use convoke_server::settings::describe::describe;
 use convoke_server::settings::effective::{FlagValue, Origin, Row, rows};
 use convoke_server::settings::example;
+use convoke_server::site::Site;
 use convoke_store::Engines;
 
 /// Show every possible setting, show the current settings, or check a settings file
@@ -178,6 +179,9 @@ fn problems(text: &str, engines: &Engines) -> Vec<String> {
     // Flags and the environment may also name one, but a checked file must be complete.
     if config.environment != convoke_server::auth::Environment::Development {
         problems.extend(config.require_provider().err().map(|error| error.to_string()));
+    }
+    if let Some((folder, is_spa)) = &config.site {
+        problems.extend(Site::open(folder, *is_spa).err().map(|error| error.to_string()));
     }
     let client = http_client().build().map_err(|error| error.to_string());
     let authenticator = client.and_then(|client| {

@@ -14,6 +14,7 @@ use super::output;
 use super::progress::Progress;
 use convoke_calls::files::{FilesSettings, Storage};
 use convoke_calls::registry::Registry;
+use convoke_calls::services::missing_secrets;
 use convoke_http::CONTROL;
 use convoke_server::auth::Environment;
 use convoke_server::config::Config;
@@ -149,6 +150,7 @@ impl Doctor {
         let routes = machine::routes(&Registry::collect()?, &config.data);
         let mut findings = self.open_database(config, engines, server)?;
         findings.extend(routes);
+        findings.extend(machine::sections(missing_secrets(&config.sections, &config.data)));
         Ok(findings)
     }
 

@@ -15,6 +15,7 @@ use crate::settings::describe::{self, Table, describe};
 use crate::settings::log_filter;
 use crate::settings::sources::File;
 use convoke_calls::call::envelope::LogLinesOn;
+use convoke_calls::files::FilesSettings;
 use convoke_calls::outbound::secret::{self, Secret, SecretError};
 use convoke_calls::runtime::RuntimeOptions;
 use convoke_calls::services::section_problems;
@@ -138,6 +139,9 @@ impl Config {
         }
         let log_lines = flags.log_lines.or(file.log_lines).unwrap_or_default();
         let data = flags.data.clone().or(file.data).unwrap_or_else(|| DATA.into());
+        if data.as_os_str().is_empty() {
+            return Err(ConfigError(format!("data is empty; write the path of the data folder, such as {DATA}")));
+        }
         let store = flags.store.clone().or(file.store);
         let log = flags.log.clone().or(file.log);
         let log_format = flags.log_format.or(file.log_format).unwrap_or_default();
@@ -163,6 +167,7 @@ impl Config {
     /// Returns the problems of single sections and listeners that prevent a start.
     pub fn problems(&self) -> Vec<String> {
         let mut problems = section_problems(&self.sections);
+        problems.extend(FilesSettings::of(&self.sections).problem());
         problems.extend(CopySettings::of(&self.sections).problems());
         problems.extend(self.http.check().err().map(|error| error.to_string()));
         problems.extend(self.log.as_deref().and_then(|filter| log_filter::check(filter).err()));

@@ -74,6 +74,10 @@ convoke::section!(Stun);
 
 impl Section for Turn {
     const NAME: &'static str = "turn";
+
+    fn secrets(&self) -> Vec<&'static str> {
+        if self.urls.is_empty() { Vec::new() } else { vec![TURN_SECRET] }
+    }
 }
 convoke::section!(Turn);
 

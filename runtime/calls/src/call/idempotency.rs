@@ -201,6 +201,10 @@ impl RepeatableCall {
         };
         let mut args: Value = serde_json::from_str(args)
             .map_err(|error| Error::new(Code::InvalidEnvelope, format!("args is not JSON: {error}")))?;
+        if let Value::Object(members) = &mut args {
+            // An optional argument that is null is absent.
+            members.retain(|_, value| !value.is_null());
+        }
         unify_numbers(&mut args);
         Ok(Self { repeatable, arguments: hex::encode(Sha256::digest(args.to_string())) })
     }

@@ -40,7 +40,10 @@ impl Bucket {
     /// # Errors
     /// What is missing in the settings, for the operator.
     pub(crate) fn open(url: &str, settings: &FilesSettings, data: &Path) -> Result<Self, String> {
-        let place = url.strip_prefix("s3://").ok_or("files.url must begin with s3://")?;
+        if let Some(problem) = settings.problem() {
+            return Err(problem);
+        }
+        let place = url.trim_start_matches("s3://");
         let (bucket, prefix) = place.split_once('/').unwrap_or((place, ""));
         let read = |name: &str| secret::read(data, name).map_err(|error| format!("files.url: {error}"));
         let mut builder = AmazonS3Builder::new()

@@ -37,6 +37,13 @@ impl FilesSettings {
         settings.get(Self::NAME).cloned().and_then(|value| value.try_into().ok()).unwrap_or_default()
     }
 
+    /// Returns what is wrong with the address of the contents, for the operator.
+    pub fn problem(&self) -> Option<String> {
+        let url = self.url.as_deref()?;
+        let is_bucket = url.strip_prefix("s3://").is_some_and(|place| !place.is_empty() && !place.starts_with('/'));
+        (!is_bucket).then(|| format!("files.url must be s3://bucket or s3://bucket/prefix, not {url:?}"))
+    }
+
     /// Returns the folder of contents of an installation with this data folder; none if they are in a bucket.
     pub fn local(&self, data: &Path) -> Option<Folder> {
         self.url.is_none().then(|| self.folder(data))

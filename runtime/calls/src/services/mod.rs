@@ -396,6 +396,11 @@ impl Services {
         self.typed::<Memory<S>>(Memory::default).0.clone()
     }
 
+    /// Returns the secrets that the application's sections need and that are not set.
+    pub(crate) fn missing_secrets(&self) -> Vec<MissingSecret> {
+        missing_secrets(&self.0.settings, self.data())
+    }
+
     /// Returns a section of `convoke.toml` as it is written.
     pub(crate) fn section_of(&self, name: &str) -> Option<toml::Value> {
         self.0.settings.get(name).cloned()
@@ -433,6 +438,31 @@ pub fn section_problems(settings: &toml::Table) -> Vec<String> {
     }
     problems.extend(rates_of(settings, &Limits::default()).err());
     problems
+}
+
+/// A secret that the settings need and that is not set.
+#[derive(Debug)]
+pub struct MissingSecret {
+    /// The section of the settings.
+    pub section: &'static str,
+    /// The name of the secret.
+    pub name: &'static str,
+    /// The reason, which says where to set the secret.
+    pub reason: SecretError,
+}
+
+/// Returns the secrets that the application's sections need and that cannot be read in an installation with this data
+/// folder.
+pub fn missing_secrets(settings: &toml::Table, data: &Path) -> Vec<MissingSecret> {
+    let mut missing = Vec::new();
+    for section in inventory::iter::<SubmittedSection>() {
+        let Some(value) = settings.get(section.name) else { continue };
+        missing.extend((section.secrets)(value.clone()).into_iter().filter_map(|name| {
+            let reason = outbound::secret::read(data, name).err()?;
+            Some(MissingSecret { section: section.name, name, reason })
+        }));
+    }
+    missing
 }
 
 pub(crate) fn rates_of(settings: &toml::Table, limits: &Limits) -> std::result::Result<Rates, String> {

@@ -59,6 +59,8 @@ pub struct Offset {
     pub length: Option<u64>,
     /// True if the content is stored.
     pub is_complete: bool,
+    /// The time after which no more bytes are accepted.
+    pub expires_at: Millis,
 }
 
 /// Returns the ticket of a token.
@@ -77,14 +79,15 @@ async fn ticket(services: &Services, token: &str) -> Result<(StorageId, Doc<Uplo
 /// `NOT_FOUND`: there is no such upload.
 pub async fn status(services: &Services, token: &str) -> Result<Offset> {
     let (id, ticket, _) = ticket(services, token).await?;
+    let expires_at = ticket.expires_at;
     let length = ticket.length.and_then(|length| u64::try_from(length).ok());
     if let Some(file) = ticket.file {
         let stored = services.database().read(move |db| Ok(db.get(file)?)).await?;
         let bytes = stored.map_or(0, |row| u64::try_from(row.bytes).unwrap_or(0));
-        return Ok(Offset { id, offset: bytes, length: Some(bytes), is_complete: true });
+        return Ok(Offset { id, offset: bytes, length: Some(bytes), is_complete: true, expires_at });
     }
     let offset = partial_bytes(services.files(), id)?;
-    Ok(Offset { id, offset, length, is_complete: false })
+    Ok(Offset { id, offset, length, is_complete: false, expires_at })
 }
 
 /// Declares the length of an upload in parts.
@@ -94,6 +97,7 @@ pub async fn status(services: &Services, token: &str) -> Result<Offset> {
 pub async fn create(services: &Services, token: &str, length: u64) -> Result<Offset> {
     let (id, ticket, rule) = ticket(services, token).await?;
     require_open(&ticket, services.clock().now())?;
+    let expires_at = ticket.expires_at;
     require_length(length, rule)?;
     let offset = partial_bytes(services.files(), id)?;
     if length < offset {
@@ -112,7 +116,7 @@ pub async fn create(services: &Services, token: &str, length: u64) -> Result<Off
         }
     };
     services.database().write("declare an upload", declare).await?;
-    Ok(Offset { id, offset, length: Some(length), is_complete: false })
+    Ok(Offset { id, offset, length: Some(length), is_complete: false, expires_at })
 }
 
 fn partial_bytes(depot: &Depot, id: StorageId) -> Result<u64> {
@@ -369,6 +373,11 @@ impl Receiving {
         self.offset
     }
 
+    /// Returns the time after which no more bytes are accepted.
+    pub fn expires_at(&self) -> Millis {
+        self.ticket.expires_at
+    }
+
     /// Returns the declared length of an upload in parts.
     pub fn length(&self) -> Option<u64> {
         self.ticket.length.and_then(|length| u64::try_from(length).ok())
@@ -480,7 +489,13 @@ impl Receiving {
     pub async fn suspend(mut self) -> Result<Offset> {
         self.flush().await?;
         self.settled().await?;
-        Ok(Offset { id: self.id, offset: self.offset, length: self.length(), is_complete: false })
+        Ok(Offset {
+            id: self.id,
+            offset: self.offset,
+            length: self.length(),
+            is_complete: false,
+            expires_at: self.ticket.expires_at,
+        })
     }
 
     /// Puts the complete content into the storage, and then its row into the database.

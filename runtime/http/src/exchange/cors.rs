@@ -95,7 +95,7 @@ pub(crate) fn admit(origin: Option<HeaderValue>, response: &mut HeaderMap) {
             HeaderValue::from_static(
                 "x-request-id, retry-after, www-authenticate, idempotency-replayed, accept-ranges, content-disposition, \
                  content-length, content-range, etag, location, tus-resumable, tus-version, tus-extension, tus-max-size, \
-                 upload-offset, upload-length, upload-defer-length, x-convoke-storage-id",
+                 upload-offset, upload-length, upload-defer-length, upload-expires, x-convoke-storage-id",
             ),
         );
     }

@@ -43,6 +43,7 @@ pub async fn look(admin: &Admin, request: AdminRequest) -> Result<Reply> {
         machine::open_files(admin.runtime.limits()),
     ];
     findings.extend(machine::routes(admin.runtime.registry(), admin.runtime.data()));
+    findings.extend(machine::sections(admin.runtime.missing_secrets()));
     findings.extend(backups(admin));
     findings.extend(copies(admin));
     findings.extend(following(admin));

@@ -21,6 +21,7 @@ use crate::config::Config;
 use convoke_calls::call::envelope::LogLinesOn;
 use convoke_calls::registry::Registry;
 use convoke_calls::route_call::verify::{Unverifiable, unverifiable};
+use convoke_calls::services::MissingSecret;
 use convoke_core::clock::Millis;
 use convoke_core::counted::counted;
 use convoke_core::limits::Limits;
@@ -279,6 +280,16 @@ pub fn routes(registry: &Registry, data: &Path) -> Vec<Finding> {
         Finding::problem("routes", says, advice)
     };
     unverifiable(registry, data).into_iter().map(finding).collect()
+}
+
+/// Checks that each secret that the application's sections of `convoke.toml` need is set, in this data folder or in the
+/// environment.
+pub fn sections(missing: Vec<MissingSecret>) -> Vec<Finding> {
+    let finding = |MissingSecret { section, name, reason }| {
+        let advice = format!("`convoke secret set {name}`, unless the environment of the server sets it");
+        Finding::problem("secrets", format!("[{section}]: {reason}"), advice)
+    };
+    missing.into_iter().map(finding).collect()
 }
 
 /// Checks the expiry of the certificate.

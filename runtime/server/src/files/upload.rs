@@ -1,6 +1,8 @@
 //! `/files/uploads/{token}`: one content, whole with `POST`, or in parts with tus 1.0 (core, creation, deferred length,
 //! expiration).
 
+use std::time::{Duration, UNIX_EPOCH};
+
 use bytes::Bytes;
 use hyper::Method;
 use hyper::header::{CONTENT_TYPE, HeaderName, HeaderValue, LOCATION};
@@ -9,6 +11,7 @@ use super::status::failed;
 use convoke_calls::files::StorageId;
 use convoke_calls::runtime::Runtime;
 use convoke_calls::transfers::{self, Receiving};
+use convoke_core::clock::Millis;
 use convoke_core::error::{Code, Error, Result};
 use convoke_http::{BodyStream, Incoming, Reply};
 use convoke_store::FileRule;
@@ -26,6 +29,9 @@ const VERSION: &str = "1.0.0";
 const PART_TYPE: &str = "application/offset+octet-stream";
 /// The id of a complete upload. A response to tus has no body that could contain it.
 const STORAGE_ID: HeaderName = HeaderName::from_static("x-convoke-storage-id");
+
+/// The time at which an incomplete upload expires.
+const UPLOAD_EXPIRES: HeaderName = HeaderName::from_static("upload-expires");
 
 /// The fields of a response to `OPTIONS`.
 pub(crate) const OPTIONS: &[(&str, &str)] = &[
@@ -120,7 +126,9 @@ async fn create<E>(runtime: &Runtime, incoming: &Incoming<E>) -> Result<Reply> {
     fields.extend(HeaderValue::try_from(incoming.uri.path()).map(|path| (LOCATION, path)));
     match number(incoming, UPLOAD_LENGTH)? {
         // The client declares the length with the last part.
-        None if text(incoming, UPLOAD_DEFER_LENGTH) == Some("1") => drop(transfers::status(runtime, token).await?),
+        None if text(incoming, UPLOAD_DEFER_LENGTH) == Some("1") => {
+            fields.extend(expiry(transfers::status(runtime, token).await?.expires_at));
+        }
         None => {
             let message = "Upload-Length must be the number of bytes of the file, or Upload-Defer-Length must be 1";
             return Err(Error::invalid_argument(UPLOAD_LENGTH, message));
@@ -130,6 +138,8 @@ async fn create<E>(runtime: &Runtime, incoming: &Incoming<E>) -> Result<Reply> {
             if length == 0 {
                 Receiving::begin(runtime, token, Some(0), None).await?.finish().await?;
                 fields.extend(storage_id(offset.id));
+            } else {
+                fields.extend(expiry(offset.expires_at));
             }
         }
     }
@@ -145,14 +155,21 @@ async fn progress<E>(runtime: &Runtime, incoming: &Incoming<E>) -> Result<Reply>
         Some(length) => (HeaderName::from_static(UPLOAD_LENGTH), length.into()),
         None => (HeaderName::from_static(UPLOAD_DEFER_LENGTH), HeaderValue::from_static("1")),
     });
-    if offset.is_complete {
-        fields.extend(storage_id(offset.id));
-    }
+    fields.extend(match offset.is_complete {
+        true => storage_id(offset.id),
+        false => expiry(offset.expires_at),
+    });
     Ok(Reply { fields, ..Reply::json(200, Bytes::new()) })
 }
 
 fn storage_id(id: StorageId) -> Option<(HeaderName, HeaderValue)> {
     HeaderValue::try_from(id.to_string()).ok().map(|id| (STORAGE_ID, id))
+}
+
+/// Returns the field with the time after which an incomplete upload cannot be continued.
+fn expiry(at: Millis) -> Option<(HeaderName, HeaderValue)> {
+    let at = UNIX_EPOCH + Duration::from_millis(u64::try_from(at.0).ok()?);
+    HeaderValue::try_from(httpdate::fmt_http_date(at)).ok().map(|at| (UPLOAD_EXPIRES, at))
 }
 
 /// `PATCH` of tus: the next bytes.
@@ -183,6 +200,7 @@ async fn part<E>(runtime: &Runtime, incoming: &Incoming<E>, body: Option<BodyStr
     if length == Some(offset) {
         fields.extend(storage_id(receiving.finish().await?));
     } else {
+        fields.extend(expiry(receiving.expires_at()));
         receiving.suspend().await?;
     }
     Ok(Reply { fields, ..Reply::json(204, Bytes::new()) })

@@ -458,9 +458,13 @@ fn upload_continues_in_parts_after_an_interruption() {
     };
     let first = part(0, &PNG[..10]);
     assert_eq!((first.status, first.field("upload-offset")), (204, "10"));
+    let expires = created.field("upload-expires");
+    assert!(httpdate::parse_http_date(expires).is_ok(), "{expires}");
+    assert_eq!(first.field("upload-expires"), expires);
     assert_eq!(part(5, &PNG[5..]).status, 409, "the offset is wrong");
     let state = send(&app, "HEAD", &url, &[tus], "");
     assert_eq!((state.field("upload-offset"), state.field("upload-length")), ("10", &*length));
+    assert_eq!(state.field("upload-expires"), expires);
     assert_eq!(send(&app, "PATCH", &url, &[("tus-resumable", "0.2.2")], "").status, 412);
     let last = part(10, &PNG[10..]);
     assert_eq!((last.status, last.field("upload-offset")), (204, &*length));

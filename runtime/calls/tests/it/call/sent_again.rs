@@ -93,6 +93,9 @@ fn same_key_runs_once_and_replays_for_a_week() {
         let again = send("a");
         assert_eq!((&again.body, replayed(&again)), (&first.body, true));
     }
+    let null = json!({ "name": "a", "padding": null });
+    let again = app.block_on(self::send(&server, Some(&token), ADD, "k", null));
+    assert_eq!((&again.body, replayed(&again)), (&first.body, true), "an optional argument that is null is absent");
     let reused = send("b");
     assert_eq!((reused.status, reused.code(), replayed(&reused)), (200, "IDEMPOTENCY_KEY_REUSED", false));
     assert_eq!(app.count::<Added>(), 1);
