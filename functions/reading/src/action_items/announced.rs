@@ -2,17 +2,18 @@
 
 use rustc_hash::FxHashSet;
 
-use super::draft::{Here, UNKNOWN_VERB, draft, is_same, set_due};
+use super::draft::{Draft, Here, UNKNOWN_VERB, draft, is_same, set_due};
 use super::item::Owner;
 use super::tracker::Tracker;
 use super::wording::words_of;
 use super::words::gives_speaker;
-use crate::commitments::clauses::is_question;
+use crate::commitments::clauses::{Grammar, is_question};
 use crate::commitments::heads::{AnnouncedBy, Announcement};
 use crate::languages::classes::Class;
 use crate::languages::dates::Due as Time;
 use crate::languages::meanings::Meaning;
 use crate::languages::phrases::Phrases;
+use crate::people::{Named, Names};
 use crate::text::noun_phrases::word_at;
 use crate::text::sentences::Sentence;
 
@@ -147,6 +148,27 @@ impl Tracker<'_> {
         self.free(at, here);
     }
 
+    /// Returns the task of a sentence that begins with "action item:" or "todo:", unless the task says whose it is:
+    /// "action: I'll call them" is read as a promise.
+    pub(super) fn marked<'t>(&self, sentence: &'t Sentence) -> Option<&'t str> {
+        let own = sentence.language.phrases();
+        let english = Phrases::english();
+        // A sentence of an unknown language has no tokens. "TODO" is said in all languages.
+        let read = [own, Some(english)].into_iter().flatten();
+        let task = read.filter_map(|phrases| label_end(phrases, self.names, &sentence.text)).next()?;
+        let grammar = Grammar::of(sentence, self.names);
+        let is_owned = grammar.is_some_and(|grammar| {
+            grammar.announcements().iter().any(|one| match &one.by {
+                AnnouncedBy::Named(named) | AnnouncedBy::Addressed(Some(named)) => {
+                    matches!(named, Named::Participant(_))
+                }
+                AnnouncedBy::Speaker => true,
+                _ => false,
+            })
+        });
+        (!is_owned).then(|| &sentence.text[task..])
+    }
+
     /// Adds a task marked by a label or a check box; a name at its beginning is its owner.
     pub(super) fn labelled(&mut self, index: usize, sentence: &Sentence, said: &str) {
         let phrases = sentence.language.phrases().unwrap_or_else(Phrases::english);
@@ -170,11 +192,29 @@ impl Tracker<'_> {
         let time = phrases.calendar.all(&tokens, self.held).into_iter().next();
         let terms = self.text.terms_of(rest).into_iter().collect();
         let here = Here { index, sentence, phrases, turn: usize::MAX, speaker: None, opens_turn: false };
-        let mut new = draft(here, owner, rest.to_owned(), terms, true);
+        let mut new = Draft { is_marked: true, ..draft(here, owner, rest.to_owned(), terms, true) };
         if let Some(time) = time {
             new.item.due = Some(rest[tokens[time.start].place.start..tokens[time.end - 1].place.end].to_owned());
             new.item.due_day = time.day;
         }
         self.add(here, new, false);
     }
+}
+
+/// Returns the place of the task behind a label such as "action item:" at the beginning of a text. "Todo Ann:" and "todo
+/// for Ann:" have their task from the name on.
+fn label_end(phrases: &Phrases, names: &Names, text: &str) -> Option<usize> {
+    let tokens = crate::text::tokens::tokens(text, phrases);
+    let label = phrases.at(&tokens, 0, |meaning| meaning == Meaning::Label)?;
+    let is_stop = |at: usize| {
+        let (last, next) = (tokens.get(at.checked_sub(1)?)?, tokens.get(at)?);
+        text[last.place.end..next.place.start].contains([':', '-', '–', '—']).then_some(())
+    };
+    if is_stop(label.end).is_some() {
+        return Some(tokens[label.end].place.start);
+    }
+    let is_for = tokens.get(label.end).is_some_and(|token| token.has(Class::Preposition));
+    let name = label.end + usize::from(is_for);
+    let (_, end) = names.participant_at(&tokens, name, text)?;
+    is_stop(end).map(|()| tokens[name].place.start)
 }

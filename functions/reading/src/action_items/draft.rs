@@ -43,6 +43,8 @@ pub(super) struct Draft {
     pub(super) terms: FxHashSet<u32>,
     /// Its verbs, by their numbers in the language.
     pub(super) verbs: FxHashSet<u32>,
+    /// True if a label or a check box marks it: it becomes an item as it is written.
+    pub(super) is_marked: bool,
     /// True if it becomes an item without confirmation.
     pub(super) is_firm: bool,
     pub(super) is_dropped: bool,
@@ -94,6 +96,7 @@ pub(super) fn draft(here: Here<'_>, owner: Option<Owner>, task: String, terms: F
         about: None,
         terms,
         verbs: FxHashSet::default(),
+        is_marked: false,
         is_firm,
         is_dropped: false,
         addressed: None,

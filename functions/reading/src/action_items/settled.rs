@@ -69,7 +69,8 @@ impl Tracker<'_> {
         let mut known = Known::default();
         let drafts = self.drafts_by_sentence();
         let mut is_told = vec![false; self.drafts.len()];
-        for settled in likely {
+        let is_marked = |index: usize| drafts[index].iter().any(|at| self.drafts[*at].is_marked);
+        for settled in likely.into_iter().filter(|settled| !is_marked(settled.index)) {
             let draft = self.draft_of(settled, &drafts, &is_told);
             draft.into_iter().for_each(|at| is_told[at] = true);
             let draft = draft.map(|at| &self.drafts[at]);
@@ -221,9 +222,9 @@ impl Tracker<'_> {
         })
     }
 
-    /// Returns true if the notes contain the content of a draft.
+    /// Returns true if a draft is a task as it is written: in the notes, or behind a label.
     fn is_noted(&self, draft: &Draft) -> bool {
-        !matches!(self.text.sentences[draft.settled].source, Source::Turn(_))
+        draft.is_marked || !matches!(self.text.sentences[draft.settled].source, Source::Turn(_))
     }
 
     /// Returns the unused draft of a settled sentence, if there is one.

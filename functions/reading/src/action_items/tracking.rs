@@ -57,7 +57,9 @@ impl Tracker<'_> {
             Source::DoneTask => {}
             Source::OpenTask => self.labelled(index, sentence, &sentence.text),
             Source::Notes | Source::Turn(_) => {
-                if let Some(here) = Self::place(self.text, index) {
+                if let Some(task) = self.marked(sentence) {
+                    self.labelled(index, sentence, task);
+                } else if let Some(here) = Self::place(self.text, index) {
                     self.said(here);
                 }
             }
@@ -230,5 +232,46 @@ mod tests {
     fn retracted_joke_is_dropped() {
         let found = matches(&[("Ada", "I'll send the contract by Friday."), ("Ada", "Just kidding.")]);
         assert_eq!(found[0][0].2, Fate::Dropped, "{found:?}");
+    }
+
+    /// Returns owners and tasks that are found in a sentence of Ada's, and in a line of the notes.
+    fn found(said: &str, noted: &str) -> Vec<(Option<String>, String)> {
+        let chunks = Chunk::of_talk(&[("Bob", "The engine was discussed at length today."), ("Ada", said)], Some("en"));
+        let person = |name: &str| Person { id: name.to_lowercase(), name: name.to_owned(), interests: Vec::new() };
+        let people = vec![person("Ada"), person("Bob")];
+        let material = Material { chunks, people, notes: noted.to_owned(), ..Material::default() };
+        let items = crate::findings::Findings::of(&material, 3).items;
+        items.into_iter().map(|item| (item.owner.map(|owner| owner.name), item.task)).collect()
+    }
+
+    #[test]
+    fn label_marks_a_task_as_it_is_written() {
+        let unowned = |task: &str| vec![(None, task.to_owned())];
+        for said in [
+            "todo: call the vendor",
+            "TODO: call the vendor.",
+            "Action item: call the vendor",
+            "To do - call the vendor",
+        ] {
+            assert_eq!(found(said, ""), unowned("call the vendor"), "{said}");
+            assert_eq!(found("That is all.", said), unowned("call the vendor"), "{said} in the notes");
+        }
+        for said in
+            ["Todo Bob: call the vendor", "Todo for Bob: call the vendor", "Action item: Bob to call the vendor"]
+        {
+            assert_eq!(found(said, ""), [(Some("Bob".to_owned()), "call the vendor".to_owned())], "{said}");
+        }
+        assert_eq!(
+            found("Action: I'll call the vendor.", ""),
+            [(Some("Ada".to_owned()), "call the vendor".to_owned())]
+        );
+    }
+
+    #[test]
+    fn state_of_a_person_is_no_task() {
+        for said in ["Bob leads the marketing team.", "Carl likes cats.", "Marketing owns the launch."] {
+            assert_eq!(found(said, ""), [], "{said}");
+        }
+        assert_eq!(found("Bob books the room.", ""), [(Some("Bob".to_owned()), "book the room".to_owned())]);
     }
 }

@@ -165,16 +165,19 @@ impl Grammar<'_> {
         self.meets(Meaning::Habit, start..end)
     }
 
-    /// "Dominic tells everybody that": an action without time and object is a habit.
+    /// "Dominic tells everybody that": an action without time and object is a habit. "Pete leads the team" is a state.
     pub(super) fn tells_how_it_is(&self, head: &Head, task: &Range<usize>) -> bool {
         let tokens = self.tokens();
         let Some(verb) = tokens.get(self.verb(head)).filter(|_| head.has_verb) else { return false };
+        let is_habit = || {
+            verb.has(Class::Third)
+                && !verb.has(Class::ThirdLater)
+                && !verb.has(Class::Empty)
+                && !task.clone().any(|at| is_determined(tokens, at, self.phrases))
+        };
         matches!(head.by, AnnouncedBy::Named(_) | AnnouncedBy::LastNamed)
             && head.end <= head.start + 2
-            && verb.has(Class::Third)
-            && !verb.has(Class::ThirdLater)
-            && !verb.has(Class::Empty)
-            && !task.clone().any(|at| is_determined(tokens, at, self.phrases))
+            && (self.meets(Meaning::State, head.start..head.end) || is_habit())
             && !self.has_time(head.start..task.end)
     }
 }

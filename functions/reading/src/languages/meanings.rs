@@ -63,6 +63,8 @@ pub enum Meaning {
     Need,
     /// The same, if there is a deadline.
     NeedSoon,
+    /// Behind a name: a state of that person, and no task.
+    State,
     /// "Action item:".
     Label,
     /// "Open question:".
