@@ -119,6 +119,7 @@ fn choose(
             Some(number) => format!("{} has no generation {number}; see `convoke copies list`", place.url()),
         }));
     }
+    let mut newest = 0;
     // The newest generation may have begun without a complete snapshot yet.
     for generation in generations.into_iter().rev() {
         if let Moment::At(at) = moment
@@ -127,9 +128,10 @@ fn choose(
             continue;
         }
         let files = generation.all_files()?;
+        newest = files.iter().map(|file| file.last).chain([newest]).max().unwrap_or_default();
         let commit = match moment {
             Moment::Newest => Some(u64::MAX),
-            Moment::Commit(commit) => Some(commit),
+            Moment::Commit(commit) => (commit <= newest).then_some(commit),
             Moment::At(at) => newest_at(&generation, &files, at)?,
         };
         let has_snapshot = |commit: u64| files.iter().any(|file| file.level == SNAPSHOTS && file.last <= commit);
@@ -141,6 +143,9 @@ fn choose(
     }
     Err(CopyError::Missing(match moment {
         Moment::Newest => format!("{} has no complete snapshot", place.url()),
+        Moment::Commit(commit) if commit > newest => {
+            format!("{} has no commit {commit}: the newest is {newest}", place.url())
+        }
         Moment::Commit(commit) => format!("{} has no snapshot at or before commit {commit}", place.url()),
         Moment::At(at) => format!("{} has no copy from {} or before", place.url(), convoke_core::clock::stamp(at)),
     }))

@@ -186,7 +186,7 @@ pub fn main_with(engines: Engines, program: Program) -> ExitCode {
     match run(command, &matches, &engines) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            eprintln!("{}: {}", program::name(), program::own(&failure.to_string()));
+            eprintln!("{}: {}", program::name(), program::own_commands(&failure.to_string(), &self::command()));
             ExitCode::FAILURE
         }
     }

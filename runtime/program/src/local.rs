@@ -69,7 +69,7 @@ impl LocalArgs {
                 )))
             }
             Err(error @ OpenError::Locked { .. }) => {
-                Err(Failure(format!("{error}; stop the server first, because this replaces its database")))
+                Err(Failure(format!("{error}; stop the server first, because this changes its data")))
             }
             Err(error) => Err(error.into()),
         }

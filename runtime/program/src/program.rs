@@ -49,20 +49,29 @@ pub(crate) fn version(program: Program, engines: &Engines) -> String {
     format!("{} ({})", program.version, parts.join("; "))
 }
 
-/// Returns a text with the program's own name in its commands, and its own function in its examples.
+/// Returns a text of this crate with the program's own name in its commands, and its own function in its examples.
 pub(crate) fn own(text: &str) -> String {
-    /// Matches `convoke` before a command, but not as a part of a file's or folder's name.
-    static COMMAND: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"(^|[\s`(])convoke( [a-z-]+)").ok());
-    let text = match (&*COMMAND, name()) {
-        (Some(command), name) if name != WRITTEN => {
-            command.replace_all(text, |found: &Captures<'_>| format!("{}{name}{}", &found[1], &found[2])).into_owned()
-        }
-        _ => text.to_owned(),
-    };
+    let text = renamed(text, |_| true);
     match text.contains(WRITTEN_FUNCTION).then(example_function).flatten() {
         Some(function) => text.replace(WRITTEN_FUNCTION, &function),
         None => text,
     }
+}
+
+/// Returns a message with the program's own name in its commands. What the user wrote in it stays as it is.
+pub(crate) fn own_commands(message: &str, commands: &Command) -> String {
+    renamed(message, |word| commands.find_subcommand(word).is_some())
+}
+
+fn renamed(text: &str, is_command: impl Fn(&str) -> bool) -> String {
+    /// Matches `convoke` before a command, but not as a part of a file's or folder's name.
+    static COMMAND: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"(^|[\s`(])convoke ([a-z-]+)").ok());
+    let (Some(command), name) = (&*COMMAND, name()) else { return text.to_owned() };
+    let rename = |found: &Captures<'_>| match is_command(&found[2]) {
+        true => format!("{}{name} {}", &found[1], &found[2]),
+        false => found[0].to_owned(),
+    };
+    command.replace_all(text, rename).into_owned()
 }
 
 fn example_function() -> Option<String> {
@@ -117,5 +126,14 @@ mod tests {
         for text in ["/etc/convoke/convoke.toml", "convoke.toml takes", "Convoke serves", "_convoke is"] {
             assert_eq!(own(text), text);
         }
+    }
+
+    #[test]
+    fn message_keeps_what_the_user_wrote() {
+        let (name, commands) = (name(), Command::new("convoke").subcommand(Command::new("restore")));
+        let own = |message| own_commands(message, &commands);
+        assert_eq!(own("see `convoke restore --help`"), format!("see `{name} restore --help`"));
+        let message = format!("convoke x.db cannot be read by {WRITTEN_FUNCTION}");
+        assert_eq!(own(&message), message);
     }
 }

@@ -53,8 +53,8 @@ impl IntoError for StoreError {
                 Error::new(Code::CommitUnknown, "It is unknown whether the change was stored").caused_by(error)
             }
             StoreError::Closed(_) => {
-                let message = "The store does not serve this call now. If its schema differs from the code, \
-                               `migrate --dry-run` shows the difference";
+                let message = "The server does not serve this call now; `GET /readyz` has the reason. If the schema \
+                               differs from the code, `migrate --dry-run` shows the difference";
                 Error::not_ready(message).caused_by(error)
             }
             StoreError::Missing { .. }

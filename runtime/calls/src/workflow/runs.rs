@@ -114,8 +114,9 @@ pub(super) fn retry(db: &mut DbMut, id: Id<Run>, now: Millis) -> Result<()> {
             )));
         }
     }
-    let failed = journal::steps(db, id)?.iter().find(|step| step.state == StepState::Failed).map(|step| step.position);
-    resume(db, id, failed.unwrap_or(u32::MAX), now)
+    let steps = journal::steps(db, id)?;
+    let failed = steps.iter().find(|step| step.state == StepState::Failed).map(|step| step.position);
+    resume(db, id, failed.unwrap_or_else(|| next(&steps)), now)
 }
 
 /// Forgets the steps from a position, and schedules an advance.
@@ -124,6 +125,10 @@ pub(super) fn resume(db: &mut DbMut, id: Id<Run>, from: u32, now: Millis) -> Res
     let steps = journal::steps(db, id)?;
     if run.state == RunState::Undoing || steps.iter().any(|step| step.undone.is_some()) {
         return Err(Error::failed_precondition("Steps of the run were undone; start another run"));
+    }
+    if from > next(&steps) {
+        let message = format!("from: the run has no step {from}; its next one is {}", next(&steps));
+        return Err(Error::invalid_argument("from", message));
     }
     for step in &steps {
         if step.position >= from && step.state == StepState::Pending && journal::is_running(db, step)? {
@@ -143,6 +148,11 @@ pub(super) fn resume(db: &mut DbMut, id: Id<Run>, from: u32, now: Millis) -> Res
         (run.value, run.error, run.blocked, run.ended_at) = (None, None, None, None);
     })?;
     journal::wake(db, &run, now).map(drop)
+}
+
+/// Returns the position of the step after these.
+fn next(steps: &[Doc<Step>]) -> u32 {
+    steps.iter().map(|step| step.position + 1).max().unwrap_or_default()
 }
 
 fn forget(db: &mut DbMut, run: &Doc<Run>, step: &Doc<Step>) -> Result<()> {

@@ -144,7 +144,8 @@ impl MutationCtx {
     /// Continues a run from a step: forgets this step and all later ones, which then run again.
     ///
     /// # Errors
-    /// `NOT_FOUND`: there is no such run. `FAILED_PRECONDITION`: a step runs now, or steps were undone.
+    /// `NOT_FOUND`: there is no such run. `INVALID_ARGUMENT`: the run has not come to this step. `FAILED_PRECONDITION`: a
+    /// step runs now, or steps were undone.
     pub fn resume_run(&mut self, run: Id<Run>, from: u32) -> Result<()> {
         let now = self.now();
         self.wake_at(now);

@@ -96,6 +96,12 @@ fn every_moment_equals_a_model() {
             assert!(found == *expected, "at {at}");
         }
     }
+    let beyond = Moment::Commit(moments.last().unwrap().0 + 1_000);
+    let target = folder.path().join("beyond");
+    let refused = convoke_copies::restore::restore(&open_place(&place), None, beyond, &target, &mut |_, _| {})
+        .unwrap_err()
+        .to_string();
+    assert!(refused.contains("has no commit") && refused.contains("the newest is"), "{refused}");
     let (newest, found) = restored(&place, Moment::Newest);
     assert_eq!((newest.generation, found == model), (1, true));
     let survey = survey(&open_place(&place)).unwrap();

@@ -72,6 +72,9 @@ pub async fn create(admin: &Admin, request: AdminRequest) -> Result<Reply> {
         return Err(Error::invalid_argument("environment", message));
     }
     let now = admin.runtime.clock().now();
+    if expires_in == Some(0) {
+        return Err(Error::invalid_argument("expiresIn", "expiresIn: the key would be expired already"));
+    }
     let expires_in = expires_in.map(|millis| at_most("expiresIn", millis, LIFE_MAX)).transpose()?;
     let expires_at = expires_in.map(|life| now + life);
     let (text, stored) = deploy_key::mint(environment, &name, scopes, expires_at).map_err(|error| match error {

@@ -107,6 +107,8 @@ fn run_can_be_resumed_from_a_step() {
         (RunState::Completed, ["before", "before", "service"].map(str::to_owned).to_vec())
     );
     assert_eq!(app.block_on(app.runs().retry(run)).unwrap_err().code(), Code::FailedPrecondition);
+    let beyond = app.block_on(app.runs().resume(run, 99)).unwrap_err();
+    assert_eq!((beyond.code(), app.workflow(run).state), (Code::InvalidArgument, RunState::Completed));
 }
 
 #[test]
