@@ -189,13 +189,13 @@ macro_rules! files {
         &[$((
             $code,
             include_str!(concat!($code, ".toml")),
-            include_str!(concat!($code, ".tsv")),
+            include_bytes!(concat!(env!("OUT_DIR"), "/", $code, ".forms")),
         )),*]
     };
 }
 
 /// Phrases and senses of each language, by code.
-pub(super) const FILES: &[(&str, &str, &str)] = files!("en", "de", "fr", "es", "pt", "it", "nl");
+const FILES: &[(&str, &str, &[u8])] = files!("en", "de", "fr", "es", "pt", "it", "nl");
 
 static LOADED: LazyLock<Vec<Phrases>> =
     LazyLock::new(|| FILES.iter().map(|(code, text, senses)| Phrases::read(code, text, senses)).collect());
@@ -216,7 +216,7 @@ impl Phrases {
         Phrases::of("en").expect("the file of English is part of the program")
     }
 
-    fn read(code: &'static str, text: &str, senses: &'static str) -> Phrases {
+    fn read(code: &'static str, text: &str, senses: &'static [u8]) -> Phrases {
         let file: File = toml::from_str(text).unwrap_or_else(|error| panic!("languages/{code}.toml: {error}"));
         let mut words: FxHashMap<String, Classes> = FxHashMap::default();
         let mut verbs: FxHashMap<String, u32> = FxHashMap::default();
@@ -310,7 +310,7 @@ impl Phrases {
             articles: owned(&file.articles),
             infinitives: owned(&file.infinitives),
             words,
-            senses: Senses::read(senses),
+            senses: Senses::packed(senses),
             verbs,
             infinitive_of,
             endings: file.endings.iter().flat_map(ending).collect(),

@@ -17,7 +17,9 @@
 //!   (fillers), `thanks`, `if`, `but`, `and` (joining), `of` (prepositions), `by` (those of a deadline), `the` (articles),
 //!   `number`.
 
-use rustc_hash::FxHashMap;
+use std::sync::LazyLock;
+
+use fst::Map;
 
 /// The meaning of a form of a word in a work context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,29 +30,36 @@ pub struct Sense {
     pub group: &'static str,
 }
 
+/// The lemmas of all languages, and their groups, as the build script has packed them.
+static LEMMAS: LazyLock<Vec<&str>> =
+    LazyLock::new(|| include_str!(concat!(env!("OUT_DIR"), "/lemmas")).lines().collect());
+static GROUPS: LazyLock<Vec<&str>> =
+    LazyLock::new(|| include_str!(concat!(env!("OUT_DIR"), "/groups")).lines().collect());
+
 /// The senses of the words of a language.
-pub(super) struct Senses(FxHashMap<&'static str, Sense>);
+#[derive(Debug)]
+pub(super) struct Senses(Map<&'static [u8]>);
 
 impl Senses {
-    /// Reads lines of a form, its lemma and its group. Other lines are ignored.
-    pub(super) fn read(lines: &'static str) -> Senses {
-        let sense = |line: &'static str| {
-            let (form, sense) = line.split_once('\t')?;
-            let (lemma, group) = sense.split_once('\t')?;
-            Some((form, Sense { lemma, group }))
-        };
-        Senses(lines.lines().filter(|line| !line.starts_with('#')).filter_map(sense).collect())
+    /// Returns the senses that the build script has packed (`packing`).
+    ///
+    /// # Panics
+    /// They are of another form, which no build makes.
+    pub(super) fn packed(forms: &'static [u8]) -> Senses {
+        Senses(Map::new(forms).expect("the build script packs what can be read"))
     }
 
     /// Returns the sense of a lower-case word.
     pub(super) fn of(&self, lower: &str) -> Option<Sense> {
-        self.0.get(lower).copied()
+        let place = usize::try_from(self.0.get(lower)?).ok()?;
+        Some(Sense { lemma: LEMMAS.get(place >> 16)?, group: GROUPS.get(place & 0xffff)? })
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::phrases::{FILES, Phrases};
+    use super::super::packing::packed;
+    use super::super::phrases::Phrases;
     use super::super::token::lowered;
     use super::*;
 
@@ -82,24 +91,27 @@ mod tests {
 
     #[test]
     fn every_line_of_the_files_is_one() {
-        for (code, _, senses) in FILES {
+        for code in ["en", "de", "fr", "es", "pt", "it", "nl"] {
+            let senses = std::fs::read_to_string(format!("src/languages/{code}.tsv")).unwrap();
+            let phrases = Phrases::of(code).unwrap();
             let mut before = "";
             for line in senses.lines().filter(|line| !line.starts_with('#')) {
                 let columns: Vec<&str> = line.split('\t').collect();
                 let [form, lemma, group] = columns[..] else { panic!("languages/{code}.tsv: {line}") };
                 let is_small = |word: &str| !word.is_empty() && lowered(word) == word;
                 assert!(is_small(form) && is_small(lemma) && is_group(group), "languages/{code}.tsv: {line}");
-                // In the order of a lookup, without duplicates.
                 assert!(before < form, "languages/{code}.tsv: {line}");
+                let is_packed = |sense: Sense| sense.lemma == lemma && sense.group == group;
+                assert!(phrases.sense(form).is_some_and(is_packed), "languages/{code}.tsv: {line}");
                 before = form;
             }
         }
     }
 
     #[test]
-    fn invalid_lines_are_ignored() {
-        let senses = Senses::read("# forms\nsend\tsend\tgive/inf\nbroken\tline\n\n");
-        assert_eq!(senses.0.len(), 1);
-        assert_eq!(senses.of("send"), Some(Sense { lemma: "send", group: "give/inf" }));
+    fn comments_and_invalid_lines_are_not_packed() {
+        let packed = packed(&["# forms\nsend\tsend\tgive/inf\nbroken\tline\n\n".to_owned()]).unwrap();
+        assert_eq!((packed.lemmas.as_str(), packed.groups.as_str()), ("send", "give/inf"));
+        assert_eq!(Map::new(packed.forms[0].clone()).unwrap().len(), 1);
     }
 }
