@@ -333,6 +333,19 @@ impl Connection {
         self.executor.block_on(work)
     }
 
+    /// As [`Connection::admin`], outside of a future.
+    ///
+    /// # Errors
+    /// As [`Connection::admin`].
+    pub(crate) fn ask<T: DeserializeOwned>(
+        &self,
+        method: Method,
+        path_and_query: &str,
+        body: Option<&Value>,
+    ) -> Result<T, Failure> {
+        self.block_on(self.admin(method, path_and_query, body))
+    }
+
     /// Sends an admin request, whose path omits `/api/admin/`, and returns the value of the response.
     ///
     /// # Errors

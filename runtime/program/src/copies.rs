@@ -154,7 +154,7 @@ impl List {
         if generations.is_empty() {
             return table::print(&format!("{} has no copies", place.url()));
         }
-        let header = ["generation", "state", "commit", "copied at", "size"].map(str::to_owned);
+        let header = ["generation", "state", "commit", "copied at", "size"];
         let rows = generations.iter().flat_map(|generation| {
             let row = |state: &str, copied: &Copied, bytes: u64| {
                 [
@@ -170,7 +170,7 @@ impl List {
             rows.extend(generation.newest.iter().map(|newest| row("newest", newest, generation.bytes)));
             rows
         });
-        table::print(&table::aligned(std::iter::once(header).chain(rows)))
+        table::print_rows(header, rows)
     }
 }
 
