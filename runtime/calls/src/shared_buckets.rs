@@ -70,9 +70,6 @@ impl SharedBuckets {
     }
 
     /// Takes the tokens of a charge.
-    ///
-    /// # Errors
-    /// [`NotTaken`].
     pub(crate) fn take(&self, identity: &Identity, charge: &Charge) -> Result<(), NotTaken> {
         let key = (hash(&identity.issuer, &identity.subject), charge.name);
         let shard = &self.shards[usize::try_from(key.0 % SHARDS as u64).unwrap_or(0)];

@@ -91,9 +91,6 @@ pub(crate) struct Encoder<W> {
 
 impl<W: Write> Encoder<W> {
     /// Writes the header.
-    ///
-    /// # Errors
-    /// Errors of `to`.
     pub(crate) fn begin(to: W, header: Header) -> io::Result<Self> {
         let digest = Digest::new(CrcAlgorithm::Crc64GoIso);
         let mut encoder = Self { to, digest, header, written: 0, index: Vec::new(), block: Vec::new() };
@@ -103,9 +100,6 @@ impl<W: Write> Encoder<W> {
 
     /// Writes a page. Pages come in the order of their numbers. The page with SQLite's lock byte, and pages after the
     /// end of the database, are ignored.
-    ///
-    /// # Errors
-    /// Errors of `to`.
     pub(crate) fn page(&mut self, number: u32, content: &[u8]) -> io::Result<()> {
         if number == lock_page(self.header.page_bytes) || number > self.header.database_pages {
             return Ok(());
@@ -126,9 +120,6 @@ impl<W: Write> Encoder<W> {
     }
 
     /// Writes the index and the trailer.
-    ///
-    /// # Errors
-    /// Errors of `to`.
     pub(crate) fn finish(mut self) -> io::Result<W> {
         self.write(&[0; 6])?;
         let begun = self.written;

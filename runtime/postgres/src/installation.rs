@@ -58,9 +58,6 @@ impl PgInstallation {
 }
 
 /// Deletes every row, and the records of commits and nodes.
-///
-/// # Errors
-/// Errors of the server.
 pub(crate) fn empty(server: &Server) -> Result<(), OpenError> {
     const TABLES: &str = "SELECT relname::text FROM pg_class WHERE relnamespace = quote_ident(current_schema())::regnamespace \
                           AND relkind = 'r' AND relname NOT IN ('_schema', '_leases')";

@@ -194,25 +194,16 @@ impl Session {
     }
 
     /// Runs one statement without parameters.
-    ///
-    /// # Errors
-    /// Like [`Session::fly`].
     pub(crate) fn run(&mut self, sql: impl Into<String>) -> Result<(), Failure> {
         self.one(Ask::Run(sql.into())).map(drop)
     }
 
     /// Returns the rows of one statement.
-    ///
-    /// # Errors
-    /// Like [`Session::fly`].
     pub(crate) fn rows(&mut self, sql: &str, params: Vec<Param>) -> Result<Vec<Row>, Failure> {
         self.one(Ask::Rows(sql.to_owned(), params)).map(StatementResult::rows)
     }
 
     /// Returns the number of rows that one statement changed.
-    ///
-    /// # Errors
-    /// Like [`Session::fly`].
     pub(crate) fn change(&mut self, sql: &str, params: Vec<Param>) -> Result<u64, Failure> {
         self.one(Ask::Change(sql.to_owned(), params)).map(|result| result.count())
     }

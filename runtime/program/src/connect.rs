@@ -99,9 +99,6 @@ impl ConnectArgs {
     }
 
     /// Like [`ConnectArgs::open`], in a process that connects several times and has installed its log.
-    ///
-    /// # Errors
-    /// As [`ConnectArgs::open`].
     pub(crate) fn open_again(&self, engines: &Engines) -> Result<Connection, Failure> {
         let config = self.config()?;
         self.require_folder(&config)?;
@@ -334,9 +331,6 @@ impl Connection {
     }
 
     /// As [`Connection::admin`], outside of a future.
-    ///
-    /// # Errors
-    /// As [`Connection::admin`].
     pub(crate) fn ask<T: DeserializeOwned>(
         &self,
         method: Method,
@@ -376,9 +370,6 @@ impl Connection {
     }
 
     /// As [`Connection::request`], with a body of JSON text, as a user.
-    ///
-    /// # Errors
-    /// As [`Connection::request`].
     pub(crate) async fn request_as(
         &self,
         method: Method,

@@ -315,9 +315,6 @@ impl ContentFolder for RestoredFiles {
 
 /// Adds the whole copied contents that the folder of files lacks, and replaces damaged ones. Returns the hashes of the
 /// copied contents that are whole in the folder.
-///
-/// # Errors
-/// Errors of the place and of the folder.
 pub(super) fn fetch_contents(place: &Place, files: Folder) -> Result<HashSet<String>, Failure> {
     let progress = Progress::bytes("fetching files", None);
     let files = RestoredFiles(files, RefCell::default());

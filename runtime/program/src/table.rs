@@ -40,17 +40,11 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
 }
 
 /// Prints a value as JSON for programs.
-///
-/// # Errors
-/// As [`print`].
 pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
     print(&serde_json::to_string_pretty(value)?)
 }
 
 /// Prints rows under the names of their columns.
-///
-/// # Errors
-/// As [`print`].
 pub(crate) fn print_rows<const N: usize>(
     head: [&str; N],
     rows: impl IntoIterator<Item = [String; N]>,

@@ -146,9 +146,6 @@ fn require_key(name: &str, text: &str) -> Result<(), SecretError> {
 }
 
 /// As [`read_key`], but generates the key first if it is not set.
-///
-/// # Errors
-/// [`SecretError`].
 pub(crate) fn read_or_make(data: &Path, name: &str) -> Result<Secret, SecretError> {
     match read_key(data, name) {
         Err(SecretError::Missing { .. }) => {}

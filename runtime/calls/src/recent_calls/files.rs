@@ -48,9 +48,6 @@ pub(super) struct Files {
 
 impl Files {
     /// Opens the folder and its files. A truncated line at the end is removed.
-    ///
-    /// # Errors
-    /// Those of the file system.
     pub(super) fn open(folder: PathBuf, bounds: Bounds) -> io::Result<Self> {
         private_folder(&folder)?;
         let mut parts = Vec::new();
@@ -75,9 +72,6 @@ impl Files {
     }
 
     /// Appends lines of calls, in the order of their ends. It writes all lines or none.
-    ///
-    /// # Errors
-    /// Those of the file system.
     pub(super) fn append(&mut self, lines: &[u8], calls: u64, span: (Millis, Millis)) -> io::Result<()> {
         if self.parts.back().is_none_or(|part| part.is_full(self.bounds, span.1)) {
             self.begin(span)?;
@@ -108,9 +102,6 @@ impl Files {
 
     /// Removes the oldest files: while the other files hold enough calls, while all files have too many bytes, and if
     /// their last call is too old.
-    ///
-    /// # Errors
-    /// Those of the file system.
     pub(super) fn prune(&mut self, now: Millis) -> io::Result<()> {
         let end = now - self.bounds.life;
         let (mut calls, mut bytes) = self.size();

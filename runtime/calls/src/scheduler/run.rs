@@ -393,9 +393,6 @@ impl Scheduler {
     }
 
     /// Fails or retries the actions whose process has ended: an earlier process of this node, or an unreachable node.
-    ///
-    /// # Errors
-    /// A failure of the store.
     pub(crate) async fn recover(&self) -> Result<()> {
         let (boot, nodes) = (self.services().boot(), self.services().store().nodes());
         let has_ended =

@@ -313,9 +313,6 @@ impl Receiving {
     }
 
     /// Begins the receipt of a content that an action writes.
-    ///
-    /// # Errors
-    /// As [`Receiving::begin`].
     pub(crate) async fn own(services: &Services, ticket: UploadTicket) -> Result<Self> {
         let insert = move |db: &mut DbMut| {
             let id = db.insert(ticket.clone())?;

@@ -105,9 +105,6 @@ impl From<Result<Option<String>, JobError>> for StepEnd {
 
 impl Advancer {
     /// Advances a run as far as its journal allows.
-    ///
-    /// # Errors
-    /// A failure of the store.
     pub(crate) fn advance(&self, db: &mut DbMut, id: Id<Run>, now: Millis) -> Result<Upcoming> {
         let Some(run) = db.get(id)? else { return Ok(Upcoming::default()) };
         let steps = journal::steps(db, id)?;

@@ -233,9 +233,6 @@ fn name() -> String {
 }
 
 /// Writes the row.
-///
-/// # Errors
-/// Errors of the server.
 pub(crate) fn enter_row(session: &mut Session, id: u128, company: Company<'_>) -> Result<(), Failure> {
     let agreed = match company {
         Company::Nodes { agreed } => agreed.unwrap_or_default().to_owned(),

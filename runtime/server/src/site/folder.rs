@@ -77,9 +77,6 @@ impl Folder {
     }
 
     /// Returns the file with this name: parts with slashes between them.
-    ///
-    /// # Errors
-    /// As [`Folder::find`].
     pub(super) fn file(&self, name: &str) -> io::Result<Found> {
         match self.open_within(name) {
             Ok(found) => Ok(found),
@@ -109,9 +106,6 @@ impl Folder {
     }
 
     /// Returns the file of the folder itself.
-    ///
-    /// # Errors
-    /// As [`Folder::find`].
     pub(super) fn index(&self) -> io::Result<Found> {
         self.file(INDEX)
     }

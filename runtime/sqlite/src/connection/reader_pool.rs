@@ -38,9 +38,6 @@ pub(super) struct ReaderPool {
 
 impl ReaderPool {
     /// Begins to open `count` connections.
-    ///
-    /// # Errors
-    /// As [`Connection::open`].
     pub(super) fn open(common: &Common, count: usize) -> Result<Self, OpenError> {
         let path = percent_encode(common.path.as_os_str().as_encoded_bytes(), NON_ALPHANUMERIC);
         let file = SqliteConnectionManager::file(format!("file:{path}?vfs={VFS}"))

@@ -91,9 +91,6 @@ impl Readers {
     }
 
     /// Returns a reader for the calling thread, which waits for its turn.
-    ///
-    /// # Errors
-    /// Like [`Readers::read`].
     pub(crate) fn lease_blocking(self: &Arc<Self>, flow: Flow) -> Result<Lease, StoreError> {
         if let Some(lease) = self.lease_at_once(flow)? {
             return Ok(lease);

@@ -54,9 +54,6 @@ fn give_to_owner(folder: &Path) -> io::Result<()> {
 
 impl DataDir {
     /// Creates the folder (mode 0700) and the database file (0600) if they are missing, and locks the folder.
-    ///
-    /// # Errors
-    /// Like [`DataDir::lock`].
     pub(crate) fn open(path: &Path) -> Result<Self, OpenError> {
         let folder = Self::lock(path)?;
         // SQLite gives the log the mode of the database.
@@ -80,9 +77,6 @@ impl DataDir {
     }
 
     /// Locks the folder, creates it if it is missing, and changes nothing in it.
-    ///
-    /// # Errors
-    /// Like [`DataDir::lock`].
     pub(crate) fn hold(path: &Path) -> Result<Self, OpenError> {
         let failed = |source| OpenError::Folder { folder: path.to_owned(), source };
         DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(failed)?;
@@ -109,9 +103,6 @@ impl DataDir {
     }
 
     /// Returns a path for a temporary file with this name, on the file system of the database.
-    ///
-    /// # Errors
-    /// Errors of the file system.
     pub(crate) fn scratch(&self, name: &str) -> io::Result<PathBuf> {
         let folder = self.path.join(SCRATCH);
         DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;

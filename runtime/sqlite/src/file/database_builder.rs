@@ -31,9 +31,6 @@ pub(crate) struct FileBuilder {
 
 impl FileBuilder {
     /// Creates the private file with these tables and no rows.
-    ///
-    /// # Errors
-    /// Errors of the file system and the engine.
     pub(crate) fn create(
         path: &Path,
         tables: &[&'static TableDef],

@@ -37,9 +37,6 @@ impl DataDirInstallation {
     }
 
     /// Like [`DataDirInstallation::lock`], without any change.
-    ///
-    /// # Errors
-    /// As [`DataDirInstallation::lock`].
     pub(crate) fn look(folder: &Path, clock: Arc<dyn Clock>) -> Result<Self, OpenError> {
         Ok(Self { folder: DataDir::hold(folder)?, clock, clears: false })
     }

@@ -59,9 +59,6 @@ pub(crate) fn is_half_done(folder: &Path) -> bool {
 }
 
 /// Completes a replacement that was started; does nothing if there is none.
-///
-/// # Errors
-/// Errors of the file system.
 pub(crate) fn resume(folder: &Path) -> io::Result<()> {
     let path = folder.join(PLAN);
     let plan: Plan = match fs::read(&path) {

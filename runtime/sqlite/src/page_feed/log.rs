@@ -53,9 +53,6 @@ pub(super) struct Log {
 
 impl Log {
     /// Opens a log; `None`: it does not exist, or has no complete header.
-    ///
-    /// # Errors
-    /// Errors of the file system.
     pub(super) fn open(path: &Path) -> io::Result<Option<Self>> {
         let file = match File::open(path) {
             Ok(file) => file,
@@ -92,9 +89,6 @@ impl Log {
     }
 
     /// Goes to a position of this log.
-    ///
-    /// # Errors
-    /// Errors of the file system.
     pub(super) fn seek(&mut self, position: Position) -> io::Result<()> {
         self.file.seek(SeekFrom::Start(HEADER_BYTES + position.frames * self.frame_bytes())).map(drop)
     }
@@ -104,9 +98,6 @@ impl Log {
     }
 
     /// Reads the frame after `position`, where the log is; `None`: no valid frame follows.
-    ///
-    /// # Errors
-    /// Errors of the file system.
     pub(super) fn next(&mut self, position: Position) -> io::Result<Option<Frame>> {
         let mut header = [0; FRAME_HEADER_BYTES];
         let mut content = vec![0; self.page_bytes as usize].into_boxed_slice();
@@ -123,9 +114,6 @@ impl Log {
     }
 
     /// Returns true if this log has the position.
-    ///
-    /// # Errors
-    /// Errors of the file system.
     pub(super) fn has(&mut self, position: Position) -> io::Result<bool> {
         if position.salts != self.start.salts {
             return Ok(false);

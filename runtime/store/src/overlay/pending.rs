@@ -164,9 +164,6 @@ impl Pending {
     }
 
     /// Returns the number of rows of a plan now, and the number of rows that the database has in their place.
-    ///
-    /// # Errors
-    /// As [`Pending::matches`].
     pub(super) fn counts(&mut self, plan: &Plan) -> Result<(u64, u64), StoreError> {
         let Some(rows) = self.tables.get_mut(plan.table.name) else { return Ok((0, 0)) };
         let now = rows.matches(&Plan { limit: None, ..plan.clone() })?.len() as u64;
