@@ -11,7 +11,6 @@ use lz4_flex::block;
 
 /// First four bytes of a file.
 const MAGIC: [u8; 4] = *b"LTX1";
-/// Bytes of a header.
 pub(crate) const HEADER_BYTES: usize = 100;
 /// Flag of the header: the file has no checksum of the whole database.
 const NO_DATABASE_CHECKSUM: u32 = 1 << 1;
@@ -181,7 +180,6 @@ impl<R: BufRead> Decoder<R> {
         Ok(Self { from, digest, header, previous: 0, is_done: false, block: Vec::new() })
     }
 
-    /// Returns the header.
     pub(crate) fn header(&self) -> Header {
         self.header
     }

@@ -20,7 +20,6 @@ pub(crate) struct Aside {
 }
 
 impl Aside {
-    /// Creates one for this server.
     pub(crate) fn of(server: Arc<Server>) -> Self {
         Self { server, session: Mutex::default() }
     }

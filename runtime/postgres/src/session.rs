@@ -56,19 +56,16 @@ impl Ask {
     }
 }
 
-/// The result of a statement.
 #[derive(Debug)]
 pub(crate) enum StatementResult {
     /// Executed.
     Done,
-    /// Rows.
     Rows(Vec<Row>),
     /// Number of changed rows.
     Changed(u64),
 }
 
 impl StatementResult {
-    /// Returns the rows, if there are any.
     pub(crate) fn rows(self) -> Vec<Row> {
         match self {
             StatementResult::Rows(rows) => rows,

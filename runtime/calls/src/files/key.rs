@@ -16,9 +16,7 @@ const CODE_BYTES: usize = 16;
 /// The purpose of a token. A token is valid for one purpose only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// An upload.
     Upload,
-    /// A link.
     Link,
 }
 

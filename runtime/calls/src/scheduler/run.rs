@@ -42,7 +42,6 @@ const BLOCKED: Duration = Duration::from_secs(60);
 /// Time until a job without room is due again in its queue.
 const RETURN: Duration = Duration::from_millis(500);
 
-/// The end of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AttemptEnd {
     /// The function ran, or the job was gone.

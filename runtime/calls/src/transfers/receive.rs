@@ -63,7 +63,6 @@ pub struct Offset {
     pub expires_at: Millis,
 }
 
-/// Returns the ticket of a token.
 async fn ticket(services: &Services, token: &str) -> Result<(StorageId, Doc<UploadTicket>, FileRule)> {
     let unknown = || Error::not_found("There is no such upload; ask for a new address");
     let content = services.files().key()?.open(Purpose::Upload, token).ok_or_else(unknown)?;

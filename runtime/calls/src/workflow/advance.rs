@@ -88,7 +88,6 @@ impl Suspended {
     }
 }
 
-/// The end of a step.
 pub(crate) struct StepEnd {
     pub result: Result<Option<String>, JobError>,
     /// True if the transaction fails when the journal has no room for the value, so that the effect of a mutation is
@@ -142,7 +141,6 @@ impl Advancer {
         self.advance_on(db, run, steps, now)
     }
 
-    /// Advances a run with these steps.
     fn advance_on(&self, db: &mut DbMut, mut run: Counted, steps: Vec<Doc<Step>>, now: Millis) -> Result<Upcoming> {
         match run.run().state {
             RunState::Completed | RunState::Failed | RunState::Cancelled => {

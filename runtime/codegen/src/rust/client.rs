@@ -17,7 +17,6 @@ enum Credentials {
     DeployKey(String),
 }
 
-/// A boxed future.
 type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// The error of a token provider.

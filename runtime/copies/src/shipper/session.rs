@@ -95,7 +95,6 @@ impl Session {
         Ok(Self { place: Arc::new(place), number, numbering, gaps: 0, needs_snapshot: !is_complete, snapshot_at })
     }
 
-    /// Returns the generation.
     pub(super) fn generation(&self) -> Generation<'_> {
         Generation { place: &self.place, number: self.number }
     }

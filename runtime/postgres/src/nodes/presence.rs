@@ -37,7 +37,6 @@ pub(crate) enum Company<'a> {
         /// See [`convoke_store::EngineStart::agreed`].
         agreed: Option<&'a str>,
     },
-    /// None.
     None,
 }
 
@@ -149,7 +148,6 @@ impl Presence {
         Ok(Self { id, name: name().into(), server: server.clone(), shared, thread: Mutex::new(Some(thread)) })
     }
 
-    /// Returns its id.
     pub(crate) fn id(&self) -> u128 {
         self.id
     }

@@ -37,11 +37,9 @@ pub enum FolderError {
 /// The result of a look-up.
 #[derive(Debug)]
 pub(super) enum Found {
-    /// A file.
     File(Box<OpenFile>),
     /// A folder whose path lacks the slash at its end.
     Folder,
-    /// Nothing.
     Nothing,
 }
 

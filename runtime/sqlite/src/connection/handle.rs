@@ -213,7 +213,6 @@ impl Connection {
         self.broken.store(true, Relaxed);
     }
 
-    /// Returns true if it is broken.
     pub(crate) fn is_broken(&self) -> bool {
         self.broken.load(Relaxed)
     }

@@ -29,7 +29,6 @@ const CLOSING_INTERVAL: Duration = Duration::from_millis(1);
 /// A connection that reads. It is boxed since it moves at every turn.
 pub(crate) type PooledReader = Box<PooledConnection<Manager>>;
 
-/// The pool.
 pub(super) struct ReaderPool {
     pool: Pool<Manager>,
     // After the pool: its drop waits for the connections' end.

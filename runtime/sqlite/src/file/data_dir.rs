@@ -109,7 +109,6 @@ impl DataDir {
         Ok(folder.join(name))
     }
 
-    /// Returns the locked file.
     pub(crate) fn lock_file(path: &Path) -> PathBuf {
         path.join(LOCK)
     }

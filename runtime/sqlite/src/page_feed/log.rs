@@ -10,7 +10,6 @@ use serde::{Deserialize, Serialize};
 
 /// Bytes of the header of a log.
 const HEADER_BYTES: u64 = 32;
-/// Bytes of the header of a frame.
 const FRAME_HEADER_BYTES: usize = 24;
 /// First four bytes of a log; the last bit is set if its checksums read big-endian words.
 const MAGIC: u32 = 0x377f_0682;
@@ -31,7 +30,6 @@ pub(super) struct Position {
     pub checksum: [u32; 2],
 }
 
-/// A frame.
 pub(super) struct Frame {
     /// Number of its page.
     pub page: u32,
@@ -83,7 +81,6 @@ impl Log {
         self.start
     }
 
-    /// Returns the bytes of a page.
     pub(super) fn page_bytes(&self) -> u32 {
         self.page_bytes
     }
@@ -113,7 +110,6 @@ impl Log {
         Ok(Some(Frame { page: word(0), database_pages: word(4), content, after }))
     }
 
-    /// Returns true if this log has the position.
     pub(super) fn has(&mut self, position: Position) -> io::Result<bool> {
         if position.salts != self.start.salts {
             return Ok(false);

@@ -74,7 +74,6 @@ fn blob(bytes: &[u8]) -> String {
     format!("x'{digits}'")
 }
 
-/// Creates a table.
 pub(crate) fn create_table(table: &TableDef, name: &str) -> String {
     let mut sql = format!("CREATE TABLE {} ({ID} BLOB, \"_creationTime\" INTEGER", quoted(name));
     for field in table.fields.iter().filter(|field| !field.retired) {
@@ -89,7 +88,6 @@ pub(crate) fn create_id_index(table: &TableDef) -> String {
     format!("CREATE UNIQUE INDEX {} ON {} ({ID})", index_name(table.name, "_id"), quoted(table.name))
 }
 
-/// Creates an index.
 pub(crate) fn create_index(table: &TableDef, index: &IndexDef) -> String {
     let mut keys: Vec<String> = index
         .keys

@@ -92,7 +92,6 @@ struct Step {
 }
 
 impl Pending {
-    /// Returns a pending row.
     pub(super) fn get(&self, table: &TableDef, id: u128) -> Option<&PendingRow> {
         self.tables.get(table.name)?.rows.get(&id)
     }
@@ -107,7 +106,6 @@ impl Pending {
         self.bytes
     }
 
-    /// Sets a row.
     pub(super) fn put(&mut self, table: &'static TableDef, id: u128, row: PendingRow) {
         self.bytes += row.bytes() + STEP_BYTES;
         let rows = self.tables.entry(table.name).or_insert_with(|| TableRows::new(table));
