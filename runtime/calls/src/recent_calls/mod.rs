@@ -55,7 +55,7 @@ const FOLLOWERS_MAX: usize = 16;
 const FOLDER: &str = "calls";
 
 /// The completed calls of a runtime.
-pub(crate) struct RecentCalls {
+pub struct RecentCalls {
     pending: Shards<Queue>,
     with_arguments: bool,
     /// None if calls are not recorded.
@@ -189,18 +189,18 @@ impl RecentCalls {
     }
 
     /// Returns the counters of calls that were not recorded.
-    pub(crate) fn unrecorded(&self) -> &Unrecorded {
+    pub fn unrecorded(&self) -> &Unrecorded {
         &self.unrecorded
     }
 
     /// Returns the calls and bytes on disk.
-    pub(crate) fn recorded(&self) -> (u64, u64) {
+    pub fn recorded(&self) -> (u64, u64) {
         let state = self.recorder.as_ref().map(|recorder| recorder.state.lock());
         state.and_then(|state| state.files.as_ref().map(Files::size)).unwrap_or_default()
     }
 
     /// Returns true if calls wait to be written, or calls on disk are old enough to be removed.
-    pub(crate) fn is_due(&self) -> bool {
+    pub fn is_due(&self) -> bool {
         let Some(recorder) = &self.recorder else { return false };
         if self.pending.each().any(|queue| !queue.records.is_empty()) {
             return true;
@@ -211,7 +211,7 @@ impl RecentCalls {
     }
 
     /// Writes the waiting calls to disk, and removes old ones. Blocks on the disk.
-    pub(crate) fn write(&self) {
+    pub fn write(&self) {
         let Some(recorder) = &self.recorder else { return };
         let mut state = recorder.state.lock();
         let mut records = Vec::new();
@@ -230,7 +230,7 @@ impl RecentCalls {
 
     /// Returns the latest calls that match a filter, at most `count` and [`SHOWN_MAX`], oldest first. Blocks on the
     /// disk.
-    pub(crate) fn recent(&self, filter: &Filter, count: usize) -> Vec<CallRecord> {
+    pub fn recent(&self, filter: &Filter, count: usize) -> Vec<CallRecord> {
         let mut found = Search { filter, count: count.min(SHOWN_MAX), records: Vec::new(), bytes: 0 };
         self.write();
         if let Some(recorder) = &self.recorder {
@@ -260,7 +260,7 @@ impl RecentCalls {
     ///
     /// # Errors
     /// `OVERLOADED` if the maximum number of followers is reached.
-    pub(crate) fn follow(&self, filter: Filter) -> Result<Follower> {
+    pub fn follow(&self, filter: Filter) -> Result<Follower> {
         let permit = FollowerPermit(self.followers.clone());
         if permit.0.fetch_add(1, Relaxed) >= FOLLOWERS_MAX {
             return Err(Error::overloaded("Too many clients follow the calls; try again when one has disconnected"));

@@ -254,7 +254,7 @@ impl Scheduler {
 
     /// Blocks the run of a step whose function does not fit, and looks at the step again later.
     async fn block_step(&self, job: &Doc<Job>, reason: String) -> Result<AttemptEnd> {
-        let (read, boot, now) = (job.clone(), self.services().boot(), self.services().clock().now());
+        let (read, boot, now) = (job.clone(), self.services().process(), self.services().clock().now());
         let block = move |db: &mut DbMut| step::block(db, &read, &reason, boot, now + BLOCKED);
         self.services().database().write("block a run", block).await?;
         Ok(AttemptEnd::Ran)
@@ -287,19 +287,19 @@ impl Scheduler {
 
     /// Claims the jobs of a queue that may start now, at most `room`.
     pub(super) async fn claim_from(&self, queue: Queue, room: usize) -> Result<Vec<Doc<Job>>> {
-        let (boot, now) = (self.services().boot(), self.services().clock().now());
+        let (boot, now) = (self.services().process(), self.services().clock().now());
         let claim = move |db: &mut DbMut| queue::claim(db, &queue, boot, now, room);
         self.services().database().write("claim jobs of a queue", claim).await
     }
 
     async fn claim(&self, job: &Doc<Job>) -> Result<bool> {
-        let (job, boot, now) = (job.clone(), self.services().boot(), self.services().clock().now());
+        let (job, boot, now) = (job.clone(), self.services().process(), self.services().clock().now());
         self.services().database().write("claim a job", move |db| job::claim(db, &job, boot, now)).await
     }
 
     /// Returns the lease of a claimed action: another process may start it if this process is unreachable for long.
     fn lease(&self, job: &Doc<Job>, attempt: u32) -> LeaseCheck {
-        let (id, boot) = (job.id(), self.services().boot());
+        let (id, boot) = (job.id(), self.services().process());
         Arc::new(move |db| job::require_held(db, id, attempt, boot))
     }
 
@@ -311,7 +311,7 @@ impl Scheduler {
         function: &Registered,
         result: Result<Option<Box<RawValue>>>,
     ) -> Result<AttemptEnd> {
-        let (id, boot) = (job.id(), self.services().boot());
+        let (id, boot) = (job.id(), self.services().process());
         let tries = job.tries(function.def);
         let mut pause = RECORD_PAUSES.0;
         loop {
@@ -393,7 +393,7 @@ impl Scheduler {
 
     /// Fails or retries the actions whose process has ended: an earlier process of this node, or an unreachable node.
     pub(crate) async fn recover(&self) -> Result<()> {
-        let (boot, nodes) = (self.services().boot(), self.services().store().nodes());
+        let (boot, nodes) = (self.services().process(), self.services().store().nodes());
         let has_ended =
             move |job: &Doc<Job>| job.boot != Some(boot) && !job.boot.is_some_and(|boot| nodes.may_live(boot));
         let left = self

@@ -235,7 +235,7 @@ impl Advancer {
     }
 
     fn block(&self, db: &mut DbMut, run: Counted, reason: String) -> Result<Upcoming> {
-        journal::block_counted(db, run, reason, self.services.boot()).map(|()| Upcoming::default())
+        journal::block_counted(db, run, reason, self.services.process()).map(|()| Upcoming::default())
     }
 
     /// Writes a new step, and returns it. It is done if it takes no time.

@@ -8,8 +8,9 @@ use std::io::{self, Read as _};
 use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Component, Path, PathBuf};
 
-use super::{with_ending, write_private};
+use super::with_ending;
 use crate::auth::development::KEY_FILE;
+use convoke_store::write_private;
 
 /// The name of the folder of secrets in the data folder.
 pub const FOLDER: &str = "secrets";

@@ -238,20 +238,7 @@ mod tests {
     use convoke_store::{Condition, KeyDef, Literal};
 
     const fn field(name: &'static str, nullable: bool) -> FieldDef {
-        let column = ColumnType::Integer;
-        FieldDef {
-            name,
-            column,
-            nullable,
-            default: None,
-            references: None,
-            meaning: convoke_store::Meaning::Plain,
-            retired: false,
-            schema: |_| true.into(),
-            write_json: |_, _| Ok(()),
-            check: |_| Ok(()),
-            accept: |value| Ok(value.to_value()),
-        }
+        FieldDef { nullable, ..FieldDef::of::<i64>(name, |_| true.into()) }
     }
 
     const fn index(name: &'static str, keys: &'static [KeyDef], unique: bool, when: Option<Condition>) -> IndexDef {
