@@ -37,7 +37,6 @@ const DEPLOY_KEY: &str = "CONVOKE_DEPLOY_KEY";
 /// Time that a server with a locked data folder may take to open its control socket.
 const STARTING_MAX: Duration = Duration::from_secs(3);
 /// Maximum bytes of a line in a stream.
-#[allow(dead_code, reason = "streams are read by some programs' commands only")]
 const LINE_BYTES_MAX: usize = 64 * 1024 * 1024;
 
 /// The installation of a command: a remote server, or a data folder on this machine, with or without a running server.
@@ -290,7 +289,6 @@ impl Connection {
         &self.config
     }
 
-    #[allow(dead_code, reason = "a command may want to know")]
     /// Returns the runtime, if this process has opened the data folder.
     pub(crate) fn in_process(&self) -> Option<&Runtime> {
         match &self.transport {
@@ -511,7 +509,6 @@ impl Envelope {
     }
 }
 
-#[allow(dead_code, reason = "streams are read by some programs' commands only")]
 impl Response {
     /// Returns the next bytes of the body; none at its end.
     ///

@@ -1,9 +1,14 @@
 //! Files of an installation: private to their owner, and durable together with their names.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::Path;
+
+/// Creates a folder and its missing parents, private to their owner.
+pub fn private_folder(path: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(path)
+}
 
 /// Opens a file for reading and writing. A new file is private to its owner.
 pub fn private_file(path: &Path) -> io::Result<File> {
@@ -29,6 +34,14 @@ pub fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
         // The first error is reported.
         let _ = fs::remove_file(&partial);
     })
+}
+
+/// Removes a file. A missing file is no error.
+pub fn remove_if_there(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
 }
 
 /// Flushes a folder to disk. Otherwise a crash can lose the name of a new file.

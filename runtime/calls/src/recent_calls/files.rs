@@ -7,11 +7,13 @@ use std::collections::VecDeque;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::ops::ControlFlow;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::record::CallRecord;
 use convoke_core::clock::Millis;
+use convoke_store::{private_folder, remove_if_there};
 
 /// A file is closed when it reaches this fraction of a limit, so that the removal of a file removes few calls.
 const SHARE: u64 = 16;
@@ -110,10 +112,7 @@ impl Files {
             if !is_surplus && first.span.1 >= end {
                 break;
             }
-            match fs::remove_file(&first.path) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-                Ok(()) | Err(_) => {}
-            }
+            remove_if_there(&first.path)?;
             (calls, bytes) = (calls - first.calls, bytes - first.bytes);
             self.parts.pop_front();
             if self.parts.is_empty() {
@@ -179,26 +178,8 @@ fn number_of(path: &Path) -> Option<u64> {
     path.file_name()?.to_str()?.strip_prefix(BEGINNING)?.strip_suffix(END)?.parse().ok()
 }
 
-#[cfg(unix)]
-fn private_folder(folder: &Path) -> io::Result<()> {
-    use std::os::unix::fs::DirBuilderExt as _;
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
-}
-
-#[cfg(not(unix))]
-fn private_folder(folder: &Path) -> io::Result<()> {
-    fs::create_dir_all(folder)
-}
-
 fn private_file(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.append(true).create(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt as _;
-        options.mode(0o600);
-    }
-    options.open(path)
+    OpenOptions::new().append(true).create(true).mode(0o600).open(path)
 }
 
 #[cfg(test)]
@@ -264,7 +245,6 @@ mod tests {
         assert_eq!(times(&files, 0), [200_001]);
     }
 
-    #[cfg(unix)]
     #[test]
     fn only_the_owner_can_read_the_files_and_a_partial_write_is_removed() {
         use std::os::unix::fs::PermissionsExt as _;

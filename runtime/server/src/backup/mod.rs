@@ -14,7 +14,7 @@ use std::time::Duration;
 use sha2::{Digest as _, Sha256};
 
 use convoke_core::clock::{self, Millis};
-use convoke_store::write_private;
+use convoke_store::{remove_if_there, write_private};
 
 /// The name of the folder of backups in the data folder.
 pub const FOLDER: &str = "backups";
@@ -140,13 +140,7 @@ pub fn remove(backup: &Path) -> io::Result<()> {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
     }
-    for file in [secrets_of(backup), backup.to_owned(), checksum_of(backup)] {
-        match fs::remove_file(file) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
-    }
-    Ok(())
+    [secrets_of(backup), backup.to_owned(), checksum_of(backup)].iter().try_for_each(|file| remove_if_there(file))
 }
 
 /// Returns the path of a backup's checksum file, in the format of `sha256sum -c`.

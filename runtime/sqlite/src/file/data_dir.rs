@@ -1,14 +1,13 @@
 //! The data folder: private, and locked by one process.
 
-use std::fs::{self, DirBuilder, File, TryLockError};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, Read as _, Seek as _, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, lchown};
+use std::os::unix::fs::{MetadataExt as _, lchown};
 use std::path::{Path, PathBuf};
 
 use super::names::{DATABASE, SCRATCH};
 use super::swap;
-use convoke_store::OpenError;
-use convoke_store::files::private_file;
+use convoke_store::{OpenError, private_file, private_folder};
 
 const LOCK: &str = "convoke.lock";
 
@@ -79,7 +78,7 @@ impl DataDir {
     /// Locks the folder, creates it if it is missing, and changes nothing in it.
     pub(crate) fn hold(path: &Path) -> Result<Self, OpenError> {
         let failed = |source| OpenError::Folder { folder: path.to_owned(), source };
-        DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(failed)?;
+        private_folder(path).map_err(failed)?;
         let mut lock = private_file(&Self::lock_file(path)).map_err(failed)?;
         match lock.try_lock() {
             Ok(()) => {}
@@ -105,7 +104,7 @@ impl DataDir {
     /// Returns a path for a temporary file with this name, on the file system of the database.
     pub(crate) fn scratch(&self, name: &str) -> io::Result<PathBuf> {
         let folder = self.path.join(SCRATCH);
-        DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
+        private_folder(&folder)?;
         Ok(folder.join(name))
     }
 

@@ -12,7 +12,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::names::{DATABASE, log_of};
-use convoke_store::{sync_folder, write_private};
+use convoke_store::{remove_if_there, sync_folder, write_private};
 
 /// The file with the plan.
 const PLAN: &str = "replace.json";
@@ -81,13 +81,6 @@ pub(crate) fn resume(folder: &Path) -> io::Result<()> {
 
 fn move_if_there(from: &Path, to: &Path) -> io::Result<()> {
     match fs::rename(from, to) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    }
-}
-
-fn remove_if_there(path: &Path) -> io::Result<()> {
-    match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => Ok(()),
     }
