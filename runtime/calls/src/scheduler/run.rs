@@ -22,6 +22,7 @@ use crate::observe::{By, await_all};
 use crate::registry::Registered;
 use crate::rows::job::{self, AfterFailure, Failure, Job, JobKind, JobState};
 use crate::rows::outcome;
+use crate::rows::retry::until_written;
 use crate::rows::run::{OfRun, RunPart};
 use crate::trace::{Failure as SpanFailure, Span, SpanKind};
 use crate::workflow::advance::{Advancer, Next, Suspended, Upcoming};
@@ -33,9 +34,6 @@ use convoke_core::queues::Queue;
 use convoke_store::{DbMut, Doc, Flow, Nodes, StoreError};
 use parking_lot::Mutex;
 use serde_json::value::RawValue;
-
-/// First and longest pause before the end of an action is written again.
-const RECORD_PAUSES: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(30));
 
 /// Time until a step whose function does not fit is due again.
 const BLOCKED: Duration = Duration::from_secs(60);
@@ -196,7 +194,7 @@ impl Scheduler {
         let result = execute::action(call.clone(), capture.clone(), permit, work).await;
         self.completed(job, &call, function, &capture, result.as_ref().err()).await;
         let result = result.and_then(|value| has_reader.then(|| raw(&value)).transpose());
-        self.record_end(job, function, result).await
+        Ok(self.record_end(job, function, result).await)
     }
 
     /// Reports a completed attempt to the observers.
@@ -273,16 +271,16 @@ impl Scheduler {
         if job.state != JobState::Running {
             return;
         }
-        let mut pause = RECORD_PAUSES.0;
-        loop {
-            let (id, boot, now) = (job.id(), job.boot, self.services().clock().now());
+        let (id, boot, path) = (job.id(), job.boot, &*job.path);
+        let write = || {
+            let now = self.services().clock().now();
             let release = move |db: &mut DbMut| job::release(db, id, boot, now + RETURN, now);
-            let Err(error) = self.services().database().write("release a job", release).await else { return };
-            let path = &*job.path;
-            tracing::warn!(target: "convoke::job", job = %id, function = path, "cannot return the job to its queue yet; retrying: {}", error.chain());
-            tokio::time::sleep(pause).await;
-            pause = (pause * 2).min(RECORD_PAUSES.1);
-        }
+            self.services().database().write("release a job", release)
+        };
+        until_written(write, |cause| {
+            tracing::warn!(target: "convoke::job", job = %id, function = path, "cannot return the job to its queue yet; retrying: {cause}");
+        })
+        .await;
     }
 
     /// Claims the jobs of a queue that may start now, at most `room`.
@@ -310,39 +308,31 @@ impl Scheduler {
         job: &Doc<Job>,
         function: &Registered,
         result: Result<Option<Box<RawValue>>>,
-    ) -> Result<AttemptEnd> {
-        let (id, boot) = (job.id(), self.services().process());
+    ) -> AttemptEnd {
+        let (id, boot, path) = (job.id(), self.services().process(), &*job.path);
         let tries = job.tries(function.def);
-        let mut pause = RECORD_PAUSES.0;
-        loop {
-            let written = match &result {
-                Ok(value) => {
-                    let (value, now) = (value.clone(), self.services().clock().now());
-                    let runs = self.runs.clone();
-                    let end = move |db: &mut DbMut| match job::end(db, id, boot)? {
-                        Some(job) => succeeded(&runs, db, &job, (value.as_deref(), None), now).map(drop),
-                        None => Ok(()),
-                    };
-                    let written = self.services().database().write("end a job", end).await;
-                    self.services().alarm().wake(now);
-                    written.map(|()| AttemptEnd::Ran)
-                }
-                Err(error) => {
-                    let for_good = !job.is_retried_after(error);
-                    let failure = Failure { boot: Some(boot), for_good, ..Failure::of(error, job.run_at) };
-                    self.failed(job, tries, failure).await
-                }
-            };
-            match written {
-                Ok(ended) => return Ok(ended),
-                Err(error) => {
-                    let path = &*job.path;
-                    tracing::warn!(target: "convoke::job", job = %id, function = path, "cannot record the end of the job yet; retrying: {}", error.chain());
-                    tokio::time::sleep(pause).await;
-                    pause = (pause * 2).min(RECORD_PAUSES.1);
-                }
+        let write = async || match &result {
+            Ok(value) => {
+                let (value, now) = (value.clone(), self.services().clock().now());
+                let runs = self.runs.clone();
+                let end = move |db: &mut DbMut| match job::end(db, id, boot)? {
+                    Some(job) => succeeded(&runs, db, &job, (value.as_deref(), None), now).map(drop),
+                    None => Ok(()),
+                };
+                let written = self.services().database().write("end a job", end).await;
+                self.services().alarm().wake(now);
+                written.map(|()| AttemptEnd::Ran)
             }
-        }
+            Err(error) => {
+                let for_good = !job.is_retried_after(error);
+                let failure = Failure { boot: Some(boot), for_good, ..Failure::of(error, job.run_at) };
+                self.failed(job, tries, failure).await
+            }
+        };
+        until_written(write, |cause| {
+            tracing::warn!(target: "convoke::job", job = %id, function = path, "cannot record the end of the job yet; retrying: {cause}");
+        })
+        .await
     }
 
     /// Records a failed attempt and logs it for the operator.
