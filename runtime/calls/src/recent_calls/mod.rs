@@ -14,12 +14,12 @@ use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
-use tokio::sync::broadcast;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, broadcast};
 
 use crate::observe::{CallObserver, Called, CompletedCall, Stage};
 use crate::shards::Shards;
@@ -61,7 +61,7 @@ pub struct RecentCalls {
     /// None if calls are not recorded.
     recorder: Option<Recorder>,
     unrecorded: Unrecorded,
-    followers: Arc<AtomicUsize>,
+    followers: Arc<Semaphore>,
     sender: broadcast::Sender<Arc<CallRecord>>,
 }
 
@@ -140,7 +140,7 @@ impl RecentCalls {
             with_arguments,
             recorder: is_enabled.then(|| Recorder { options, state: Mutex::default() }),
             unrecorded: Unrecorded::default(),
-            followers: Arc::default(),
+            followers: Arc::new(Semaphore::new(FOLLOWERS_MAX)),
             sender: broadcast::Sender::new(WAITING_MAX),
         }
     }
@@ -179,7 +179,7 @@ impl RecentCalls {
     }
 
     fn is_followed(&self) -> bool {
-        self.followers.load(Relaxed) > 0
+        self.followers.available_permits() < FOLLOWERS_MAX
     }
 
     fn show(&self, record: CallRecord) -> CallRecord {
@@ -261,10 +261,10 @@ impl RecentCalls {
     /// # Errors
     /// `OVERLOADED` if the maximum number of followers is reached.
     pub fn follow(&self, filter: Filter) -> Result<Follower> {
-        let permit = FollowerPermit(self.followers.clone());
-        if permit.0.fetch_add(1, Relaxed) >= FOLLOWERS_MAX {
-            return Err(Error::overloaded("Too many clients follow the calls; try again when one has disconnected"));
-        }
+        let permit =
+            self.followers.clone().try_acquire_owned().map_err(|_| {
+                Error::overloaded("Too many clients follow the calls; try again when one has disconnected")
+            })?;
         Ok(Follower { receiver: self.sender.subscribe(), filter, _permit: permit })
     }
 }
@@ -385,15 +385,7 @@ impl Queue {
 pub struct Follower {
     receiver: broadcast::Receiver<Arc<CallRecord>>,
     filter: Filter,
-    _permit: FollowerPermit,
-}
-
-struct FollowerPermit(Arc<AtomicUsize>);
-
-impl Drop for FollowerPermit {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Relaxed);
-    }
+    _permit: OwnedSemaphorePermit,
 }
 
 /// An item that a follower receives.
