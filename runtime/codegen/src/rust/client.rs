@@ -17,6 +17,7 @@ enum Credentials {
     DeployKey(String),
 }
 
+/// A boxed future.
 type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// The error of a token provider.
