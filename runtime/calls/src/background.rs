@@ -48,10 +48,10 @@ impl Runtime {
         let mut background = Background { runtime: self.clone(), stop, tasks };
         let runtime = self.clone();
         background.every(recent_calls::WRITE, move || {
-            let runtime = runtime.clone();
+            let calls = runtime.recent_calls().clone();
             async move {
-                match runtime.has_calls_to_write() {
-                    true => tokio::task::spawn_blocking(move || runtime.write_calls()).await.map_err(Error::internal),
+                match calls.is_due() {
+                    true => tokio::task::spawn_blocking(move || calls.write()).await.map_err(Error::internal),
                     false => Ok(()),
                 }
             }
@@ -141,8 +141,8 @@ impl Background {
         #[cfg(not(feature = "otel"))]
         let telemetry = std::future::ready(());
         tokio::join!(streams, telemetry);
-        let runtime = self.runtime;
-        if tokio::task::spawn_blocking(move || runtime.write_calls()).await.is_err() {
+        let calls = self.runtime.recent_calls().clone();
+        if tokio::task::spawn_blocking(move || calls.write()).await.is_err() {
             tracing::warn!(target: "convoke::background", "the latest calls are not recorded");
         }
     }

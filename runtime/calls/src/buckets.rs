@@ -75,21 +75,36 @@ impl Bucket {
 }
 
 /// The buckets of all identities.
-pub(crate) struct Buckets(Vec<Mutex<Shard>>);
+pub(crate) struct Buckets(Vec<Mutex<Shard<Bucket>>>);
 
-/// A part of the buckets, and the number of buckets at which full ones are dropped: a full bucket equals an absent one.
-/// The threshold is twice the number that remained, so that a flood of identities does not make every call scan all
-/// buckets.
-struct Shard {
-    buckets: HashMap<Key, Bucket>,
+/// A part of the buckets, and the number of them at which those that equal an absent one are dropped. The threshold is
+/// twice the number that remained, so that a flood of identities does not make every call scan all buckets.
+pub(crate) struct Shard<B> {
+    pub buckets: HashMap<Key, B>,
     sweep_at: usize,
+}
+
+impl<B> Shard<B> {
+    /// Makes room for a new bucket.
+    pub(crate) fn sweep(&mut self, is_kept: impl Fn(&B) -> bool) {
+        if self.buckets.len() >= self.sweep_at {
+            self.buckets.retain(|_, bucket| is_kept(bucket));
+            self.sweep_at = (self.buckets.len() * 2).max(BUCKETS_OF_A_SHARD_MIN);
+        }
+    }
+}
+
+impl<B> Default for Shard<B> {
+    fn default() -> Self {
+        Self { buckets: HashMap::new(), sweep_at: BUCKETS_OF_A_SHARD_MIN }
+    }
 }
 
 /// The key of a bucket in memory: the identity's hash and the bucket's name.
 pub(crate) type Key = (u64, &'static str);
 
 /// Number of buckets of one shard that are never scanned.
-pub(crate) const BUCKETS_OF_A_SHARD_MIN: usize = 8_192;
+const BUCKETS_OF_A_SHARD_MIN: usize = 8_192;
 /// Number of shards, each with its own lock.
 pub(crate) const SHARDS: usize = 16;
 
@@ -100,13 +115,10 @@ impl Buckets {
     /// The time until the tokens are available.
     pub(crate) fn take(&self, identity: &Identity, charge: &Charge) -> Result<(), Duration> {
         let Charge { name, refill, now, .. } = *charge;
-        let key = hash(&identity.issuer, &identity.subject);
-        let mut shard = self.0[usize::try_from(key % SHARDS as u64).unwrap_or(0)].lock();
-        if shard.buckets.len() >= shard.sweep_at {
-            shard.buckets.retain(|_, bucket| bucket.refilled(now) < bucket.refill.full);
-            shard.sweep_at = (shard.buckets.len() * 2).max(BUCKETS_OF_A_SHARD_MIN);
-        }
-        let bucket = shard.buckets.entry((key, name)).or_insert(Bucket { tokens: refill.full, at: now, refill });
+        let (key, shard) = place(identity, name);
+        let mut shard = self.0[shard].lock();
+        shard.sweep(|bucket| bucket.refilled(now) < bucket.refill.full);
+        let bucket = shard.buckets.entry(key).or_insert(Bucket { tokens: refill.full, at: now, refill });
         bucket.tokens = bucket.refilled(now);
         // After a clock that jumped back, the bucket refills from the new time.
         bucket.at = now;
@@ -119,10 +131,9 @@ impl Buckets {
 
     /// Gives back tokens of a charge that were not used.
     pub(crate) fn give(&self, identity: &Identity, charge: &Charge) {
-        let key = hash(&identity.issuer, &identity.subject);
-        let mut shard = self.0[usize::try_from(key % SHARDS as u64).unwrap_or(0)].lock();
+        let (key, shard) = place(identity, charge.name);
         // An absent bucket is full.
-        if let Some(bucket) = shard.buckets.get_mut(&(key, charge.name)) {
+        if let Some(bucket) = self.0[shard].lock().buckets.get_mut(&key) {
             bucket.tokens = bucket.refilled(charge.now) + charge.cost;
             bucket.at = charge.now;
         }
@@ -135,18 +146,13 @@ impl Default for Buckets {
     }
 }
 
-impl Default for Shard {
-    fn default() -> Self {
-        Self { buckets: HashMap::new(), sweep_at: BUCKETS_OF_A_SHARD_MIN }
-    }
-}
-
-/// Returns the hash of an identity.
-pub(crate) fn hash(issuer: &str, subject: &str) -> u64 {
+/// Returns the key of an identity's bucket, and the number of its shard.
+pub(crate) fn place(identity: &Identity, name: &'static str) -> (Key, usize) {
     use std::hash::{BuildHasher, RandomState};
     // One random state per process: a client that knows it could aim at another identity's bucket.
     static STATE: std::sync::OnceLock<RandomState> = std::sync::OnceLock::new();
-    STATE.get_or_init(RandomState::new).hash_one((issuer, subject))
+    let hash = STATE.get_or_init(RandomState::new).hash_one((&identity.issuer, &identity.subject));
+    ((hash, name), usize::try_from(hash % SHARDS as u64).unwrap_or(0))
 }
 
 #[cfg(test)]

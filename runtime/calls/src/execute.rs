@@ -42,9 +42,6 @@ pub(crate) async fn query<R: Send + 'static>(
 }
 
 /// As [`query`]; returns also the read set.
-///
-/// # Errors
-/// As [`query`].
 pub(crate) async fn recorded_query<R: Send + 'static>(
     call: Arc<Call>,
     capture: Capture,

@@ -101,7 +101,6 @@ impl<O: Clone + Eq + Hash, V> HeldLeases<O, V> {
         }
     }
 
-    /// Ends the leases of an owner for which `which` returns true.
     pub(crate) fn end_of(&self, owner: &O, which: impl Fn(&V) -> bool) {
         let mut table = self.table.lock();
         let numbers: Vec<u64> = table.of_owner.get(owner).into_iter().flatten().copied().collect();
@@ -141,7 +140,6 @@ impl<O: Clone + Eq + Hash, V> HeldLeases<O, V> {
         table.ends.range((ends_after, u64::MAX)..).count() as u64
     }
 
-    /// Returns the number of leases.
     pub(crate) fn len(&self, now: Millis) -> usize {
         let mut table = self.table.lock();
         table.expire(now);

@@ -9,7 +9,6 @@ use convoke_core::clock::Millis;
 pub(crate) struct Inputs(u8);
 
 impl Inputs {
-    /// The caller.
     pub(crate) const CALLER: Inputs = Inputs(1);
     /// Inputs whose changes no commit announces: the time, metrics, the request id.
     pub(crate) const UNANNOUNCED: Inputs = Inputs(2);
@@ -44,7 +43,6 @@ impl UsedInputs {
     /// The end of a result that does not change with time.
     pub(crate) const UNLIMITED: Millis = Millis(i64::MAX);
 
-    /// Records the use of an input.
     pub(crate) fn record(&self, input: Inputs) {
         // Only one thread runs a function. An exclusive write would be too expensive for each call.
         let recorded = self.used.load(Ordering::Relaxed);
@@ -60,7 +58,6 @@ impl UsedInputs {
         }
     }
 
-    /// Returns all inputs that were used.
     pub(crate) fn used(&self) -> Inputs {
         Inputs(self.used.load(Ordering::Relaxed))
     }

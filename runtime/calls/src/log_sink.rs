@@ -46,7 +46,7 @@ impl LogSink {
         let mut taken = |name| fields.iter().position(|(own, _)| *own == name).map(|at| fields.swap_remove(at).1);
         let ids = taken("trace_id").zip(taken("span_id"));
         let time_ns = u64::try_from(self.clock.now().0).unwrap_or(0).saturating_mul(1_000_000);
-        let context = ids.and_then(|(trace, span)| TraceContext::parse(&format!("00-{trace}-{span}-01")));
+        let context = ids.and_then(|(trace, span)| TraceContext::parse(format!("00-{trace}-{span}-01").as_bytes()));
         let record = LogRecord { time_ns, severity, target, message, fields, context };
         if let Some(streams) = &self.streams {
             streams.event(&record);

@@ -69,7 +69,6 @@ impl LogLines {
         self.lines.is_none()
     }
 
-    /// Returns the bytes of all lines.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }

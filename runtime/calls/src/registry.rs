@@ -128,8 +128,6 @@ impl Registry {
         }
     }
 
-    /// # Errors
-    /// As [`Registry::collect`].
     pub(crate) fn of(entries: impl IntoIterator<Item = &'static FunctionDef>) -> Result<Self, RegistryError> {
         let mut registry = Self {
             by_path: FxHashMap::default(),

@@ -16,7 +16,7 @@ use crate::log_streams::Streams;
 use crate::observe::{CallObserver, Observers, Rejection, UsedKey};
 use crate::outbound::{SecretError, StoreKey};
 use crate::performance::Performance;
-use crate::recent_calls::{CallRecord, Filter, Follower, RecentCalls, RecordOptions, RecordedCalls, Unrecorded};
+use crate::recent_calls::{RecentCalls, RecordOptions, RecordedCalls};
 use crate::registry::{Registered, Registry, RegistryError};
 use crate::rejections::Rejections;
 use crate::route::request::RouteRequest;
@@ -488,37 +488,9 @@ impl Runtime {
         &self.0.totals
     }
 
-    /// Returns the latest calls that match a filter, at most `count`, oldest first. Blocks on the disk.
-    pub fn recent_calls(&self, filter: &Filter, count: usize) -> Vec<CallRecord> {
-        self.0.recent_calls.recent(filter, count)
-    }
-
-    /// Returns true if [`Runtime::write_calls`] has work to do.
-    pub fn has_calls_to_write(&self) -> bool {
-        self.0.recent_calls.is_due()
-    }
-
-    /// Writes the completed calls to disk. Blocks on the disk.
-    pub fn write_calls(&self) {
-        self.0.recent_calls.write();
-    }
-
-    /// Returns the number of calls and bytes on disk.
-    pub fn recorded_calls(&self) -> (u64, u64) {
-        self.0.recent_calls.recorded()
-    }
-
-    /// Returns the counts of calls that were not recorded.
-    pub fn unrecorded_calls(&self) -> &Unrecorded {
-        self.0.recent_calls.unrecorded()
-    }
-
-    /// Follows the calls that complete from now on and match a filter.
-    ///
-    /// # Errors
-    /// `OVERLOADED` if the maximum number of followers is reached.
-    pub fn follow_calls(&self, filter: Filter) -> Result<Follower> {
-        self.0.recent_calls.follow(filter)
+    /// Returns the completed calls.
+    pub fn recent_calls(&self) -> &Arc<RecentCalls> {
+        &self.0.recent_calls
     }
 
     /// Returns the secrets that the application's sections need and that are not set.

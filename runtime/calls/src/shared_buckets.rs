@@ -2,13 +2,12 @@
 //! memory. All nodes together accept as many calls as one node alone would, and most calls need no request to the
 //! database.
 
-use std::collections::HashMap;
 use std::time::Duration;
 
 use parking_lot::Mutex;
 use sha2::{Digest as _, Sha256};
 
-use crate::buckets::{BUCKETS_OF_A_SHARD_MIN, Charge, Key, Payment, SHARDS, hash};
+use crate::buckets::{self, Charge, Key, Payment, SHARDS, place};
 use convoke_core::clock::Millis;
 use convoke_core::identity::Identity;
 use convoke_store::{Draw, Drawn, Store, StoreError};
@@ -35,15 +34,13 @@ pub(crate) struct SharedBuckets {
 #[derive(Default)]
 struct Shard {
     held: Mutex<Holdings>,
-    /// HeldTokens by the thread that draws a block. Threads that wait for it take their tokens from that block.
+    /// Held by the thread that draws a block. Threads that wait for it take their tokens from that block.
     drawing: Mutex<()>,
 }
 
-/// A part of the held tokens, and the number of entries at which old ones are dropped.
-struct Holdings {
-    of: HashMap<Key, HeldTokens>,
-    sweep_at: usize,
-}
+/// A part of the held tokens.
+#[derive(Default)]
+struct Holdings(buckets::Shard<HeldTokens>);
 
 /// The tokens that are held of one bucket.
 #[derive(Clone, Copy)]
@@ -70,12 +67,9 @@ impl SharedBuckets {
     }
 
     /// Takes the tokens of a charge.
-    ///
-    /// # Errors
-    /// [`NotTaken`].
     pub(crate) fn take(&self, identity: &Identity, charge: &Charge) -> Result<(), NotTaken> {
-        let key = (hash(&identity.issuer, &identity.subject), charge.name);
-        let shard = &self.shards[usize::try_from(key.0 % SHARDS as u64).unwrap_or(0)];
+        let (key, shard) = place(identity, charge.name);
+        let shard = &self.shards[shard];
         if let Some(answer) = shard.held.lock().take(key, charge) {
             return answer;
         }
@@ -108,14 +102,11 @@ impl SharedBuckets {
         }
         Ok(())
     }
-}
 
-impl SharedBuckets {
     /// Gives back tokens of a charge that were not used. This node holds them.
     pub(crate) fn give(&self, identity: &Identity, charge: &Charge) {
-        let key = (hash(&identity.issuer, &identity.subject), charge.name);
-        let shard = &self.shards[usize::try_from(key.0 % SHARDS as u64).unwrap_or(0)];
-        shard.held.lock().put(key, charge, charge.cost);
+        let (key, shard) = place(identity, charge.name);
+        self.shards[shard].held.lock().put(key, charge, charge.cost);
     }
 }
 
@@ -123,7 +114,7 @@ impl Holdings {
     /// Takes held tokens, or returns a known rejection. Returns `None` if a draw is needed.
     fn take(&mut self, key: Key, charge: &Charge) -> Option<Result<(), NotTaken>> {
         let tokens = self.tokens(key, charge.now);
-        let held = self.of.get_mut(&key)?;
+        let held = self.0.buckets.get_mut(&key)?;
         if tokens >= charge.cost {
             held.tokens -= charge.cost;
             return Some(Ok(()));
@@ -137,7 +128,7 @@ impl Holdings {
 
     /// Returns the held tokens.
     fn tokens(&self, key: Key, now: Millis) -> f64 {
-        self.of.get(&key).filter(|held| !held.is_void(now)).map_or(0.0, |held| held.tokens)
+        self.0.buckets.get(&key).filter(|held| !held.is_void(now)).map_or(0.0, |held| held.tokens)
     }
 
     /// Adds tokens to the held ones.
@@ -150,29 +141,20 @@ impl Holdings {
     /// Records a failed draw.
     fn refuse(&mut self, key: Key, charge: &Charge, refused: FailedDraw) {
         let tokens = self.tokens(key, charge.now);
-        let drawn_at = self.of.get(&key).map_or(charge.now, |held| held.drawn_at);
+        let drawn_at = self.0.buckets.get(&key).map_or(charge.now, |held| held.drawn_at);
         let void_after = charge.refill.time_for(charge.refill.full);
         self.set(key, charge.now, HeldTokens { tokens, drawn_at, void_after, refused: Some(refused) });
     }
 
     fn set(&mut self, key: Key, now: Millis, held: HeldTokens) {
-        if self.of.len() >= self.sweep_at {
-            self.of.retain(|_, held| !held.is_void(now));
-            self.sweep_at = (self.of.len() * 2).max(BUCKETS_OF_A_SHARD_MIN);
-        }
-        self.of.insert(key, held);
+        self.0.sweep(|held| !held.is_void(now));
+        self.0.buckets.insert(key, held);
     }
 }
 
 impl HeldTokens {
     fn is_void(&self, now: Millis) -> bool {
         now.since(self.drawn_at) >= self.void_after
-    }
-}
-
-impl Default for Holdings {
-    fn default() -> Self {
-        Self { of: HashMap::new(), sweep_at: BUCKETS_OF_A_SHARD_MIN }
     }
 }
 

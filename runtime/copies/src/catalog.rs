@@ -59,9 +59,6 @@ pub(crate) struct Generation<'p> {
 
 impl<'p> Generation<'p> {
     /// Returns the generations of a place, oldest first.
-    ///
-    /// # Errors
-    /// Errors of the place.
     pub(crate) fn all(place: &'p Place) -> Result<Vec<Self>, CopyError> {
         let folders = place.folders().map_err(CopyError::of(place.url()))?;
         let number = |name: &String| (name.len() == 8).then(|| name.parse::<u32>().ok()).flatten();
@@ -78,9 +75,6 @@ impl<'p> Generation<'p> {
     }
 
     /// Begins a generation; `None`: it exists already.
-    ///
-    /// # Errors
-    /// Errors of the place.
     pub(crate) fn begin(place: &'p Place, number: u32, about: &About) -> Result<Option<Self>, CopyError> {
         let generation = Self { place, number };
         let text = serde_json::to_vec_pretty(about).unwrap_or_default();
@@ -92,9 +86,6 @@ impl<'p> Generation<'p> {
     }
 
     /// Returns true if a later generation exists.
-    ///
-    /// # Errors
-    /// Errors of the place.
     pub(crate) fn is_succeeded(&self) -> Result<bool, CopyError> {
         let next = Self { place: self.place, number: self.number + 1 }.marker();
         self.place.exists(&next).map_err(CopyError::of(&next))
@@ -109,9 +100,6 @@ impl<'p> Generation<'p> {
     }
 
     /// Records that the changes after a commit need a snapshot of it, which is not stored yet.
-    ///
-    /// # Errors
-    /// Errors of the place.
     pub(crate) fn begin_gap(&self, snapshot: u64) -> Result<(), CopyError> {
         let name = self.gap(snapshot);
         match self.place.put_new(&name, b"{}", 0) {
@@ -121,27 +109,18 @@ impl<'p> Generation<'p> {
     }
 
     /// Records that the snapshot of a commit is stored.
-    ///
-    /// # Errors
-    /// Errors of the place.
     pub(crate) fn end_gap(&self, snapshot: u64) -> Result<(), CopyError> {
         let name = self.gap(snapshot);
         self.place.remove(&name).map_err(CopyError::of(&name))
     }
 
     /// Returns true if the snapshot of a commit was begun and not stored, so that later changes cannot be restored.
-    ///
-    /// # Errors
-    /// Errors of the place.
     pub(crate) fn has_gap(&self, snapshot: u64) -> Result<bool, CopyError> {
         let name = self.gap(snapshot);
         self.place.exists(&name).map_err(CopyError::of(&name))
     }
 
     /// Returns its description.
-    ///
-    /// # Errors
-    /// Errors of the place.
     pub(crate) fn about(&self) -> Result<About, CopyError> {
         let name = self.marker();
         let read = || {
@@ -161,9 +140,6 @@ impl<'p> Generation<'p> {
     }
 
     /// Returns the files of a level, by their first and last commits.
-    ///
-    /// # Errors
-    /// Errors of the place.
     pub(crate) fn files(&self, level: u8) -> Result<Vec<CopyFile>, CopyError> {
         let folder = self.folder(level);
         let files = self.place.files(&folder).map_err(CopyError::of(&folder))?;
@@ -171,9 +147,6 @@ impl<'p> Generation<'p> {
     }
 
     /// Returns the files of single seconds whose first commit is this one or later.
-    ///
-    /// # Errors
-    /// Errors of the place.
     pub(crate) fn files_from(&self, first: u64) -> Result<Vec<CopyFile>, CopyError> {
         let level = CHANGES[0];
         let folder = self.folder(level);
@@ -182,9 +155,6 @@ impl<'p> Generation<'p> {
     }
 
     /// Returns the files of all levels.
-    ///
-    /// # Errors
-    /// Errors of the place.
     pub(crate) fn all_files(&self) -> Result<Vec<CopyFile>, CopyError> {
         let mut files = self.files(SNAPSHOTS)?;
         for level in CHANGES {
@@ -194,9 +164,6 @@ impl<'p> Generation<'p> {
     }
 
     /// Removes files that a former process has not completed.
-    ///
-    /// # Errors
-    /// Errors of the place.
     pub(crate) fn remove_partial(&self) -> Result<(), CopyError> {
         for level in CHANGES.into_iter().chain([SNAPSHOTS]) {
             let folder = self.folder(level);

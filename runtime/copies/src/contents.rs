@@ -34,9 +34,6 @@ pub(crate) struct Contents {
 
 impl Contents {
     /// Lists the contents of the place.
-    ///
-    /// # Errors
-    /// Errors of the place.
     pub(crate) fn open(folder: PathBuf, place: &Place) -> Result<Self, CopyError> {
         place.remove_partial(FILES).map_err(CopyError::of(FILES))?;
         let stored = list(place)?.iter().filter_map(|(name, _)| parse(name)).collect();
@@ -104,9 +101,6 @@ impl Contents {
 
     /// Removes contents from the place that were removed locally before `oldest`, and records those that are removed
     /// now.
-    ///
-    /// # Errors
-    /// Errors of the folder and of the place.
     pub(crate) fn remove_old(&mut self, place: &Place, oldest: Millis, now: Millis) -> Result<usize, CopyError> {
         let is_local = |hash: &Hash| {
             let text = text_of(hash);

@@ -11,7 +11,6 @@ use lz4_flex::block;
 
 /// First four bytes of a file.
 const MAGIC: [u8; 4] = *b"LTX1";
-/// Bytes of a header.
 pub(crate) const HEADER_BYTES: usize = 100;
 /// Flag of the header: the file has no checksum of the whole database.
 const NO_DATABASE_CHECKSUM: u32 = 1 << 1;
@@ -91,9 +90,6 @@ pub(crate) struct Encoder<W> {
 
 impl<W: Write> Encoder<W> {
     /// Writes the header.
-    ///
-    /// # Errors
-    /// Errors of `to`.
     pub(crate) fn begin(to: W, header: Header) -> io::Result<Self> {
         let digest = Digest::new(CrcAlgorithm::Crc64GoIso);
         let mut encoder = Self { to, digest, header, written: 0, index: Vec::new(), block: Vec::new() };
@@ -103,9 +99,6 @@ impl<W: Write> Encoder<W> {
 
     /// Writes a page. Pages come in the order of their numbers. The page with SQLite's lock byte, and pages after the
     /// end of the database, are ignored.
-    ///
-    /// # Errors
-    /// Errors of `to`.
     pub(crate) fn page(&mut self, number: u32, content: &[u8]) -> io::Result<()> {
         if number == lock_page(self.header.page_bytes) || number > self.header.database_pages {
             return Ok(());
@@ -126,9 +119,6 @@ impl<W: Write> Encoder<W> {
     }
 
     /// Writes the index and the trailer.
-    ///
-    /// # Errors
-    /// Errors of `to`.
     pub(crate) fn finish(mut self) -> io::Result<W> {
         self.write(&[0; 6])?;
         let begun = self.written;
@@ -190,7 +180,6 @@ impl<R: BufRead> Decoder<R> {
         Ok(Self { from, digest, header, previous: 0, is_done: false, block: Vec::new() })
     }
 
-    /// Returns the header.
     pub(crate) fn header(&self) -> Header {
         self.header
     }

@@ -281,22 +281,36 @@ impl Error {
 
     /// The message and all causes, outermost first, for the log.
     pub fn chain(&self) -> String {
-        let mut text = self.message().to_owned();
-        let mut next = std::error::Error::source(self);
-        // This message refers its reader to the log. There, the cause is enough.
-        if text == INTERNAL_MESSAGE
-            && let Some(cause) = next
-        {
-            text = cause.to_string();
-            next = cause.source();
+        // The message of an internal error refers its reader to the log. There, the cause is enough.
+        match std::error::Error::source(self).filter(|_| self.message() == INTERNAL_MESSAGE) {
+            Some(cause) => chain(cause),
+            None => chain(self),
         }
-        while let Some(cause) = next {
-            text.push_str(": ");
-            text.push_str(&cause.to_string());
-            next = cause.source();
-        }
-        text
     }
+}
+
+/// An error and its causes, outermost first.
+pub fn causes<'error>(
+    error: &'error (dyn std::error::Error + 'static),
+) -> impl Iterator<Item = &'error (dyn std::error::Error + 'static)> {
+    std::iter::successors(Some(error), |error| error.source())
+}
+
+/// The texts of an error and of all causes, outermost first, in one line.
+pub fn chain(error: &(dyn std::error::Error + 'static)) -> String {
+    causes(error).map(ToString::to_string).collect::<Vec<_>>().join(": ")
+}
+
+/// Like [`chain`], without the texts that an outer one contains.
+pub fn distinct_chain(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut text = error.to_string();
+    for cause in causes(error).map(ToString::to_string) {
+        if !text.contains(&cause) {
+            text.push_str(": ");
+            text.push_str(&cause);
+        }
+    }
+    text
 }
 
 /// An error that `?` converts to an [`Error`], because its meaning for the client is known.

@@ -21,6 +21,7 @@ pub mod limits;
 pub mod sections;
 pub mod rate_classes;
 pub mod queues;
+pub mod trace_context;
 pub mod answer;
 
 pub use clock::{Clock, Millis};

@@ -27,7 +27,6 @@ pub use exchange::reply::Reply;
 pub use exchange::request::{Authorization, Incoming, Repeated, query_member, query_members};
 pub use exchange::response_body::{Body, BodySender, Broken, Ending, Gone};
 pub use exchange::routes::{Audience, BodyRule, Caching, Class, Routes};
-pub use exchange::trace::TraceParent;
 pub use exchange::traffic::Traffic;
 pub use exchange::web_socket::{Lost, Received, Upgrade, WebSocket};
 pub use listener::bind_error::BindError;

@@ -20,16 +20,12 @@ pub(crate) struct Aside {
 }
 
 impl Aside {
-    /// Creates one for this server.
     pub(crate) fn of(server: Arc<Server>) -> Self {
         Self { server, session: Mutex::default() }
     }
 
     /// Sends these statements and returns the result of the last one. After a cut connection they are sent once more,
     /// and may have been executed twice.
-    ///
-    /// # Errors
-    /// Errors of the server.
     pub(crate) fn ask(&self, asks: &[Ask]) -> Result<StatementResult, Failure> {
         let mut place = self.session.try_lock_for(PATIENCE).ok_or(Failure::Late)?;
         // An idle connection may have been cut, which is noticed only when it is used.

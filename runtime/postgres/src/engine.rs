@@ -70,7 +70,6 @@ struct Reading {
     clock: Arc<dyn Clock>,
     limit: Duration,
     server: Arc<Server>,
-    /// The clock of the machine.
     machine: Arc<dyn Clock>,
 }
 

@@ -2,6 +2,7 @@
 
 use std::error::Error as _;
 
+use convoke_core::error::{causes, distinct_chain};
 use convoke_store::{OpenError, StoreError};
 use tokio_postgres::error::{DbError, Severity, SqlState};
 use tokio_rustls::rustls::{CertificateError, Error as TlsError};
@@ -147,16 +148,13 @@ pub(crate) fn is_unconfirmed(notice: &DbError) -> bool {
 
 /// Returns the reason why the server's certificate is rejected, if it is.
 fn untrusted(error: &tokio_postgres::Error) -> Option<String> {
-    let mut cause = error.source();
-    let refused = loop {
-        let one = cause?;
-        let inner = one.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
-        let tls = one.downcast_ref::<TlsError>().or_else(|| inner?.downcast_ref());
-        match tls {
-            Some(TlsError::InvalidCertificate(refused)) => break refused,
-            Some(_) | None => cause = one.source(),
+    let refused = causes(error).find_map(|cause| {
+        let inner = cause.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
+        match cause.downcast_ref::<TlsError>().or_else(|| inner?.downcast_ref())? {
+            TlsError::InvalidCertificate(refused) => Some(refused),
+            _ => None,
         }
-    };
+    })?;
     let advice = match refused {
         CertificateError::UnknownIssuer => {
             "it is of no authority that is trusted here; name its root by sslrootcert=FILE"
@@ -172,19 +170,8 @@ fn untrusted(error: &tokio_postgres::Error) -> Option<String> {
 
 /// Returns the error with its causes, in one line.
 fn text(error: &tokio_postgres::Error) -> String {
-    let mut text = match error.as_db_error() {
+    match error.as_db_error() {
         Some(said) => format!("{} ({})", said.message(), said.code().code()),
-        None => error.to_string(),
-    };
-    if error.as_db_error().is_none() {
-        let mut cause = error.source();
-        while let Some(one) = cause {
-            let said = one.to_string();
-            if !text.contains(&said) {
-                text = format!("{text}: {said}");
-            }
-            cause = one.source();
-        }
+        None => distinct_chain(error),
     }
-    text
 }

@@ -1,13 +1,10 @@
 //! The data folder of a node.
 
-use std::fs::DirBuilder;
-use std::os::unix::fs::DirBuilderExt as _;
 use std::path::Path;
 
-use convoke_store::OpenError;
+use convoke_store::{OpenError, private_folder};
 
 /// Creates the private data folder if it is missing. It contains the node's socket and secrets.
 pub(crate) fn make(data: &Path) -> Result<(), OpenError> {
-    let made = DirBuilder::new().recursive(true).mode(0o700).create(data);
-    made.map_err(|source| OpenError::Folder { folder: data.to_owned(), source })
+    private_folder(data).map_err(|source| OpenError::Folder { folder: data.to_owned(), source })
 }

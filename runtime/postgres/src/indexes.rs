@@ -157,9 +157,6 @@ impl Prepared {
 
 impl Plan {
     /// Returns the steps on tables with rows.
-    ///
-    /// # Errors
-    /// Errors of the engine.
     pub(super) fn of(catalog: &dyn Catalog, steps: &[Step]) -> Result<Self, OpenError> {
         let mut plan = Self::default();
         for step in steps {
@@ -234,9 +231,6 @@ fn drop_index(session: &mut Session, name: &str) -> Result<(), Failure> {
 }
 
 /// Renames a built index to its final name. Returns true if it is valid.
-///
-/// # Errors
-/// Errors of the server.
 pub(super) fn name(transaction: &PgTransaction, table: &TableDef, index: &IndexDef) -> Result<bool, OpenError> {
     const IS_WHOLE: &str = "SELECT 1 FROM pg_index JOIN pg_class ON oid = indexrelid \
         WHERE relnamespace = quote_ident(current_schema())::regnamespace AND relname = $1 AND indisvalid";

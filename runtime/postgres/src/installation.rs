@@ -58,9 +58,6 @@ impl PgInstallation {
 }
 
 /// Deletes every row, and the records of commits and nodes.
-///
-/// # Errors
-/// Errors of the server.
 pub(crate) fn empty(server: &Server) -> Result<(), OpenError> {
     const TABLES: &str = "SELECT relname::text FROM pg_class WHERE relnamespace = quote_ident(current_schema())::regnamespace \
                           AND relkind = 'r' AND relname NOT IN ('_schema', '_leases')";
@@ -173,13 +170,7 @@ impl DatabaseBuilder for Builder {
     }
 
     fn finish(self: Box<Self>, rows: &[(&'static TableDef, u64)]) -> Result<(), OfflineError> {
-        for (table, expected) in rows {
-            let found = convoke_store::offline::count(&*self.transaction, table)?;
-            if found != *expected {
-                let found = format!("{} has {found} rows, not {expected}", table.name);
-                return Err(OfflineError::Damaged { path: PathBuf::from(&self.server.schema), found });
-            }
-        }
+        convoke_store::offline::require_counts(&*self.transaction, rows, Path::new(&self.server.schema))?;
         match self.transaction.commit(&[], Vec::new(), self.server.patience) {
             Committed::Yes => {
                 *self.is_finished.lock() = true;

@@ -18,9 +18,6 @@ pub(crate) const NAMES: [&str; 8] =
     ["_schema", "_commits", "_nodes", "_leases", "_buckets", "_requests", "_held", "_turns"];
 
 /// Creates the schema and the engine's own tables if they are missing.
-///
-/// # Errors
-/// Errors of the server.
 pub(crate) fn make(session: &mut Session, server: &Server) -> Result<(), Failure> {
     // Several nodes may start at the same time, and "if not exists" is not atomic between them.
     for _ in 0..50 {
@@ -82,9 +79,6 @@ pub(crate) fn hold(name: &str) -> String {
 }
 
 /// Takes the lease `name` for a node, until the node releases it or dies. Returns true if it was taken.
-///
-/// # Errors
-/// Errors of the server.
 pub(crate) fn claim(session: &mut Session, name: &str, node: u128) -> Result<bool, Failure> {
     let sql = format!(
         "UPDATE _leases SET holder = $1 WHERE name = $2 AND (holder IS NULL OR holder = $1 OR NOT EXISTS (SELECT 1 FROM _nodes \
@@ -94,9 +88,6 @@ pub(crate) fn claim(session: &mut Session, name: &str, node: u128) -> Result<boo
 }
 
 /// Releases the lease `name`.
-///
-/// # Errors
-/// Errors of the server.
 pub(crate) fn give_back(session: &mut Session, name: &str, node: u128) -> Result<(), Failure> {
     const GIVE: &str = "UPDATE _leases SET holder = NULL WHERE name = $2 AND holder = $1";
     session.change(GIVE, vec![id(node), Value::Text(name.to_owned()).into()]).map(drop)

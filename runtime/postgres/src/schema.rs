@@ -41,9 +41,6 @@ pub(crate) fn require_free_names(tables: &[&'static TableDef]) -> Result<(), Ope
 /// Applies additions of the code in one transaction, on one node at a time; parts that need no lock are prepared
 /// before. Returns the difference that cannot be applied, in plain words; then nothing was applied to the application's
 /// tables. `node` is the number of this node, `on_opening` receives long steps.
-///
-/// # Errors
-/// Errors of the engine.
 pub(crate) fn apply(
     session: Session,
     server: &Arc<Server>,
@@ -133,9 +130,6 @@ pub(crate) fn frame(clock: &Arc<dyn Clock>, commits: &Arc<Commits>) -> Frame {
 }
 
 /// Compares a database with the tables in code without changing it.
-///
-/// # Errors
-/// Errors of the engine.
 pub(crate) fn inspect(transaction: &PgTransaction, tables: &[&'static TableDef]) -> Result<Inspected, OpenError> {
     let rows = transaction.own_rows("SELECT coalesce(max(applied_at), 0) FROM _schema", Vec::new())?;
     let applied_at = rows.first().map_or(Ok(0), |row| row.try_get(0)).map_err(|error| Failure::of(&error))?;
@@ -143,9 +137,6 @@ pub(crate) fn inspect(transaction: &PgTransaction, tables: &[&'static TableDef])
 }
 
 /// Returns the greatest row id of the schema's tables.
-///
-/// # Errors
-/// Errors of the engine.
 pub(crate) fn greatest_id(transaction: &PgTransaction) -> Result<u128, OpenError> {
     let tables = "SELECT table_name::text FROM information_schema.columns \
                   WHERE table_schema = current_schema() AND column_name = '_id'";

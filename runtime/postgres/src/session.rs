@@ -56,19 +56,16 @@ impl Ask {
     }
 }
 
-/// The result of a statement.
 #[derive(Debug)]
 pub(crate) enum StatementResult {
     /// Executed.
     Done,
-    /// Rows.
     Rows(Vec<Row>),
     /// Number of changed rows.
     Changed(u64),
 }
 
 impl StatementResult {
-    /// Returns the rows, if there are any.
     pub(crate) fn rows(self) -> Vec<Row> {
         match self {
             StatementResult::Rows(rows) => rows,
@@ -194,25 +191,16 @@ impl Session {
     }
 
     /// Runs one statement without parameters.
-    ///
-    /// # Errors
-    /// Like [`Session::fly`].
     pub(crate) fn run(&mut self, sql: impl Into<String>) -> Result<(), Failure> {
         self.one(Ask::Run(sql.into())).map(drop)
     }
 
     /// Returns the rows of one statement.
-    ///
-    /// # Errors
-    /// Like [`Session::fly`].
     pub(crate) fn rows(&mut self, sql: &str, params: Vec<Param>) -> Result<Vec<Row>, Failure> {
         self.one(Ask::Rows(sql.to_owned(), params)).map(StatementResult::rows)
     }
 
     /// Returns the number of rows that one statement changed.
-    ///
-    /// # Errors
-    /// Like [`Session::fly`].
     pub(crate) fn change(&mut self, sql: &str, params: Vec<Param>) -> Result<u64, Failure> {
         self.one(Ask::Change(sql.to_owned(), params)).map(|result| result.count())
     }

@@ -38,9 +38,6 @@ impl Sessions {
     }
 
     /// Returns a new session: idle ones may all have been cut.
-    ///
-    /// # Errors
-    /// As [`Sessions::take`].
     pub(crate) fn open(&self) -> Result<Session, Failure> {
         Session::open(&self.server)
     }

@@ -21,9 +21,6 @@ pub(crate) struct Snapshot {
 
 impl Snapshot {
     /// Opens a snapshot that is serializable with the mutations.
-    ///
-    /// # Errors
-    /// Errors of the server.
     pub(crate) fn open(
         server: &Arc<Server>,
         clock: &Arc<dyn Clock>,
@@ -37,9 +34,6 @@ impl Snapshot {
     }
 
     /// Returns true if the database has a schema of this program.
-    ///
-    /// # Errors
-    /// Errors of the server.
     pub(crate) fn has_schema(&self) -> Result<bool, StoreError> {
         Ok(!self.transaction.own_rows("SELECT 1 FROM _schema LIMIT 1", Vec::new())?.is_empty())
     }

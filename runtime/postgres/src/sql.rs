@@ -65,7 +65,6 @@ fn digest(name: &str) -> u64 {
         .fold(0xcbf2_9ce4_8422_2325_u64, |digest, byte| (digest ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3))
 }
 
-/// Returns the type of a column.
 pub(crate) const fn column_type(column: ColumnType) -> &'static str {
     match column {
         ColumnType::Bool => "boolean",
@@ -77,7 +76,6 @@ pub(crate) const fn column_type(column: ColumnType) -> &'static str {
     }
 }
 
-/// Returns null with the type of a column.
 const fn null(column: ColumnType) -> &'static str {
     match column {
         ColumnType::Bool => "NULL::boolean",
@@ -105,7 +103,6 @@ pub(crate) fn literal(value: &Value) -> String {
     }
 }
 
-/// Creates a table.
 pub(crate) fn create_table(table: &TableDef) -> String {
     let mut sql = format!("CREATE TABLE {} ({ID} uuid NOT NULL, \"_creationTime\" bigint NOT NULL", quoted(table.name));
     for field in table.fields.iter().filter(|field| !field.retired) {
@@ -120,7 +117,6 @@ pub(crate) fn create_id_index(table: &TableDef) -> String {
     format!("CREATE UNIQUE INDEX {} ON {} ({ID})", index_name(table.name, "_id"), quoted(table.name))
 }
 
-/// Creates an index.
 pub(crate) fn create_index(table: &TableDef, index: &IndexDef) -> String {
     create(table, index, &index_name(table.name, index.name))
 }

@@ -349,7 +349,6 @@ impl PgTransaction {
         flights
     }
 
-    /// The result of one statement.
     fn ask(&self, ask: Ask) -> Result<StatementResult> {
         let result = self.fly(vec![ask])?.pop();
         let result = result.unwrap_or_else(|| Err(Failure::Other("a statement was not answered".to_owned())));
@@ -651,7 +650,6 @@ fn inserted(table: &TableDef, id: u128, creation_time: i64, value: impl Fn(usize
     params
 }
 
-/// Returns the statement of a write.
 fn statement(RowWrite { table, id, write, .. }: &RowWrite) -> Ask {
     let update = |fields: Fields, value: &dyn Fn(usize) -> Value| {
         let values = fields.places().map(value).chain([Value::Id(*id)]);

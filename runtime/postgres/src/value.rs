@@ -35,7 +35,6 @@ impl Param {
         Param::List(ids.iter().map(|id| Input(Value::Id(*id))).collect())
     }
 
-    /// A list of values.
     pub(crate) fn list(values: impl Iterator<Item = Value>) -> Self {
         Param::List(values.map(Input).collect())
     }

@@ -37,7 +37,6 @@ const DEPLOY_KEY: &str = "CONVOKE_DEPLOY_KEY";
 /// Time that a server with a locked data folder may take to open its control socket.
 const STARTING_MAX: Duration = Duration::from_secs(3);
 /// Maximum bytes of a line in a stream.
-#[allow(dead_code, reason = "streams are read by some programs' commands only")]
 const LINE_BYTES_MAX: usize = 64 * 1024 * 1024;
 
 /// The installation of a command: a remote server, or a data folder on this machine, with or without a running server.
@@ -99,9 +98,6 @@ impl ConnectArgs {
     }
 
     /// Like [`ConnectArgs::open`], in a process that connects several times and has installed its log.
-    ///
-    /// # Errors
-    /// As [`ConnectArgs::open`].
     pub(crate) fn open_again(&self, engines: &Engines) -> Result<Connection, Failure> {
         let config = self.config()?;
         self.require_folder(&config)?;
@@ -293,7 +289,6 @@ impl Connection {
         &self.config
     }
 
-    #[allow(dead_code, reason = "a command may want to know")]
     /// Returns the runtime, if this process has opened the data folder.
     pub(crate) fn in_process(&self) -> Option<&Runtime> {
         match &self.transport {
@@ -333,6 +328,16 @@ impl Connection {
         self.executor.block_on(work)
     }
 
+    /// As [`Connection::admin`], outside of a future.
+    pub(crate) fn ask<T: DeserializeOwned>(
+        &self,
+        method: Method,
+        path_and_query: &str,
+        body: Option<&Value>,
+    ) -> Result<T, Failure> {
+        self.block_on(self.admin(method, path_and_query, body))
+    }
+
     /// Sends an admin request, whose path omits `/api/admin/`, and returns the value of the response.
     ///
     /// # Errors
@@ -363,9 +368,6 @@ impl Connection {
     }
 
     /// As [`Connection::request`], with a body of JSON text, as a user.
-    ///
-    /// # Errors
-    /// As [`Connection::request`].
     pub(crate) async fn request_as(
         &self,
         method: Method,
@@ -507,7 +509,6 @@ impl Envelope {
     }
 }
 
-#[allow(dead_code, reason = "streams are read by some programs' commands only")]
 impl Response {
     /// Returns the next bytes of the body; none at its end.
     ///

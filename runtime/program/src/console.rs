@@ -46,7 +46,7 @@ impl Console {
                 "no server runs on {folder}, so there is no console; start one: convoke serve"
             )));
         }
-        let link: Link = connection.block_on(connection.admin(Method::POST, "console", None))?;
+        let link: Link = connection.ask(Method::POST, "console", None)?;
         // A remote server is reached by the operator's address, not by the server's own one.
         let url = elsewhere.map_or(link.url, |url| format!("{}/console", url.trim_end_matches('/')));
         let address = format!("{url}#{}", link.code);

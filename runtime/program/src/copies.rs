@@ -154,7 +154,7 @@ impl List {
         if generations.is_empty() {
             return table::print(&format!("{} has no copies", place.url()));
         }
-        let header = ["generation", "state", "commit", "copied at", "size"].map(str::to_owned);
+        let header = ["generation", "state", "commit", "copied at", "size"];
         let rows = generations.iter().flat_map(|generation| {
             let row = |state: &str, copied: &Copied, bytes: u64| {
                 [
@@ -170,7 +170,7 @@ impl List {
             rows.extend(generation.newest.iter().map(|newest| row("newest", newest, generation.bytes)));
             rows
         });
-        table::print(&table::aligned(std::iter::once(header).chain(rows)))
+        table::print_rows(header, rows)
     }
 }
 
@@ -315,9 +315,6 @@ impl ContentFolder for RestoredFiles {
 
 /// Adds the whole copied contents that the folder of files lacks, and replaces damaged ones. Returns the hashes of the
 /// copied contents that are whole in the folder.
-///
-/// # Errors
-/// Errors of the place and of the folder.
 pub(super) fn fetch_contents(place: &Place, files: Folder) -> Result<HashSet<String>, Failure> {
     let progress = Progress::bytes("fetching files", None);
     let files = RestoredFiles(files, RefCell::default());

@@ -9,8 +9,7 @@ use super::connect::{ConnectArgs, Connection};
 use super::data_change::{self, Change};
 use super::failure::Failure;
 use super::output;
-use super::table::aligned;
-use super::table::encoded;
+use super::table::{aligned, encoded, print, print_rows};
 use convoke_server::archive::space::human;
 use convoke_store::Engines;
 
@@ -114,12 +113,12 @@ impl Data {
             return print(&lines.join("\n"));
         }
         let unknown = || "?".to_owned();
-        let head = ["TABLE", "PREFIX", "ROWS", "BYTES"].map(str::to_owned);
+        let head = ["TABLE", "PREFIX", "ROWS", "BYTES"];
         let rows = tables.into_iter().map(|table| {
             let rows = table.rows.map_or_else(unknown, |rows| rows.to_string());
             [table.name, table.prefix, rows, table.bytes.map_or_else(unknown, human)]
         });
-        print(&aligned(std::iter::once(head).chain(rows)))
+        print_rows(head, rows)
     }
 
     async fn rows(&self, connection: &Connection, table: &str) -> Result<(), Failure> {
@@ -169,10 +168,6 @@ impl Data {
     }
 }
 
-fn print(text: &str) -> Result<(), Failure> {
-    output::line(text).map(drop)
-}
-
 /// Prints rows under their columns. A column without a value in any of them is omitted.
 fn as_columns(columns: &[String], rows: &[Box<RawValue>]) -> Result<String, Failure> {
     let rows: Vec<Map<String, Value>> =
@@ -184,13 +179,7 @@ fn as_columns(columns: &[String], rows: &[Box<RawValue>]) -> Result<String, Fail
     let lines: Vec<Vec<String>> = std::iter::once(names.iter().map(|name| (*name).clone()).collect())
         .chain(rows.iter().map(|row| names.iter().map(|name| cell(name, row.get(*name))).collect()))
         .collect();
-    let width = |place: usize| lines.iter().map(|line| line[place].chars().count()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..names.len()).map(width).collect();
-    let line = |line: &Vec<String>| {
-        let cells = line.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}"));
-        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
-    };
-    Ok(lines.iter().map(line).collect::<Vec<_>>().join("\n"))
+    Ok(aligned(lines))
 }
 
 fn cell(name: &str, value: Option<&Value>) -> String {

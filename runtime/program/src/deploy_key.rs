@@ -8,7 +8,7 @@ use hyper::Method;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::connect::{ConnectArgs, Connection};
+use super::connect::ConnectArgs;
 use super::durations::duration;
 use super::failure::Failure;
 use super::table;
@@ -151,7 +151,7 @@ impl Create {
             "name": self.name, "scopes": scopes, "environment": self.connect.env,
             "expiresIn": self.expires.map(millis),
         });
-        let made: Value = connection.block_on(connection.admin(Method::POST, "keys", Some(&body)))?;
+        let made: Value = connection.ask(Method::POST, "keys", Some(&body))?;
         show_once(made, self.json, "made")
     }
 }
@@ -190,8 +190,7 @@ impl Rotate {
     fn run(self, engines: &Engines) -> Result<(), Failure> {
         let connection = self.connect.open(engines)?;
         let body = json!({ "overlap": millis(self.overlap) });
-        let rotated: Value =
-            connection.block_on(connection.admin(Method::POST, &of(&self.name, "rotate"), Some(&body)))?;
+        let rotated: Value = connection.ask(Method::POST, &of(&self.name, "rotate"), Some(&body))?;
         show_once(rotated, self.json, "rotated")
     }
 }
@@ -199,9 +198,9 @@ impl Rotate {
 impl Revoke {
     fn run(self, engines: &Engines) -> Result<(), Failure> {
         let connection = self.connect.open(engines)?;
-        let revoked: Value = connection.block_on(connection.admin(Method::POST, &of(&self.name, "revoke"), None))?;
+        let revoked: Value = connection.ask(Method::POST, &of(&self.name, "revoke"), None)?;
         if self.json {
-            return table::print(&serde_json::to_string_pretty(&revoked)?);
+            return table::print_json(&revoked);
         }
         eprintln!("the deploy key {} is rejected from now on", self.name);
         Ok(())
@@ -211,16 +210,16 @@ impl Revoke {
 impl List {
     fn run(self, engines: &Engines) -> Result<(), Failure> {
         let connection = self.connect.open(engines)?;
-        let keys: Value = connection.block_on(connection.admin(Method::GET, "keys", None))?;
+        let keys: Value = connection.ask(Method::GET, "keys", None)?;
         if self.json {
-            return table::print(&serde_json::to_string_pretty(&keys)?);
+            return table::print_json(&keys);
         }
         let keys: Vec<Shown> = serde_json::from_value(keys)?;
         if keys.is_empty() {
             eprintln!("there is no deploy key; create one with `convoke deploy-key create NAME --scope SCOPE`");
             return Ok(());
         }
-        let head = ["NAME", "STATE", "ENVIRONMENT", "SCOPES", "EXPIRES", "LAST USED"].map(str::to_owned);
+        let head = ["NAME", "STATE", "ENVIRONMENT", "SCOPES", "EXPIRES", "LAST USED"];
         let rows = keys.into_iter().map(|key| {
             let state = match key.former_secret_until {
                 Some(until) => format!("{}, former secret until {}", key.state, table::time(until)),
@@ -230,7 +229,7 @@ impl List {
             let expires = key.expires_at.map_or_else(|| "never".to_owned(), table::time);
             [key.name, state, key.environment.to_string(), key.scopes.join(","), expires, used]
         });
-        table::print(&table::aligned(std::iter::once(head).chain(rows)))
+        table::print_rows(head, rows)
     }
 }
 
@@ -253,18 +252,18 @@ impl Audit {
             unwritten: u64,
         }
         let connection = self.connect.open(engines)?;
-        let value = connection.block_on(entries(&connection, self.name.as_deref(), self.limit))?;
+        let key = self.name.map(|name| format!("&key={}", table::encoded(&name))).unwrap_or_default();
+        let value: Value = connection.ask(Method::GET, &format!("audit?limit={}{key}", self.limit), None)?;
         if self.json {
-            return table::print(&serde_json::to_string_pretty(&value)?);
+            return table::print_json(&value);
         }
         let Entries { items, unwritten } = serde_json::from_value(value)?;
-        let head = ["WHEN", "KEY", "WHAT", "OUTCOME", "REQUEST", "AS", "FROM"].map(str::to_owned);
+        let head = ["WHEN", "KEY", "WHAT", "OUTCOME", "REQUEST", "AS", "FROM"];
         let rows = items.into_iter().map(|entry| {
-            let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
-            let (acting_as, peer) = (or_dash(entry.acting_as), or_dash(entry.peer));
+            let (acting_as, peer) = (table::or_dash(entry.acting_as), table::or_dash(entry.peer));
             [table::time(entry.at), entry.key, entry.what, entry.outcome, entry.request_id, acting_as, peer]
         });
-        table::print(&table::aligned(std::iter::once(head).chain(rows)))?;
+        table::print_rows(head, rows)?;
         if unwritten > 0 {
             eprintln!("{unwritten} uses since the server's start are in its log only: there were too many to record");
         }
@@ -272,15 +271,10 @@ impl Audit {
     }
 }
 
-async fn entries(connection: &Connection, name: Option<&str>, limit: usize) -> Result<Value, Failure> {
-    let key = name.map(|name| format!("&key={}", table::encoded(name))).unwrap_or_default();
-    connection.admin(Method::GET, &format!("audit?limit={limit}{key}"), None).await
-}
-
 /// Prints the key's text to standard output, and everything else to standard error: `> file` stores only the key.
 fn show_once(answer: Value, as_json: bool, done: &str) -> Result<(), Failure> {
     if as_json {
-        return table::print(&serde_json::to_string_pretty(&answer)?);
+        return table::print_json(&answer);
     }
     let shown: Shown = serde_json::from_value(answer)?;
     let key = shown.key.ok_or_else(|| Failure("the server's response has no key".to_owned()))?;

@@ -120,11 +120,7 @@ impl Doctor {
     fn ask(&self, engines: &Engines) -> Result<Vec<Finding>, Failure> {
         let LocalArgs { data, store, config, env } = self.local.clone();
         let connection = ConnectArgs { data, store, config, env, ..ConnectArgs::default() }.open_again(engines)?;
-        let said = connection.block_on(connection.admin::<DoctorResponse>(
-            Method::GET,
-            &format!("doctor?full={}", self.full),
-            None,
-        ));
+        let said = connection.ask::<DoctorResponse>(Method::GET, &format!("doctor?full={}", self.full), None);
         let DoctorResponse { version, mut findings } = match said {
             Ok(said) => said,
             Err(failure) => {

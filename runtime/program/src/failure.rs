@@ -36,18 +36,8 @@ impl Failure {
     }
 
     /// Returns the text of an error and of its sources.
-    fn of(error: &dyn Error) -> Self {
-        let mut text = error.to_string();
-        let mut next = error.source();
-        while let Some(cause) = next {
-            let cause_text = cause.to_string();
-            if !text.contains(&cause_text) {
-                text.push_str(": ");
-                text.push_str(&cause_text);
-            }
-            next = cause.source();
-        }
-        Self(text)
+    fn of(error: &(dyn Error + 'static)) -> Self {
+        Self(convoke_core::error::distinct_chain(error))
     }
 }
 

@@ -86,8 +86,8 @@ impl Files {
             What::List(list) => list.run(engines),
             What::Show(one) => {
                 let connection = one.connect.open(engines)?;
-                let file: Value = connection.block_on(connection.admin(Method::GET, &path(&one.id, ""), None))?;
-                table::print(&serde_json::to_string_pretty(&file)?)
+                let file: Value = connection.ask(Method::GET, &path(&one.id, ""), None)?;
+                table::print_json(&file)
             }
             What::Get(get) => get.run(engines),
             What::Sweep(sweep) => sweep.run(engines),
@@ -119,18 +119,17 @@ struct Item {
 impl List {
     fn run(self, engines: &Engines) -> Result<(), Failure> {
         let connection = self.connect.open(engines)?;
-        let listed: Value =
-            connection.block_on(connection.admin(Method::GET, &format!("files?limit={}", self.limit), None))?;
+        let listed: Value = connection.ask(Method::GET, &format!("files?limit={}", self.limit), None)?;
         if self.json {
-            return table::print(&serde_json::to_string_pretty(&listed)?);
+            return table::print_json(&listed);
         }
         let Listed { items, cursor } = serde_json::from_value(listed)?;
-        let head = ["ID", "TYPE", "BYTES", "REFERENCES", "STATE", "UPLOADED"].map(str::to_owned);
+        let head = ["ID", "TYPE", "BYTES", "REFERENCES", "STATE", "UPLOADED"];
         let rows = items.into_iter().map(|file| {
             let (bytes, references) = (file.bytes.to_string(), file.references.to_string());
             [file.id, file.content_type, bytes, references, file.state, table::time(file.created_at)]
         });
-        table::print(&table::aligned(std::iter::once(head).chain(rows)))?;
+        table::print_rows(head, rows)?;
         if cursor.is_some() {
             eprintln!("more with --limit");
         }
@@ -182,7 +181,7 @@ struct Swept {
 impl Sweep {
     fn run(self, engines: &Engines) -> Result<(), Failure> {
         let connection = self.connect.open(engines)?;
-        let swept: Swept = connection.block_on(connection.admin(Method::POST, "files/sweep", None))?;
+        let swept: Swept = connection.ask(Method::POST, "files/sweep", None)?;
         let Swept { contents, bytes, uploads } = swept;
         let (contents, uploads) = (counted(contents, "content"), counted(uploads, "incomplete upload"));
         eprintln!("removed {contents} ({bytes} bytes) and {uploads}");

@@ -5,7 +5,7 @@ use hyper::Method;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::connect::{ConnectArgs, Connection};
+use super::connect::ConnectArgs;
 use super::failure::Failure;
 use super::table;
 use convoke_calls::scheduler::JobState;
@@ -66,8 +66,8 @@ impl Jobs {
             What::List(list) => list.run(engines),
             What::Show(one) => {
                 let connection = one.connect.open(engines)?;
-                let job: Value = connection.block_on(one.request(&connection, Method::GET, ""))?;
-                table::print(&serde_json::to_string_pretty(&job)?)
+                let job: Value = connection.ask(Method::GET, &path(&one.id, ""), None)?;
+                table::print_json(&job)
             }
             What::Retry(one) => one.change(engines, "retry", "is due now"),
             What::Cancel(one) => one.change(engines, "cancel", "was cancelled"),
@@ -75,14 +75,15 @@ impl Jobs {
     }
 }
 
-impl One {
-    async fn request(&self, connection: &Connection, method: Method, what: &str) -> Result<Value, Failure> {
-        connection.admin(method, &format!("jobs/{}{what}", table::encoded(&self.id)), None).await
-    }
+/// Returns the path of an admin request for a job.
+fn path(id: &str, what: &str) -> String {
+    format!("jobs/{}{what}", table::encoded(id))
+}
 
+impl One {
     fn change(self, engines: &Engines, what: &str, done: &str) -> Result<(), Failure> {
         let connection = self.connect.open(engines)?;
-        connection.block_on(self.request(&connection, Method::POST, &format!("/{what}")))?;
+        let _: Value = connection.ask(Method::POST, &path(&self.id, &format!("/{what}")), None)?;
         eprintln!("the job {} {done}", self.id);
         if connection.in_process().is_some() && what == "retry" {
             eprintln!("no server runs on this data folder; the job runs when a server starts");
@@ -122,24 +123,24 @@ impl List {
     fn run(self, engines: &Engines) -> Result<(), Failure> {
         let connection = self.connect.open(engines)?;
         let path = format!("jobs?state={}&limit={}", self.state.as_str(), self.limit);
-        let listed: Value = connection.block_on(connection.admin(Method::GET, &path, None))?;
+        let listed: Value = connection.ask(Method::GET, &path, None)?;
         if self.json {
-            return table::print(&serde_json::to_string_pretty(&listed)?);
+            return table::print_json(&listed);
         }
         let Listed { items, cursor, counts, crons } = serde_json::from_value(listed)?;
         if !items.is_empty() {
-            let head = ["ID", "FUNCTION", "STATE", "RUN AT", "TRIES", "LAST ERROR"].map(str::to_owned);
+            let head = ["ID", "FUNCTION", "STATE", "RUN AT", "TRIES", "LAST ERROR"];
             let rows = items.into_iter().map(|job| {
-                let error = job.last_error.unwrap_or_else(|| "-".to_owned());
+                let error = table::or_dash(job.last_error);
                 let error = error.lines().next().unwrap_or_default().to_owned();
                 [job.id, job.path, job.state, table::time(job.run_at), job.attempts.to_string(), error]
             });
-            table::print(&table::aligned(std::iter::once(head).chain(rows)))?;
+            table::print_rows(head, rows)?;
         }
         if !crons.is_empty() {
-            let head = ["RUNS BY ITSELF", "WHEN", "NEXT"].map(str::to_owned);
+            let head = ["RUNS BY ITSELF", "WHEN", "NEXT"];
             let rows = crons.into_iter().map(|cron| [cron.path, cron.expression, table::time(cron.next_at)]);
-            table::print(&table::aligned(std::iter::once(head).chain(rows)))?;
+            table::print_rows(head, rows)?;
         }
         let counts: Vec<_> = counts.iter().map(|(state, count)| format!("{count} {state}")).collect();
         eprintln!("jobs: {}{}", counts.join(", "), if cursor.is_some() { "; more with --limit" } else { "" });

@@ -80,9 +80,9 @@ impl Live {
 
     fn list(self, engines: &Engines) -> Result<(), Failure> {
         let connection = self.connect.open(engines)?;
-        let listed: Value = connection.block_on(connection.admin(Method::GET, "live", None))?;
+        let listed: Value = connection.ask(Method::GET, "live", None)?;
         if self.json {
-            return table::print(&serde_json::to_string_pretty(&listed)?);
+            return table::print_json(&listed);
         }
         let Listed { connections, node } = serde_json::from_value(listed)?;
         node.iter().for_each(|node| node.tell("connections"));
@@ -90,9 +90,9 @@ impl Live {
             eprintln!("no client has live queries now");
             return Ok(());
         }
-        let head = ["NUMBER", "WHO", "AGE", "QUERIES", "BYTES", "LAG"].map(str::to_owned);
+        let head = ["NUMBER", "WHO", "AGE", "QUERIES", "BYTES", "LAG"];
         let rows = connections.into_iter().map(|client| {
-            let who = client.identity.or(client.deploy_key).unwrap_or_else(|| "-".to_owned());
+            let who = table::or_dash(client.identity.or(client.deploy_key));
             let mut paths: Vec<_> = client.queries.iter().map(|query| query.path.as_str()).collect();
             paths.dedup();
             let queries = format!("{} ({})", client.queries.len(), paths.join(", "));
@@ -106,7 +106,7 @@ impl Live {
                 seconds(client.lag_ms),
             ]
         });
-        table::print(&table::aligned(std::iter::once(head).chain(rows)))
+        table::print_rows(head, rows)
     }
 }
 
@@ -114,7 +114,7 @@ impl End {
     fn run(self, engines: &Engines) -> Result<(), Failure> {
         let connection = self.connect.open(engines)?;
         let path = format!("live/{}", self.number);
-        connection.block_on(connection.admin::<Value>(Method::DELETE, &path, None))?;
+        connection.ask::<Value>(Method::DELETE, &path, None)?;
         eprintln!("the connection {} was ended", self.number);
         Ok(())
     }

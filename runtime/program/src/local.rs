@@ -39,9 +39,6 @@ impl LocalArgs {
     }
 
     /// As [`LocalArgs::config`], with another default deployment.
-    ///
-    /// # Errors
-    /// As [`LocalArgs::config`].
     pub(crate) fn config_of(&self, unless_told: Environment) -> Result<Config, Failure> {
         let flags = Flags {
             config: self.config.clone(),

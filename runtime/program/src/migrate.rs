@@ -1,7 +1,6 @@
 //! `migrate`: changes the database to the form that the program expects.
 
-use std::io::{IsTerminal as _, Write as _};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use hyper::Method;
 use serde::Deserialize;
@@ -9,12 +8,11 @@ use serde_json::{Value, json};
 
 use super::connect::{ConnectArgs, Connection};
 use super::failure::Failure;
+use super::progress::Progress;
 use super::table;
 use convoke_core::counted::counted;
 use convoke_store::Engines;
 
-/// Interval between two updates of the progress line.
-const PROGRESS: Duration = Duration::from_millis(100);
 /// Time for which it retries while the server is overloaded.
 const OVERLOADED_MAX: Duration = Duration::from_secs(30);
 
@@ -65,8 +63,8 @@ struct Migration {
 
 #[derive(Deserialize)]
 struct Migrated {
-    done: i64,
-    total: i64,
+    done: u64,
+    total: u64,
     finished: bool,
 }
 
@@ -95,7 +93,7 @@ impl Migrate {
             say(format!("{name}: {state}{so_far}. {doc}"));
         }
         if self.dry_run {
-            return if self.json { table::print(&serde_json::to_string_pretty(&before)?) } else { Ok(()) };
+            return if self.json { table::print_json(&before) } else { Ok(()) };
         }
         for migration in &chosen {
             let migrated = self.to_its_end(connection, migration).await?;
@@ -103,7 +101,7 @@ impl Migrate {
         }
         let after: Value = connection.admin(Method::POST, "schema/apply", None).await?;
         if self.json {
-            table::print(&serde_json::to_string_pretty(&after)?)?;
+            table::print_json(&after)?;
         }
         match serde_json::from_value::<Schema>(after)?.difference {
             None if difference.is_some() => say("the database fits now, and all calls are served".to_owned()),
@@ -132,14 +130,15 @@ impl Migrate {
     }
 
     async fn to_its_end(&self, connection: &Connection, migration: &Migration) -> Result<Migrated, Failure> {
-        let mut progress = Progress::of(&migration.name, self.json);
+        let progress = (!self.json).then(|| Progress::counted(migration.name.clone(), "rows"));
         let mut again = self.again;
         loop {
             let part = self.part(connection, &migration.name, again).await?;
             again = false;
-            progress.at(&part);
+            if let Some(progress) = &progress {
+                progress.of(part.done, part.total);
+            }
             if part.finished {
-                progress.end();
                 return Ok(part);
             }
         }
@@ -163,36 +162,6 @@ impl Migrate {
                 }
                 Err(failure) => return Err(failure),
             }
-        }
-    }
-}
-
-/// The progress line of a migration, on a terminal only.
-struct Progress<'a> {
-    name: &'a str,
-    is_shown: bool,
-    shown_at: Option<Instant>,
-}
-
-impl<'a> Progress<'a> {
-    fn of(name: &'a str, quiet: bool) -> Self {
-        Self { name, is_shown: !quiet && std::io::stderr().is_terminal(), shown_at: None }
-    }
-
-    #[allow(clippy::disallowed_methods, reason = "only the reader of a terminal sees this time")]
-    fn at(&mut self, part: &Migrated) {
-        let now = Instant::now();
-        let is_due = self.shown_at.is_none_or(|at| now - at >= PROGRESS) || part.finished;
-        if self.is_shown && is_due {
-            self.shown_at = Some(now);
-            let percent = if part.total > 0 { part.done * 100 / part.total } else { 100 };
-            let _ = write!(std::io::stderr(), "\r{}: {} of {} rows, {percent} %", self.name, part.done, part.total);
-        }
-    }
-
-    fn end(&self) {
-        if self.is_shown {
-            let _ = writeln!(std::io::stderr());
         }
     }
 }

@@ -13,9 +13,6 @@ pub(crate) fn line(line: &str) -> Result<bool, Failure> {
 }
 
 /// Prints a text as it is.
-///
-/// # Errors
-/// As [`line`].
 pub(crate) fn text(text: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     is_read(out.write_all(text.as_bytes()).and_then(|()| out.flush())).map(drop)

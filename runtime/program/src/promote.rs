@@ -33,7 +33,7 @@ impl Promote {
                     .to_owned(),
             ));
         }
-        let promoted: Value = connection.block_on(connection.admin(Method::POST, "promote", None))?;
+        let promoted: Value = connection.ask(Method::POST, "promote", None)?;
         let number = |name: &str| promoted[name].as_u64().unwrap_or_default();
         table::print(&format!(
             "promoted: the server has commit {} of generation {}. It starts again now and accepts changes; if its \

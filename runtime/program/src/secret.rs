@@ -9,7 +9,7 @@ use serde_json::json;
 use zeroize::Zeroizing;
 
 use super::asked_node::AskedNode;
-use super::connect::{ConnectArgs, Connection};
+use super::connect::ConnectArgs;
 use super::failure::Failure;
 use super::table;
 use convoke_calls::outbound::secret;
@@ -94,18 +94,18 @@ impl Secret {
 impl List {
     fn run(self, engines: &Engines) -> Result<(), Failure> {
         let connection = self.connect.open(engines)?;
-        let Listed { items, node } = connection.block_on(connection.admin(Method::GET, "secrets", None))?;
+        let Listed { items, node } = connection.ask(Method::GET, "secrets", None)?;
         node.iter().for_each(|node| node.tell("secrets"));
         if self.json {
-            return table::print(&serde_json::to_string_pretty(&items)?);
+            return table::print_json(&items);
         }
         if items.is_empty() {
             eprintln!("no secret is set");
             return Ok(());
         }
-        let head = ["SECRET", "SET BY"].map(str::to_owned);
+        let head = ["SECRET", "SET BY"];
         let rows = items.into_iter().map(|item| [item.name, item.place]);
-        table::print(&table::aligned(std::iter::once(head).chain(rows)))
+        table::print_rows(head, rows)
     }
 }
 
@@ -125,19 +125,11 @@ impl One {
         }
         let connection = self.connect.open(engines)?;
         let body = value.map(|value| json!({ "value": value.as_str() }));
-        let Changed { restart } = connection.block_on(self.send(&connection, method, body.as_ref()))?;
+        let Changed { restart } =
+            connection.ask(method, &format!("secrets/{}", table::encoded(&self.name)), body.as_ref())?;
         let when = if restart { "; the server reads it at its next start" } else { "" };
         eprintln!("the secret {} {done}{when}", self.name);
         Ok(())
-    }
-
-    async fn send(
-        &self,
-        connection: &Connection,
-        method: Method,
-        body: Option<&serde_json::Value>,
-    ) -> Result<Changed, Failure> {
-        connection.admin(method, &format!("secrets/{}", table::encoded(&self.name)), body).await
     }
 }
 

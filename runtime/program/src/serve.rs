@@ -3,7 +3,6 @@
 use std::io::Write as _;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::DirBuilderExt as _;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
@@ -42,8 +41,7 @@ use convoke_server::settings::describe::describe;
 use convoke_server::settings::effective::rows;
 use convoke_server::settings::in_force::{self, SettingInForce};
 use convoke_server::site::Site;
-use convoke_store::OpenError;
-use convoke_store::{Engines, OnOpening, Stuck};
+use convoke_store::{Engines, OnOpening, OpenError, Stuck, private_folder};
 
 /// Timeout for connections from the time before the database was open.
 const OPENING_DRAIN: Duration = Duration::from_secs(1);
@@ -415,7 +413,7 @@ pub(super) fn open_issuer(config: &Config) -> Result<DevelopmentIssuer, Failure>
         return Ok(DevelopmentIssuer::of_store(&key, config.environment, Arc::new(SystemClock::new()))?);
     }
     // Its key is in the data folder, which the first start creates.
-    let created = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&config.data);
+    let created = private_folder(&config.data);
     created.map_err(Failure::at(&config.data))?;
     Ok(DevelopmentIssuer::open(&config.data, config.environment, Arc::new(SystemClock::new()))?)
 }

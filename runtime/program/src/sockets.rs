@@ -16,9 +16,6 @@ use convoke_http::Listening;
 const SOCKETS_MAX: usize = 2;
 
 /// Passes sockets to the other end of a channel, before anything else.
-///
-/// # Errors
-/// Errors of the channel.
 pub(super) fn pass(channel: &UnixStream, listening: &Listening) -> io::Result<()> {
     let sockets = listening.sockets();
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(SOCKETS_MAX))];

@@ -3,19 +3,21 @@
 use std::time::{Duration, UNIX_EPOCH};
 
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use serde::Serialize;
 
 use super::failure::Failure;
 use super::operator_log::visible;
 use super::output;
 
-/// Formats rows as lines. Each column is as wide as its widest cell, except the last one. Control characters of a cell are
-/// escaped: clients choose some of the texts, and must not control the terminal of the operator.
-pub(crate) fn aligned<const N: usize>(rows: impl IntoIterator<Item = [String; N]>) -> String {
-    let rows: Vec<[String; N]> = rows.into_iter().map(|row| row.map(|cell| visible(&cell).into_owned())).collect();
+/// Formats rows with the same number of cells as lines. Each column is as wide as its widest cell. Control characters of
+/// a cell are escaped: clients choose some of the texts, and must not control the terminal of the operator.
+pub(crate) fn aligned(rows: impl IntoIterator<Item = impl AsRef<[String]>>) -> String {
+    let escaped = |row: &[String]| row.iter().map(|cell| visible(cell).into_owned()).collect();
+    let rows: Vec<Vec<String>> = rows.into_iter().map(|row| escaped(row.as_ref())).collect();
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-    let widths: [usize; N] = std::array::from_fn(|column| if column + 1 < N { width(column) } else { 0 });
-    let line = |row: &[String; N]| {
-        let cells = row.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}"));
+    let widths: Vec<usize> = (0..rows.first().map_or(0, Vec::len)).map(width).collect();
+    let line = |row: &Vec<String>| {
+        let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}"));
         cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
     };
     rows.iter().map(line).collect::<Vec<_>>().join("\n")
@@ -35,6 +37,24 @@ pub(crate) fn time(millis: i64) -> String {
 /// The error of the system, such as a full disk.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
     output::line(text).map(drop)
+}
+
+/// Prints a value as JSON for programs.
+pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
+    print(&serde_json::to_string_pretty(value)?)
+}
+
+/// Prints rows under the names of their columns.
+pub(crate) fn print_rows<const N: usize>(
+    head: [&str; N],
+    rows: impl IntoIterator<Item = [String; N]>,
+) -> Result<(), Failure> {
+    print(&aligned(std::iter::once(head.map(str::to_owned)).chain(rows)))
+}
+
+/// Returns the cell of a value that may be missing.
+pub(crate) fn or_dash(text: Option<String>) -> String {
+    text.unwrap_or_else(|| "-".to_owned())
 }
 
 /// Encodes a text as a part of a path or of a query.

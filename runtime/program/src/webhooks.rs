@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::connect::ConnectArgs;
 use super::durations::duration;
 use super::failure::Failure;
-use super::table;
+use super::table::{self, or_dash};
 use convoke_calls::webhooks::DeliveryState;
 use convoke_core::clock::{Clock as _, SystemClock};
 use convoke_store::Engines;
@@ -163,8 +163,8 @@ impl Webhooks {
             What::Add(add) => add.run(engines),
             What::Show(one) => {
                 let connection = one.connect.open(engines)?;
-                let shown: Value = connection.block_on(connection.admin(Method::GET, &endpoint(&one.id, ""), None))?;
-                table::print(&serde_json::to_string_pretty(&shown)?)
+                let shown: Value = connection.ask(Method::GET, &endpoint(&one.id, ""), None)?;
+                table::print_json(&shown)
             }
             What::Disable(one) => one.switch(engines, false),
             What::Enable(one) => one.switch(engines, true),
@@ -172,7 +172,7 @@ impl Webhooks {
             What::Remove(one) => {
                 let connection = one.connect.open(engines)?;
                 let path = endpoint(&one.id, "");
-                connection.block_on(connection.admin::<Value>(Method::DELETE, &path, None))?;
+                connection.ask::<Value>(Method::DELETE, &path, None)?;
                 eprintln!("the endpoint {} was removed", one.id);
                 Ok(())
             }
@@ -198,16 +198,16 @@ impl List {
     fn run(self, engines: &Engines) -> Result<(), Failure> {
         let connection = self.connect.open(engines)?;
         let owner = self.owner.map(|owner| format!("?owner={}", table::encoded(&owner))).unwrap_or_default();
-        let listed: Value = connection.block_on(connection.admin(Method::GET, &format!("webhooks{owner}"), None))?;
+        let listed: Value = connection.ask(Method::GET, &format!("webhooks{owner}"), None)?;
         if self.json {
-            return table::print(&serde_json::to_string_pretty(&listed)?);
+            return table::print_json(&listed);
         }
         let endpoints: Vec<Endpoint> = serde_json::from_value(listed)?;
         if endpoints.is_empty() {
             eprintln!("there is no webhook endpoint; add one with `convoke webhooks add URL`");
             return Ok(());
         }
-        let head = ["ID", "STATE", "EVENTS", "OWNER", "URL"].map(str::to_owned);
+        let head = ["ID", "STATE", "EVENTS", "OWNER", "URL"];
         let rows = endpoints.into_iter().map(|endpoint| {
             let state = match (endpoint.disabled_reason, endpoint.failing_since) {
                 (Some(reason), _) => format!("{}: {reason}", endpoint.state),
@@ -215,9 +215,9 @@ impl List {
                 (None, None) => endpoint.state,
             };
             let events = if endpoint.events.is_empty() { "all".to_owned() } else { endpoint.events.join(",") };
-            [endpoint.id, state, events, endpoint.owner.unwrap_or_else(|| "-".to_owned()), endpoint.url]
+            [endpoint.id, state, events, or_dash(endpoint.owner), endpoint.url]
         });
-        table::print(&table::aligned(std::iter::once(head).chain(rows)))
+        table::print_rows(head, rows)
     }
 }
 
@@ -227,7 +227,7 @@ impl Add {
         let body = json!({
             "url": self.target, "events": self.event, "description": self.description, "owner": self.owner,
         });
-        let made: Value = connection.block_on(connection.admin(Method::POST, "webhooks", Some(&body)))?;
+        let made: Value = connection.ask(Method::POST, "webhooks", Some(&body))?;
         show_once(&made, self.json, "added")
     }
 }
@@ -236,7 +236,7 @@ impl One {
     fn switch(self, engines: &Engines, enabled: bool) -> Result<(), Failure> {
         let connection = self.connect.open(engines)?;
         let (path, body) = (endpoint(&self.id, ""), json!({ "enabled": enabled }));
-        connection.block_on(connection.admin::<Value>(Method::PATCH, &path, Some(&body)))?;
+        connection.ask::<Value>(Method::PATCH, &path, Some(&body))?;
         eprintln!("the endpoint {} is {}", self.id, if enabled { "enabled" } else { "disabled" });
         Ok(())
     }
@@ -247,7 +247,7 @@ impl Rotate {
         let connection = self.connect.open(engines)?;
         let overlap = u64::try_from(self.overlap.as_millis()).unwrap_or(u64::MAX);
         let (path, body) = (endpoint(&self.id, "/rotate"), json!({ "overlap": overlap }));
-        let rotated: Value = connection.block_on(connection.admin(Method::POST, &path, Some(&body)))?;
+        let rotated: Value = connection.ask(Method::POST, &path, Some(&body))?;
         show_once(&rotated, self.json, "rotated")
     }
 }
@@ -276,25 +276,24 @@ impl Deliveries {
         let connection = self.connect.open(engines)?;
         if self.id.starts_with(DELIVERY) {
             let path = format!("webhook-deliveries/{}", table::encoded(&self.id));
-            let shown: Value = connection.block_on(connection.admin(Method::GET, &path, None))?;
-            return table::print(&serde_json::to_string_pretty(&shown)?);
+            let shown: Value = connection.ask(Method::GET, &path, None)?;
+            return table::print_json(&shown);
         }
         let state = self.state.map(|state| format!("&state={}", state.as_str())).unwrap_or_default();
         let path = endpoint(&self.id, &format!("/deliveries?limit={}{state}", self.limit));
-        let listed: Value = connection.block_on(connection.admin(Method::GET, &path, None))?;
+        let listed: Value = connection.ask(Method::GET, &path, None)?;
         if self.json {
-            return table::print(&serde_json::to_string_pretty(&listed)?);
+            return table::print_json(&listed);
         }
         let Listed { items, cursor } = serde_json::from_value(listed)?;
-        let head = ["ID", "EVENT", "AT", "STATE", "TRIES", "STATUS", "NEXT", "ERROR"].map(str::to_owned);
+        let head = ["ID", "EVENT", "AT", "STATE", "TRIES", "STATUS", "NEXT", "ERROR"];
         let rows = items.into_iter().map(|one| {
-            let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
-            let (status, next) =
-                (or_dash(one.status.map(|status| status.to_string())), or_dash(one.due_at.map(table::time)));
+            let status = or_dash(one.status.map(|status| status.to_string()));
+            let next = or_dash(one.due_at.map(table::time));
             let tries = one.attempts.to_string();
             [one.id, one.event, table::time(one.event_at), one.state, tries, status, next, or_dash(one.error)]
         });
-        table::print(&table::aligned(std::iter::once(head).chain(rows)))?;
+        table::print_rows(head, rows)?;
         if cursor.is_some() {
             eprintln!("more with --limit");
         }
@@ -319,7 +318,7 @@ impl Redeliver {
                 return Err(Failure(text.to_owned()));
             }
         };
-        let done: Value = connection.block_on(connection.admin(Method::POST, &path, body.as_ref()))?;
+        let done: Value = connection.ask(Method::POST, &path, body.as_ref())?;
         let count = done["redelivered"].as_u64().unwrap_or_default();
         match count {
             1 => eprintln!("1 delivery is sent again"),
@@ -335,7 +334,7 @@ impl Redeliver {
 /// Prints the secret to standard output, and everything else to standard error: `> file` stores only the secret.
 fn show_once(answer: &Value, as_json: bool, done: &str) -> Result<(), Failure> {
     if as_json {
-        return table::print(&serde_json::to_string_pretty(answer)?);
+        return table::print_json(answer);
     }
     let (id, secret) = (answer["id"].as_str(), answer["secret"].as_str());
     let (Some(id), Some(secret)) = (id, secret) else {

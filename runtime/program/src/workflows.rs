@@ -106,7 +106,7 @@ impl One {
     fn change(self, engines: &Engines, what: &str, body: Option<Value>, done: &str) -> Result<(), Failure> {
         let connection = self.connect.open(engines)?;
         let path = path(&self.id, &format!("/{what}"));
-        let _: Value = connection.block_on(connection.admin(Method::POST, &path, body.as_ref()))?;
+        let _: Value = connection.ask(Method::POST, &path, body.as_ref())?;
         eprintln!("the run {} {done}", self.id);
         if connection.in_process().is_some() {
             eprintln!("no server runs on this data folder; the run continues when a server starts");
@@ -137,7 +137,7 @@ impl Item {
     /// Returns the reason why the run is blocked, or its error.
     fn problem(&self) -> String {
         let error = || self.error.as_ref().and_then(error_text);
-        self.blocked.clone().or_else(error).unwrap_or_else(|| "-".to_owned())
+        table::or_dash(self.blocked.clone().or_else(error))
     }
 }
 
@@ -149,18 +149,18 @@ impl List {
     fn run(self, engines: &Engines) -> Result<(), Failure> {
         let connection = self.connect.open(engines)?;
         let path = format!("workflows?state={}&limit={}", self.state.as_str(), self.limit);
-        let listed: Value = connection.block_on(connection.admin(Method::GET, &path, None))?;
+        let listed: Value = connection.ask(Method::GET, &path, None)?;
         if self.json {
-            return table::print(&serde_json::to_string_pretty(&listed)?);
+            return table::print_json(&listed);
         }
         let Listed { items, cursor, counts } = serde_json::from_value(listed)?;
         if !items.is_empty() {
-            let head = ["ID", "WORKFLOW", "STARTED", "STEPS", "PROBLEM"].map(str::to_owned);
+            let head = ["ID", "WORKFLOW", "STARTED", "STEPS", "PROBLEM"];
             let rows = items.into_iter().map(|run| {
                 let problem = run.problem();
                 [run.id, run.path, table::time(run.created_at), run.steps_done.to_string(), problem]
             });
-            table::print(&table::aligned(std::iter::once(head).chain(rows)))?;
+            table::print_rows(head, rows)?;
         }
         let counts: Vec<_> = counts.iter().map(|(state, count)| format!("{count} {state}")).collect();
         eprintln!("runs: {}{}", counts.join(", "), if cursor.is_some() { "; more with --limit" } else { "" });
@@ -186,18 +186,17 @@ struct Step {
 impl Show {
     fn run(self, engines: &Engines) -> Result<(), Failure> {
         let connection = self.connect.open(engines)?;
-        let mut run: Value = connection.block_on(connection.admin(Method::GET, &path(&self.id, ""), None))?;
+        let mut run: Value = connection.ask(Method::GET, &path(&self.id, ""), None)?;
         if self.json {
-            return table::print(&serde_json::to_string_pretty(&run)?);
+            return table::print_json(&run);
         }
         let steps: Vec<Step> = serde_json::from_value(run["steps"].take())?;
         if let Some(members) = run.as_object_mut() {
             members.remove("steps");
         }
-        table::print(&serde_json::to_string_pretty(&run)?)?;
+        table::print_json(&run)?;
         if !steps.is_empty() {
-            let head =
-                ["STEP", "KIND", "NAME", "STATE", "STARTED", "ENDED", "FAILURES", "LAST ERROR"].map(str::to_owned);
+            let head = ["STEP", "KIND", "NAME", "STATE", "STARTED", "ENDED", "FAILURES", "LAST ERROR"];
             let rows = steps.into_iter().map(|step| {
                 let error = step.error.as_ref().and_then(error_text).or(step.last_error);
                 let state = step.undone.map_or(step.state.clone(), |undone| format!("{}, undo {undone}", step.state));
@@ -207,12 +206,12 @@ impl Show {
                     step.name,
                     state,
                     table::time(step.started_at),
-                    step.ended_at.map_or_else(|| "-".to_owned(), table::time),
+                    table::or_dash(step.ended_at.map(table::time)),
                     step.failures.to_string(),
-                    error.unwrap_or_else(|| "-".to_owned()),
+                    table::or_dash(error),
                 ]
             });
-            table::print(&table::aligned(std::iter::once(head).chain(rows)))?;
+            table::print_rows(head, rows)?;
         }
         Ok(())
     }

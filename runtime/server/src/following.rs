@@ -64,9 +64,6 @@ impl Following {
     }
 
     /// Promotes the server: see [`Follower::promote`]. It then has to start again. Blocks. `None`: it follows no copies.
-    ///
-    /// # Errors
-    /// As [`Follower::promote`].
     pub(crate) fn promote(runtime: &Runtime) -> Option<Result<Promoted, CopyError>> {
         let following = runtime.memory::<Self>();
         Some(following.follower.get()?.promote().inspect(|_| {

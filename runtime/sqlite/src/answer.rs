@@ -13,7 +13,6 @@ pub(crate) fn answer(job: Box<dyn WriteJob>, outcome: Result<(), StoreError>) {
     }
 }
 
-/// Returns the message of a panic.
 pub(crate) fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
     let said = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     said.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_owned())

@@ -86,9 +86,6 @@ pub(crate) fn of_engine(error: &rusqlite::Error) -> StoreError {
 /// A result of the engine while a database is opened.
 pub(crate) trait Opening<T> {
     /// Converts the error to one of opening.
-    ///
-    /// # Errors
-    /// [`OpenError`].
     fn opening(self) -> Result<T, OpenError>;
 }
 

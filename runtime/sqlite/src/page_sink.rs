@@ -69,9 +69,6 @@ pub(crate) fn require_pages(connection: &Connection) -> Result<(), OpenError> {
 }
 
 /// Returns the difference that keeps a following database closed: it changes only with the database that it follows.
-///
-/// # Errors
-/// Errors of the engine.
 pub(crate) fn difference(connection: &Connection, tables: &[&'static TableDef]) -> Result<Option<String>, OpenError> {
     let inspected = schema::inspect(&connection.sqlite, tables)?
         .ok_or_else(|| OpenError::Engine("the copies are not those of a database of Convoke".to_owned()))?;

@@ -43,7 +43,6 @@ pub(crate) type Upkeep = Box<dyn FnOnce(&Rc<Connection>) + Send>;
 
 /// The result of waiting for work.
 pub(crate) enum Next {
-    /// Work.
     Work(Work),
     /// No work arrived in time.
     Idle,
@@ -51,7 +50,6 @@ pub(crate) enum Next {
     End,
 }
 
-/// The queue.
 pub(crate) struct Queue {
     line: Mutex<Line>,
     wake: Condvar,
@@ -190,7 +188,6 @@ impl Queue {
         line.closed
     }
 
-    /// Returns true if the queue is closed.
     pub(crate) fn is_closed(&self) -> bool {
         self.line.lock().closed
     }

@@ -240,7 +240,6 @@ impl SqliteTransaction {
         }
     }
 
-    /// Returns a row by its id, if it is cached.
     fn cached(&self, table: &'static TableDef, id: u128) -> Option<MemoryRow> {
         self.source.newest.get(self.state()?, table, id)
     }
@@ -257,7 +256,6 @@ impl SqliteTransaction {
         }
     }
 
-    /// Visits a cached row. Returns true if there is one.
     fn visit_cached(&self, row: Option<MemoryRow>, visit: &mut Visit<'_>) -> Result<bool> {
         let Some(row) = row else { return Ok(false) };
         self.statements.set(self.statements.get() + 1);

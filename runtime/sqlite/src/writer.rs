@@ -65,9 +65,6 @@ enum Outcome {
 
 impl Writer {
     /// Takes over the writing connection to a database with this greatest id. Called on the writer thread.
-    ///
-    /// # Errors
-    /// Errors of the engine.
     pub(crate) fn new(
         shared: Arc<Shared>,
         common: Common,

@@ -58,7 +58,7 @@ pub use error::{OpenError, StoreError};
 pub use fairness::{Flow, fair_queue, latency_class};
 pub use fields::Fields;
 pub use file_fields::{ContentState, File, FileRule, Place, StoredFile};
-pub use files::{private_file, sync_folder};
+pub use files::{private_file, private_folder, remove_if_there, sync_folder, write_private};
 pub use gate::Access;
 pub use json_object::JsonObject;
 pub use latency_class::LatencyClass;

@@ -201,6 +201,25 @@ pub fn count(reader: &dyn Reader, table: &'static TableDef) -> Result<u64, Store
     reader.count(&everything(table))
 }
 
+/// Checks that the tables have these numbers of rows. `place` is the database in the error.
+///
+/// # Errors
+/// [`OfflineError::Damaged`]: a table has another number; errors of the engine.
+pub fn require_counts(
+    reader: &dyn Reader,
+    rows: &[(&'static TableDef, u64)],
+    place: &Path,
+) -> Result<(), OfflineError> {
+    for (table, expected) in rows {
+        let found = count(reader, table)?;
+        if found != *expected {
+            let found = format!("{} has {found} rows, not {expected}", table.name);
+            return Err(OfflineError::Damaged { path: place.to_owned(), found });
+        }
+    }
+    Ok(())
+}
+
 /// Returns the plan of all rows of a table, by id.
 pub fn everything(table: &'static TableDef) -> Plan {
     Plan::new(table, None)

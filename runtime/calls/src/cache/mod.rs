@@ -87,7 +87,6 @@ struct Habits {
     unrecorded: AtomicU32,
 }
 
-/// A cached result.
 pub(crate) struct CachedResult {
     result: Bytes,
     log_lines: LogLines,

@@ -48,9 +48,6 @@ pub(crate) fn encode(json: &[u8], bytes: Option<&BytesWithin>, mut out: Writer) 
 }
 
 /// Checks that plain JSON can be encoded: for a mutation, before its commit.
-///
-/// # Errors
-/// As [`encode`].
 pub(crate) fn require_encodable(json: &[u8]) -> Result<()> {
     require_readable(&serde_json::from_slice(json).map_err(Error::internal)?, &Path::Root)
 }

@@ -27,7 +27,6 @@ pub(crate) enum Body<'a> {
     Envelope(&'a str),
     /// The arguments alone, already validated.
     Args(&'a str, Format),
-    /// The request of a route.
     Route(&'a RouteRequest),
 }
 

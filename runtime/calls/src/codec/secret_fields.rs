@@ -73,7 +73,6 @@ fn is_secret_name(name: &str) -> bool {
     NAMES.iter().any(|part| plain.contains(part))
 }
 
-/// Returns the path of a member.
 pub(crate) fn member_of<'a>(path: &str, name: &'a str) -> Cow<'a, str> {
     if path.is_empty() { name.into() } else { format!("{path}.{name}").into() }
 }

@@ -110,7 +110,6 @@ pub struct SubmittedHandler {
 }
 inventory::collect!(SubmittedHandler);
 
-/// The handlers of all functions.
 pub(crate) struct Handlers(PerFunction<Handler>);
 
 impl Handlers {

@@ -84,9 +84,6 @@ impl MutationCtx {
     }
 
     /// Runs `work` to see its result, and rolls back its writes.
-    ///
-    /// # Errors
-    /// A failure of the store.
     pub(crate) fn rehearse<R>(&mut self, work: impl FnOnce(&mut Self) -> Result<R>) -> Result<Result<R>> {
         self.db.writer().savepoint()?;
         let promised = self.after_commit.len();

@@ -32,7 +32,6 @@ pub(crate) struct Prepared {
 }
 
 impl Prepared {
-    /// Adds a result.
     pub(crate) fn add(&mut self, found: ReadResult) {
         self.found.push(found);
     }

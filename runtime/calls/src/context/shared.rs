@@ -131,7 +131,6 @@ impl Call {
         )))
     }
 
-    /// Sets the span of the call.
     pub(crate) fn within(self, span: Span) -> Self {
         Self { span, ..self }
     }

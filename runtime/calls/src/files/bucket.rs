@@ -65,9 +65,6 @@ impl Bucket {
     }
 
     /// Copies a complete file into the bucket, and removes the file.
-    ///
-    /// # Errors
-    /// Those of the storage.
     pub(crate) async fn place(&self, from: &Path, hash: &str) -> io::Result<()> {
         let _permit = self.transfers.acquire().await.map_err(io::Error::other)?;
         let mut file = tokio::fs::File::open(from).await?;
@@ -94,9 +91,6 @@ impl Bucket {
     }
 
     /// Removes a content, if it is there.
-    ///
-    /// # Errors
-    /// Those of the storage.
     pub(crate) async fn remove(&self, hash: &str) -> io::Result<()> {
         match self.store.delete(&self.key(hash)).await {
             Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
@@ -105,9 +99,6 @@ impl Bucket {
     }
 
     /// Calls `visit` for each content.
-    ///
-    /// # Errors
-    /// Those of the storage.
     pub(crate) async fn contents(&self, visit: &mut (dyn FnMut(StoredBytes) + Send)) -> io::Result<()> {
         let prefix = (!self.prefix.is_empty()).then(|| Key::from(self.prefix.as_str()));
         let mut listed = self.store.list(prefix.as_ref());

@@ -2,13 +2,12 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write as _};
-use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use sha2::{Digest as _, Sha256};
 
-use convoke_store::{private_file, sync_folder};
+use convoke_store::{private_file, private_folder, remove_if_there, sync_folder};
 
 /// The folder of incomplete uploads.
 const INCOMING: &str = "incoming";
@@ -63,7 +62,7 @@ impl Folder {
     /// Those of the file system.
     pub fn incoming(&self, name: &str) -> io::Result<PathBuf> {
         let folder = self.0.join(INCOMING);
-        create(&folder)?;
+        private_folder(&folder)?;
         Ok(folder.join(name))
     }
 
@@ -75,7 +74,7 @@ impl Folder {
         let to = self.path_of(hash);
         let folder = to.parent().unwrap_or(&self.0);
         if !folder.is_dir() {
-            create(folder)?;
+            private_folder(folder)?;
             sync_folder(folder)?;
         }
         fs::rename(from, &to)?;
@@ -93,7 +92,7 @@ impl Folder {
             return Ok(false);
         }
         remove_if_there(&to)?;
-        create(to.parent().unwrap_or(&self.0))?;
+        private_folder(to.parent().unwrap_or(&self.0))?;
         if fs::hard_link(from, &to).is_ok() {
             sync_folder(&to)?;
         } else {
@@ -192,11 +191,6 @@ impl Folder {
     }
 }
 
-/// Creates a folder that only its owner can read, with the folders above it.
-fn create(folder: &Path) -> io::Result<()> {
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
-}
-
 /// Returns the entries of a folder; none if there is no folder.
 fn entries(folder: &Path) -> io::Result<impl Iterator<Item = io::Result<fs::DirEntry>>> {
     match fs::read_dir(folder) {
@@ -205,13 +199,6 @@ fn entries(folder: &Path) -> io::Result<impl Iterator<Item = io::Result<fs::DirE
             Ok(None.into_iter().flatten())
         }
         Err(error) => Err(error),
-    }
-}
-
-fn remove_if_there(path: &Path) -> io::Result<()> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
     }
 }
 

@@ -16,9 +16,7 @@ const CODE_BYTES: usize = 16;
 /// The purpose of a token. A token is valid for one purpose only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// An upload.
     Upload,
-    /// A link.
     Link,
 }
 
@@ -27,9 +25,6 @@ pub(crate) struct Key(Zeroizing<Vec<u8>>);
 
 impl Key {
     /// Reads the key of an installation, or makes it. Several nodes derive it from the key that they share.
-    ///
-    /// # Errors
-    /// [`SecretError`].
     pub(crate) fn of(data: &Path, shared: Option<&StoreKey>) -> Result<Self, SecretError> {
         Ok(Self(match shared {
             Some(shared) => Zeroizing::new(shared.derive("files").to_vec()),

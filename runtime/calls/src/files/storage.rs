@@ -89,9 +89,6 @@ impl Storage {
     }
 
     /// Moves a complete, synchronized file into the storage.
-    ///
-    /// # Errors
-    /// Those of the storage.
     pub(crate) async fn place(&self, from: PathBuf, hash: String) -> io::Result<()> {
         #[cfg(feature = "s3")]
         if let Some(bucket) = &self.bucket {
@@ -115,9 +112,6 @@ impl Storage {
     }
 
     /// Removes a content, if it is there.
-    ///
-    /// # Errors
-    /// Those of the storage.
     pub(crate) async fn remove(&self, hash: String) -> io::Result<()> {
         #[cfg(feature = "s3")]
         if let Some(bucket) = &self.bucket {

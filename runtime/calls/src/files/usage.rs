@@ -35,9 +35,6 @@ pub(crate) fn add(db: &mut DbMut, owner: &str, bytes: i64, bytes_max: u64) -> Re
 }
 
 /// Subtracts the bytes of a removed content.
-///
-/// # Errors
-/// A failure of the store.
 pub(crate) fn subtract(db: &mut DbMut, owner: &str, bytes: i64) -> Result<()> {
     let Some(row) = db.query(FileUsage::by_owner).eq(owner).unique()? else { return Ok(()) };
     let left = row.bytes - bytes;

@@ -462,7 +462,6 @@ impl HubState {
         }
     }
 
-    /// Returns the shared entry of a query.
     fn shared(&self, question: &QueryKey) -> Option<EntryId> {
         self.shared.get(question).copied()
     }

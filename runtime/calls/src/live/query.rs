@@ -76,7 +76,6 @@ pub(crate) fn is_transient_error(code: Code) -> bool {
     )
 }
 
-/// The reason for a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RunReason {
     /// A new subscription: the run is charged and counted as a call.

@@ -32,7 +32,6 @@ pub(super) struct Event {
 }
 
 impl Line {
-    /// Returns the line of an event.
     pub(super) fn event(record: &LogRecord) -> Self {
         Line::Event(Arc::new(Event {
             time: record.time_ns / 1_000_000,

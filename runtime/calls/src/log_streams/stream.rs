@@ -18,14 +18,11 @@ const BATCH_MAX: usize = 1_000;
 
 /// The destination of a stream.
 pub(super) enum Destination {
-    /// A file.
     File(RotatingFile),
-    /// A webhook.
     #[cfg(feature = "outbound")]
     Webhook(Box<Webhook>),
 }
 
-/// A stream.
 pub(super) struct Stream {
     pub(super) queue: Queue,
     pub(super) calls: bool,

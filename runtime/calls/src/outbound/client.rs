@@ -384,13 +384,7 @@ fn shown(outcome: &Result<Reply, HttpError>) -> String {
 /// Converts a failure. The message omits the address, which may contain a secret.
 fn failure(error: reqwest::Error, host: &str) -> HttpError {
     let error = error.without_url();
-    let host = host.to_owned();
-    let mut cause = error.to_string();
-    let mut next = std::error::Error::source(&error);
-    while let Some(source) = next {
-        cause = format!("{cause}: {source}");
-        next = source.source();
-    }
+    let (host, cause) = (host.to_owned(), convoke_core::error::chain(&error));
     if error.is_timeout() {
         HttpError::TimedOut { host }
     } else if error.is_redirect() {

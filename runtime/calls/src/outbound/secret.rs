@@ -14,6 +14,7 @@ use zeroize::Zeroizing;
 
 use super::secret_file;
 use convoke_core::error::{Error, IntoError};
+use convoke_store::{private_folder, sync_folder};
 
 /// Prefix of the environment variables: the secret `OPENAI_KEY` is `CONVOKE_SECRET_OPENAI_KEY`.
 const VARIABLE: &str = "CONVOKE_SECRET_";
@@ -146,9 +147,6 @@ fn require_key(name: &str, text: &str) -> Result<(), SecretError> {
 }
 
 /// As [`read_key`], but generates the key first if it is not set.
-///
-/// # Errors
-/// [`SecretError`].
 pub(crate) fn read_or_make(data: &Path, name: &str) -> Result<Secret, SecretError> {
     match read_key(data, name) {
         Err(SecretError::Missing { .. }) => {}
@@ -227,24 +225,13 @@ pub fn write(data: &Path, name: &str, secret: &str) -> std::io::Result<()> {
     file.write_all(secret.as_bytes())?;
     file.as_file().sync_all()?;
     file.persist(folder.join(name))?;
-    secret_file::sync_folder(&folder)
+    sync_folder(&folder.join(name))
 }
 
 fn random() -> std::io::Result<Vec<u8>> {
     let mut bytes = [0; 32];
     getrandom::fill(&mut bytes).map_err(std::io::Error::other)?;
     Ok(URL_SAFE_NO_PAD.encode(bytes).into_bytes())
-}
-
-#[cfg(unix)]
-fn private_folder(folder: &Path) -> std::io::Result<()> {
-    use std::os::unix::fs::DirBuilderExt as _;
-    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
-}
-
-#[cfg(not(unix))]
-fn private_folder(folder: &Path) -> std::io::Result<()> {
-    std::fs::create_dir_all(folder)
 }
 
 /// Returns the names of the secrets that are set, and their sources. Their values are not read.

@@ -3,6 +3,8 @@
 use std::io::{self, Write as _};
 use std::path::Path;
 
+use convoke_store::sync_folder;
+
 /// Reads the file at `path`. If it does not exist, writes the bytes of `make` to it first.
 ///
 /// The file appears atomically. Two processes that start concurrently get the same bytes.
@@ -20,7 +22,7 @@ pub fn read_or_create(path: &Path, make: impl FnOnce() -> io::Result<Vec<u8>>) -
     file.write_all(&make()?)?;
     file.as_file().sync_all()?;
     match file.persist_noclobber(path) {
-        Ok(_) => sync_folder(folder)?,
+        Ok(_) => sync_folder(path)?,
         Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => {}
         Err(error) => return Err(error.error),
     }
@@ -43,7 +45,6 @@ pub fn read(path: &Path) -> io::Result<Vec<u8>> {
 ///
 /// # Errors
 /// There is no such file, or its metadata cannot be read.
-#[cfg(unix)]
 pub fn open_to_others(path: &Path) -> io::Result<Option<String>> {
     use std::os::unix::fs::PermissionsExt as _;
     let file = std::fs::metadata(path)?;
@@ -52,22 +53,6 @@ pub fn open_to_others(path: &Path) -> io::Result<Option<String>> {
     Ok((file.is_file() && mode & 0o077 != 0).then(|| {
         format!("{path} is a secret with mode {mode:04o}; run `chmod 600 {path}`, so that only its owner can read it")
     }))
-}
-
-#[cfg(not(unix))]
-pub fn open_to_others(_: &Path) -> io::Result<Option<String>> {
-    Ok(None)
-}
-
-/// The name of a new file is on disk only after a sync of its folder.
-#[cfg(unix)]
-pub(super) fn sync_folder(folder: &Path) -> io::Result<()> {
-    std::fs::File::open(folder)?.sync_all()
-}
-
-#[cfg(not(unix))]
-pub(super) fn sync_folder(_: &Path) -> io::Result<()> {
-    Ok(())
 }
 
 #[cfg(test)]
@@ -90,7 +75,6 @@ mod tests {
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 
-    #[cfg(unix)]
     #[test]
     fn only_its_owner_may_read_it() {
         use std::os::unix::fs::PermissionsExt as _;

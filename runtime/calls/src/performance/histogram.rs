@@ -51,7 +51,6 @@ pub(crate) struct Span {
     pub packed: Box<[u8]>,
 }
 
-/// Packs a histogram.
 pub(crate) fn pack<C: hdrhistogram::Counter>(histogram: &Histogram<C>) -> Box<[u8]> {
     let mut packed = Vec::new();
     let written = V2Serializer::new().serialize(histogram, &mut packed);

@@ -62,7 +62,6 @@ impl Batch {
 pub(crate) enum Of {
     /// All functions, added up.
     Together,
-    /// These functions.
     Functions(Vec<Arc<str>>),
     /// All functions, separately.
     Each,

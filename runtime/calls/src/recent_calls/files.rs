@@ -7,11 +7,13 @@ use std::collections::VecDeque;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::ops::ControlFlow;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::record::CallRecord;
 use convoke_core::clock::Millis;
+use convoke_store::{private_folder, remove_if_there};
 
 /// A file is closed when it reaches this fraction of a limit, so that the removal of a file removes few calls.
 const SHARE: u64 = 16;
@@ -48,9 +50,6 @@ pub(super) struct Files {
 
 impl Files {
     /// Opens the folder and its files. A truncated line at the end is removed.
-    ///
-    /// # Errors
-    /// Those of the file system.
     pub(super) fn open(folder: PathBuf, bounds: Bounds) -> io::Result<Self> {
         private_folder(&folder)?;
         let mut parts = Vec::new();
@@ -75,9 +74,6 @@ impl Files {
     }
 
     /// Appends lines of calls, in the order of their ends. It writes all lines or none.
-    ///
-    /// # Errors
-    /// Those of the file system.
     pub(super) fn append(&mut self, lines: &[u8], calls: u64, span: (Millis, Millis)) -> io::Result<()> {
         if self.parts.back().is_none_or(|part| part.is_full(self.bounds, span.1)) {
             self.begin(span)?;
@@ -108,9 +104,6 @@ impl Files {
 
     /// Removes the oldest files: while the other files hold enough calls, while all files have too many bytes, and if
     /// their last call is too old.
-    ///
-    /// # Errors
-    /// Those of the file system.
     pub(super) fn prune(&mut self, now: Millis) -> io::Result<()> {
         let end = now - self.bounds.life;
         let (mut calls, mut bytes) = self.size();
@@ -119,10 +112,7 @@ impl Files {
             if !is_surplus && first.span.1 >= end {
                 break;
             }
-            match fs::remove_file(&first.path) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-                Ok(()) | Err(_) => {}
-            }
+            remove_if_there(&first.path)?;
             (calls, bytes) = (calls - first.calls, bytes - first.bytes);
             self.parts.pop_front();
             if self.parts.is_empty() {
@@ -188,26 +178,8 @@ fn number_of(path: &Path) -> Option<u64> {
     path.file_name()?.to_str()?.strip_prefix(BEGINNING)?.strip_suffix(END)?.parse().ok()
 }
 
-#[cfg(unix)]
-fn private_folder(folder: &Path) -> io::Result<()> {
-    use std::os::unix::fs::DirBuilderExt as _;
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
-}
-
-#[cfg(not(unix))]
-fn private_folder(folder: &Path) -> io::Result<()> {
-    fs::create_dir_all(folder)
-}
-
 fn private_file(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.append(true).create(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt as _;
-        options.mode(0o600);
-    }
-    options.open(path)
+    OpenOptions::new().append(true).create(true).mode(0o600).open(path)
 }
 
 #[cfg(test)]
@@ -273,7 +245,6 @@ mod tests {
         assert_eq!(times(&files, 0), [200_001]);
     }
 
-    #[cfg(unix)]
     #[test]
     fn only_the_owner_can_read_the_files_and_a_partial_write_is_removed() {
         use std::os::unix::fs::PermissionsExt as _;

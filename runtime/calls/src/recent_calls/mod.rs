@@ -14,12 +14,12 @@ use std::collections::VecDeque;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
-use tokio::sync::broadcast;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, broadcast};
 
 use crate::observe::{CallObserver, Called, CompletedCall, Stage};
 use crate::shards::Shards;
@@ -55,13 +55,13 @@ const FOLLOWERS_MAX: usize = 16;
 const FOLDER: &str = "calls";
 
 /// The completed calls of a runtime.
-pub(crate) struct RecentCalls {
+pub struct RecentCalls {
     pending: Shards<Queue>,
     with_arguments: bool,
     /// None if calls are not recorded.
     recorder: Option<Recorder>,
     unrecorded: Unrecorded,
-    followers: Arc<AtomicUsize>,
+    followers: Arc<Semaphore>,
     sender: broadcast::Sender<Arc<CallRecord>>,
 }
 
@@ -140,7 +140,7 @@ impl RecentCalls {
             with_arguments,
             recorder: is_enabled.then(|| Recorder { options, state: Mutex::default() }),
             unrecorded: Unrecorded::default(),
-            followers: Arc::default(),
+            followers: Arc::new(Semaphore::new(FOLLOWERS_MAX)),
             sender: broadcast::Sender::new(WAITING_MAX),
         }
     }
@@ -179,7 +179,7 @@ impl RecentCalls {
     }
 
     fn is_followed(&self) -> bool {
-        self.followers.load(Relaxed) > 0
+        self.followers.available_permits() < FOLLOWERS_MAX
     }
 
     fn show(&self, record: CallRecord) -> CallRecord {
@@ -189,18 +189,18 @@ impl RecentCalls {
     }
 
     /// Returns the counters of calls that were not recorded.
-    pub(crate) fn unrecorded(&self) -> &Unrecorded {
+    pub fn unrecorded(&self) -> &Unrecorded {
         &self.unrecorded
     }
 
     /// Returns the calls and bytes on disk.
-    pub(crate) fn recorded(&self) -> (u64, u64) {
+    pub fn recorded(&self) -> (u64, u64) {
         let state = self.recorder.as_ref().map(|recorder| recorder.state.lock());
         state.and_then(|state| state.files.as_ref().map(Files::size)).unwrap_or_default()
     }
 
     /// Returns true if calls wait to be written, or calls on disk are old enough to be removed.
-    pub(crate) fn is_due(&self) -> bool {
+    pub fn is_due(&self) -> bool {
         let Some(recorder) = &self.recorder else { return false };
         if self.pending.each().any(|queue| !queue.records.is_empty()) {
             return true;
@@ -211,7 +211,7 @@ impl RecentCalls {
     }
 
     /// Writes the waiting calls to disk, and removes old ones. Blocks on the disk.
-    pub(crate) fn write(&self) {
+    pub fn write(&self) {
         let Some(recorder) = &self.recorder else { return };
         let mut state = recorder.state.lock();
         let mut records = Vec::new();
@@ -230,7 +230,7 @@ impl RecentCalls {
 
     /// Returns the latest calls that match a filter, at most `count` and [`SHOWN_MAX`], oldest first. Blocks on the
     /// disk.
-    pub(crate) fn recent(&self, filter: &Filter, count: usize) -> Vec<CallRecord> {
+    pub fn recent(&self, filter: &Filter, count: usize) -> Vec<CallRecord> {
         let mut found = Search { filter, count: count.min(SHOWN_MAX), records: Vec::new(), bytes: 0 };
         self.write();
         if let Some(recorder) = &self.recorder {
@@ -260,11 +260,11 @@ impl RecentCalls {
     ///
     /// # Errors
     /// `OVERLOADED` if the maximum number of followers is reached.
-    pub(crate) fn follow(&self, filter: Filter) -> Result<Follower> {
-        let permit = FollowerPermit(self.followers.clone());
-        if permit.0.fetch_add(1, Relaxed) >= FOLLOWERS_MAX {
-            return Err(Error::overloaded("Too many clients follow the calls; try again when one has disconnected"));
-        }
+    pub fn follow(&self, filter: Filter) -> Result<Follower> {
+        let permit =
+            self.followers.clone().try_acquire_owned().map_err(|_| {
+                Error::overloaded("Too many clients follow the calls; try again when one has disconnected")
+            })?;
         Ok(Follower { receiver: self.sender.subscribe(), filter, _permit: permit })
     }
 }
@@ -385,15 +385,7 @@ impl Queue {
 pub struct Follower {
     receiver: broadcast::Receiver<Arc<CallRecord>>,
     filter: Filter,
-    _permit: FollowerPermit,
-}
-
-struct FollowerPermit(Arc<AtomicUsize>);
-
-impl Drop for FollowerPermit {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Relaxed);
-    }
+    _permit: OwnedSemaphorePermit,
 }
 
 /// An item that a follower receives.

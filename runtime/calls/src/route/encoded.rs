@@ -15,7 +15,6 @@ use convoke_core::error::{Error, Result};
 /// The status and headers of a response.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Head<'a> {
-    /// The status.
     pub(crate) status: u16,
     /// Names and values of the headers. A value is the text of its bytes as Latin-1.
     #[serde(borrow, default, skip_serializing_if = "Vec::is_empty")]

@@ -9,7 +9,6 @@ use convoke_core::sections::Section;
 
 /// The parts of the installation that a check uses.
 pub(crate) trait Installation {
-    /// Returns a secret.
     fn secret(&self, name: &str) -> Result<Secret, SecretError>;
     /// Returns the time.
     fn now(&self) -> Millis;

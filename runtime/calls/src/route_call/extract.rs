@@ -219,9 +219,6 @@ impl FromRequest for Headers {
 }
 
 /// The body as it was sent, whatever its content type.
-///
-/// # Errors
-/// None.
 impl FromRequest for Bytes {
     const SOURCE: Source = Source::Bytes;
 
@@ -231,9 +228,6 @@ impl FromRequest for Bytes {
 }
 
 /// The whole request.
-///
-/// # Errors
-/// None.
 impl FromRequest for RouteRequest {
     const SOURCE: Source = Source::Request;
 

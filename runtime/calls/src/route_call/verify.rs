@@ -23,7 +23,6 @@ enum KeysError {
     Key {
         /// Name of the secret.
         name: &'static str,
-        /// Reason.
         reason: KeyError,
     },
 }

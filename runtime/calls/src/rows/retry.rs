@@ -1,4 +1,4 @@
-//! Retries of an action: how often, and with which pauses.
+//! Retries of an action: how often, and with which pauses. Repetitions of a write.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use convoke_macros::value;
 
 use convoke_core::clock::Millis;
-use convoke_core::error::Code;
+use convoke_core::error::{Code, Result};
 
 /// The retries of an action. Each pause is twice as long as the one before, up to a maximum, plus up to a quarter of
 /// jitter.
@@ -62,6 +62,22 @@ impl Retry {
         let mut hasher = DefaultHasher::new();
         (id, attempts).hash(&mut hasher);
         plain + plain.mul_f64(f64::from(u16::try_from(hasher.finish() % 1_000).unwrap_or(0)) / 4_000.0)
+    }
+}
+
+/// First and longest pause before a write is repeated.
+const WRITE_PAUSES: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(30));
+
+/// Repeats a write until it succeeds. `warn` logs the cause of each failure.
+pub(crate) async fn until_written<R, F: Future<Output = Result<R>>>(write: impl Fn() -> F, warn: impl Fn(&str)) -> R {
+    let mut pause = WRITE_PAUSES.0;
+    loop {
+        match write().await {
+            Ok(written) => return written,
+            Err(error) => warn(&error.chain()),
+        }
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(WRITE_PAUSES.1);
     }
 }
 

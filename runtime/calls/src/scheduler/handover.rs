@@ -23,7 +23,6 @@ const FOLLOWING_MAX: usize = 15;
 /// Maximum number of runs whose code stays in memory while their next job waits for the loop.
 const PARKED_MAX: usize = 256;
 
-/// The run of a job.
 pub(super) type JobRun = BoxFuture<'static, ()>;
 
 /// The jobs that tasks will run next, and that the loop must not start.

@@ -22,6 +22,7 @@ use crate::observe::{By, await_all};
 use crate::registry::Registered;
 use crate::rows::job::{self, AfterFailure, Failure, Job, JobKind, JobState};
 use crate::rows::outcome;
+use crate::rows::retry::until_written;
 use crate::rows::run::{OfRun, RunPart};
 use crate::trace::{Failure as SpanFailure, Span, SpanKind};
 use crate::workflow::advance::{Advancer, Next, Suspended, Upcoming};
@@ -34,15 +35,11 @@ use convoke_store::{DbMut, Doc, Flow, Nodes, StoreError};
 use parking_lot::Mutex;
 use serde_json::value::RawValue;
 
-/// First and longest pause before the end of an action is written again.
-const RECORD_PAUSES: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(30));
-
 /// Time until a step whose function does not fit is due again.
 const BLOCKED: Duration = Duration::from_secs(60);
 /// Time until a job without room is due again in its queue.
 const RETURN: Duration = Duration::from_millis(500);
 
-/// The end of an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AttemptEnd {
     /// The function ran, or the job was gone.
@@ -197,7 +194,7 @@ impl Scheduler {
         let result = execute::action(call.clone(), capture.clone(), permit, work).await;
         self.completed(job, &call, function, &capture, result.as_ref().err()).await;
         let result = result.and_then(|value| has_reader.then(|| raw(&value)).transpose());
-        self.record_end(job, function, result).await
+        Ok(self.record_end(job, function, result).await)
     }
 
     /// Reports a completed attempt to the observers.
@@ -255,7 +252,7 @@ impl Scheduler {
 
     /// Blocks the run of a step whose function does not fit, and looks at the step again later.
     async fn block_step(&self, job: &Doc<Job>, reason: String) -> Result<AttemptEnd> {
-        let (read, boot, now) = (job.clone(), self.services().boot(), self.services().clock().now());
+        let (read, boot, now) = (job.clone(), self.services().process(), self.services().clock().now());
         let block = move |db: &mut DbMut| step::block(db, &read, &reason, boot, now + BLOCKED);
         self.services().database().write("block a run", block).await?;
         Ok(AttemptEnd::Ran)
@@ -274,33 +271,33 @@ impl Scheduler {
         if job.state != JobState::Running {
             return;
         }
-        let mut pause = RECORD_PAUSES.0;
-        loop {
-            let (id, boot, now) = (job.id(), job.boot, self.services().clock().now());
+        let (id, boot, path) = (job.id(), job.boot, &*job.path);
+        let write = || {
+            let now = self.services().clock().now();
             let release = move |db: &mut DbMut| job::release(db, id, boot, now + RETURN, now);
-            let Err(error) = self.services().database().write("release a job", release).await else { return };
-            let path = &*job.path;
-            tracing::warn!(target: "convoke::job", job = %id, function = path, "cannot return the job to its queue yet; retrying: {}", error.chain());
-            tokio::time::sleep(pause).await;
-            pause = (pause * 2).min(RECORD_PAUSES.1);
-        }
+            self.services().database().write("release a job", release)
+        };
+        until_written(write, |cause| {
+            tracing::warn!(target: "convoke::job", job = %id, function = path, "cannot return the job to its queue yet; retrying: {cause}");
+        })
+        .await;
     }
 
     /// Claims the jobs of a queue that may start now, at most `room`.
     pub(super) async fn claim_from(&self, queue: Queue, room: usize) -> Result<Vec<Doc<Job>>> {
-        let (boot, now) = (self.services().boot(), self.services().clock().now());
+        let (boot, now) = (self.services().process(), self.services().clock().now());
         let claim = move |db: &mut DbMut| queue::claim(db, &queue, boot, now, room);
         self.services().database().write("claim jobs of a queue", claim).await
     }
 
     async fn claim(&self, job: &Doc<Job>) -> Result<bool> {
-        let (job, boot, now) = (job.clone(), self.services().boot(), self.services().clock().now());
+        let (job, boot, now) = (job.clone(), self.services().process(), self.services().clock().now());
         self.services().database().write("claim a job", move |db| job::claim(db, &job, boot, now)).await
     }
 
     /// Returns the lease of a claimed action: another process may start it if this process is unreachable for long.
     fn lease(&self, job: &Doc<Job>, attempt: u32) -> LeaseCheck {
-        let (id, boot) = (job.id(), self.services().boot());
+        let (id, boot) = (job.id(), self.services().process());
         Arc::new(move |db| job::require_held(db, id, attempt, boot))
     }
 
@@ -311,39 +308,31 @@ impl Scheduler {
         job: &Doc<Job>,
         function: &Registered,
         result: Result<Option<Box<RawValue>>>,
-    ) -> Result<AttemptEnd> {
-        let (id, boot) = (job.id(), self.services().boot());
+    ) -> AttemptEnd {
+        let (id, boot, path) = (job.id(), self.services().process(), &*job.path);
         let tries = job.tries(function.def);
-        let mut pause = RECORD_PAUSES.0;
-        loop {
-            let written = match &result {
-                Ok(value) => {
-                    let (value, now) = (value.clone(), self.services().clock().now());
-                    let runs = self.runs.clone();
-                    let end = move |db: &mut DbMut| match job::end(db, id, boot)? {
-                        Some(job) => succeeded(&runs, db, &job, (value.as_deref(), None), now).map(drop),
-                        None => Ok(()),
-                    };
-                    let written = self.services().database().write("end a job", end).await;
-                    self.services().alarm().wake(now);
-                    written.map(|()| AttemptEnd::Ran)
-                }
-                Err(error) => {
-                    let for_good = !job.is_retried_after(error);
-                    let failure = Failure { boot: Some(boot), for_good, ..Failure::of(error, job.run_at) };
-                    self.failed(job, tries, failure).await
-                }
-            };
-            match written {
-                Ok(ended) => return Ok(ended),
-                Err(error) => {
-                    let path = &*job.path;
-                    tracing::warn!(target: "convoke::job", job = %id, function = path, "cannot record the end of the job yet; retrying: {}", error.chain());
-                    tokio::time::sleep(pause).await;
-                    pause = (pause * 2).min(RECORD_PAUSES.1);
-                }
+        let write = async || match &result {
+            Ok(value) => {
+                let (value, now) = (value.clone(), self.services().clock().now());
+                let runs = self.runs.clone();
+                let end = move |db: &mut DbMut| match job::end(db, id, boot)? {
+                    Some(job) => succeeded(&runs, db, &job, (value.as_deref(), None), now).map(drop),
+                    None => Ok(()),
+                };
+                let written = self.services().database().write("end a job", end).await;
+                self.services().alarm().wake(now);
+                written.map(|()| AttemptEnd::Ran)
             }
-        }
+            Err(error) => {
+                let for_good = !job.is_retried_after(error);
+                let failure = Failure { boot: Some(boot), for_good, ..Failure::of(error, job.run_at) };
+                self.failed(job, tries, failure).await
+            }
+        };
+        until_written(write, |cause| {
+            tracing::warn!(target: "convoke::job", job = %id, function = path, "cannot record the end of the job yet; retrying: {cause}");
+        })
+        .await
     }
 
     /// Records a failed attempt and logs it for the operator.
@@ -393,11 +382,8 @@ impl Scheduler {
     }
 
     /// Fails or retries the actions whose process has ended: an earlier process of this node, or an unreachable node.
-    ///
-    /// # Errors
-    /// A failure of the store.
     pub(crate) async fn recover(&self) -> Result<()> {
-        let (boot, nodes) = (self.services().boot(), self.services().store().nodes());
+        let (boot, nodes) = (self.services().process(), self.services().store().nodes());
         let has_ended =
             move |job: &Doc<Job>| job.boot != Some(boot) && !job.boot.is_some_and(|boot| nodes.may_live(boot));
         let left = self

@@ -49,7 +49,6 @@ impl Scheduler {
     }
 }
 
-/// Returns the pending jobs.
 fn pending(db: &Db) -> Result<Vec<Id<Job>>> {
     let keys = db.query(Job::by_state).eq(JobState::Pending).keys(usize::MAX)?;
     Ok(keys.into_iter().map(|(id, _)| id).collect())

@@ -68,10 +68,6 @@ impl Scheduler {
         }
     }
 
-    /// Counts the blocked runs, for [`Scheduler::blocked_runs`].
-    ///
-    /// # Errors
-    /// A failure of the store.
     pub(crate) async fn count_blocked_runs(&self) -> Result<()> {
         if !self.workflows().is_empty() {
             let blocked = Runs(self.services()).count(RunState::Blocked).await?;

@@ -321,10 +321,6 @@ impl Services {
         self.0.is_development
     }
 
-    pub(crate) fn boot(&self) -> u32 {
-        self.0.boot
-    }
-
     /// Returns a number of this process that is unlikely to be that of another process of the installation.
     pub fn process(&self) -> u32 {
         self.0.boot

@@ -86,7 +86,6 @@ impl fmt::Debug for Key {
 mod tests {
     use super::*;
 
-    /// RFC 4231 §4.3.
     #[test]
     fn code_is_that_of_the_rfc() {
         let key = Key::plain("Jefe").unwrap();

@@ -94,7 +94,7 @@ fn span(record: SpanRecord) -> traces::Span {
     let link = |link: TraceContext| span::Link {
         trace_id: trace_id(link),
         span_id: span_id(link.span_id),
-        flags: u32::from(link.is_sampled),
+        flags: u32::from(link.is_sampled()),
         ..span::Link::default()
     };
     let (status, event) = match record.failure {
@@ -146,7 +146,7 @@ fn log(record: LogRecord) -> logs::LogRecord {
         severity_text: record.severity.as_str().to_owned(),
         body: Some(AnyValue { value: Some(any_value::Value::StringValue(record.message)) }),
         attributes: std::iter::once(target).chain(fields).collect(),
-        flags: record.context.map_or(0, |context| u32::from(context.is_sampled)),
+        flags: record.context.map_or(0, |context| u32::from(context.is_sampled())),
         trace_id: record.context.map(trace_id).unwrap_or_default(),
         span_id: record.context.map(|context| span_id(context.span_id)).unwrap_or_default(),
         ..logs::LogRecord::default()

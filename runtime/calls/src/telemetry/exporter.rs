@@ -304,13 +304,7 @@ fn reason(error: reqwest::Error) -> String {
     if error.is_timeout() {
         return "it does not respond in time".to_owned();
     }
-    let mut reason = error.to_string();
-    let mut next = std::error::Error::source(&error);
-    while let Some(source) = next {
-        reason = format!("{reason}: {source}");
-        next = source.source();
-    }
-    reason
+    convoke_core::error::chain(&error)
 }
 
 fn nanoseconds(clock: &dyn Clock) -> u64 {

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::context::TraceContext;
 use convoke_core::error::Error;
+use convoke_core::trace_context::TraceContext;
 
 /// The value of an attribute.
 #[derive(Clone, Debug, PartialEq)]

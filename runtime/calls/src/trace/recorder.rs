@@ -96,7 +96,6 @@ impl Recorder {
         self.options.spans
     }
 
-    /// Returns true if log records are recorded.
     pub(crate) fn has_logs(&self) -> bool {
         self.options.logs
     }

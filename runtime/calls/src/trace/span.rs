@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
-use super::context::TraceContext;
 use super::record::{Failure, SpanKind, SpanRecord, Value};
 use super::recorder::Recorder;
+use convoke_core::trace_context::TraceContext;
 
 /// A span that runs. Clones share it. Without a trace, it is empty, and all methods do nothing.
 #[derive(Clone, Default)]
@@ -58,7 +58,7 @@ impl Span {
     ) -> Self {
         let Some(recorder) = recorder.filter(|recorder| recorder.has_spans()) else { return Self::default() };
         match client.filter(|_| recorder.continues_traces()) {
-            Some(client) if !client.is_sampled => Self::passed_on(client),
+            Some(client) if !client.is_sampled() => Self::passed_on(client),
             Some(client) => Self::begin(recorder, (client.trace_id, Some(client.span_id)), name(), kind, None),
             None => match recorder.new_trace() {
                 Some(trace_id) => Self::begin(recorder, (trace_id, None), name(), kind, client),
@@ -77,7 +77,7 @@ impl Span {
         by: Option<&str>,
     ) -> Self {
         let Some(recorder) = recorder.filter(|recorder| recorder.has_spans()) else { return Self::default() };
-        let by = by.and_then(TraceContext::parse);
+        let by = by.and_then(|by| TraceContext::parse(by.as_bytes()));
         let trace_id = match by {
             Some(_) => Some(u128::from(recorder.id()) << 64 | u128::from(recorder.id())),
             None => recorder.new_trace(),
@@ -112,7 +112,7 @@ impl Span {
     ) -> Self {
         let (began, offset_ns) = recorder.anchor();
         Self(Some(Arc::new(Running {
-            context: TraceContext { trace_id, span_id: recorder.id(), is_sampled: true },
+            context: TraceContext { trace_id, span_id: recorder.id(), flags: 1 },
             recorder: Some(recorder.clone()),
             parent_id,
             is_parent_remote: parent_id.is_some(),
@@ -243,7 +243,7 @@ mod tests {
         Arc::new(Recorder::new(Arc::new(SystemClock::new()), options))
     }
 
-    const CLIENT: TraceContext = TraceContext { trace_id: 7, span_id: 9, is_sampled: true };
+    const CLIENT: TraceContext = TraceContext { trace_id: 7, span_id: 9, flags: 1 };
 
     #[test]
     fn client_decides_about_its_trace() {
@@ -256,7 +256,7 @@ mod tests {
         assert_eq!((call.context.trace_id, call.parent_id), (7, Some(request.context.span_id)));
         assert!(request.start_ns <= call.start_ns && call.end_ns <= request.end_ns);
 
-        let unsampled = TraceContext { is_sampled: false, ..CLIENT };
+        let unsampled = TraceContext { flags: 0, ..CLIENT };
         let span = Span::root(Some(&recorder), &"request".into(), SpanKind::Server, Some(unsampled));
         let call = span.child("call", SpanKind::Internal);
         assert_eq!(call.context(), Some(unsampled), "the context is passed on");

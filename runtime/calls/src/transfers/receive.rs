@@ -63,7 +63,6 @@ pub struct Offset {
     pub expires_at: Millis,
 }
 
-/// Returns the ticket of a token.
 async fn ticket(services: &Services, token: &str) -> Result<(StorageId, Doc<UploadTicket>, FileRule)> {
     let unknown = || Error::not_found("There is no such upload; ask for a new address");
     let content = services.files().key()?.open(Purpose::Upload, token).ok_or_else(unknown)?;
@@ -313,9 +312,6 @@ impl Receiving {
     }
 
     /// Begins the receipt of a content that an action writes.
-    ///
-    /// # Errors
-    /// As [`Receiving::begin`].
     pub(crate) async fn own(services: &Services, ticket: UploadTicket) -> Result<Self> {
         let insert = move |db: &mut DbMut| {
             let id = db.insert(ticket.clone())?;

@@ -11,6 +11,7 @@ use super::request::Sender;
 use super::secret;
 use super::settings::WebhookSettings;
 use super::target;
+use crate::rows::retry::until_written;
 use crate::services::Services;
 use crate::trace::{Failure, Span, SpanKind};
 use convoke_core::clock::Millis;
@@ -21,8 +22,6 @@ use convoke_store::{Db, Doc, Nodes};
 
 /// Time after which another node may send a delivery that a node has claimed: longer than a try.
 const CLAIMED: Duration = Duration::from_secs(60);
-/// First and longest pause before a result is written again.
-const RECORD_PAUSES: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(30));
 /// Maximum tries of one [`Deliverer::run_due`].
 const RUNS_MAX: usize = 100_000;
 
@@ -171,20 +170,15 @@ impl Deliverer {
     async fn record(&self, endpoint: &Doc<Endpoint>, delivery: &Doc<Delivery>, due_at: Millis, attempt: Attempt) {
         let id = delivery.id();
         let attempt = Arc::new(attempt);
-        let mut pause = RECORD_PAUSES.0;
-        let recorded = loop {
+        let write = || {
             let (attempt, now) = (attempt.clone(), self.services.clock().now());
             let work = move |db: &mut _| delivery::record(db, id, due_at, &attempt, now);
-            match self.services.database().write("record a webhook delivery", work).await {
-                Ok(recorded) => break recorded,
-                Err(error) => {
-                    tracing::warn!(target: "convoke::webhook", delivery = %id, "cannot record the result of a webhook yet; retrying: {}", error.chain());
-                    tokio::time::sleep(pause).await;
-                    pause = (pause * 2).min(RECORD_PAUSES.1);
-                }
-            }
+            self.services.database().write("record a webhook delivery", work)
         };
-        self.report(endpoint, delivery, &attempt, recorded);
+        let recorded = until_written(write, |cause| {
+            tracing::warn!(target: "convoke::webhook", delivery = %id, "cannot record the result of a webhook yet; retrying: {cause}");
+        });
+        self.report(endpoint, delivery, &attempt, recorded.await);
     }
 
     fn report(&self, endpoint: &Doc<Endpoint>, delivery: &Doc<Delivery>, attempt: &Attempt, recorded: Recorded) {

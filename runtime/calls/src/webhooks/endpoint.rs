@@ -60,7 +60,6 @@ pub struct EndpointSecret {
 }
 
 impl Endpoint {
-    /// Returns true if it receives this event now.
     pub(super) fn receives(&self, event: &str) -> bool {
         self.state == EndpointState::Enabled && (self.events.is_empty() || self.events.iter().any(|own| own == event))
     }

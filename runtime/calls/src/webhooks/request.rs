@@ -122,12 +122,11 @@ impl Failed {
     /// The cause has no URL, which may contain a secret.
     fn of(error: reqwest::Error) -> Self {
         let error = error.without_url();
-        let sources = || std::iter::successors(Some(&error as &dyn std::error::Error), |error| error.source());
-        let mut cause = sources().map(ToString::to_string).collect::<Vec<_>>().join(": ");
+        let mut cause = convoke_core::error::chain(&error);
         cause.truncate(cause.floor_char_boundary(ERROR_BYTES_MAX));
         let reason = if error.is_timeout() {
             format!("the endpoint did not respond within {} s", TIMEOUT.as_secs())
-        } else if sources().any(|source| source.is::<RefusedAddress>()) {
+        } else if convoke_core::error::causes(&error).any(|source| source.is::<RefusedAddress>()) {
             "the name of the endpoint leads to addresses that webhooks may not reach; the setting webhooks.allow allows ranges"
                 .to_owned()
         } else if cause.contains("dns error") {

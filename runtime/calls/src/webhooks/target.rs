@@ -52,9 +52,6 @@ pub(super) fn read(text: &str, settings: &WebhookSettings, is_development: bool)
 }
 
 /// As [`read`], and resolves the name. A name that cannot be resolved now is accepted.
-///
-/// # Errors
-/// As [`read`].
 pub(super) async fn check(text: &str, settings: &WebhookSettings, is_development: bool) -> Result<()> {
     let url = read(text, settings, is_development)?;
     let host = url.host_str().unwrap_or_default();
@@ -67,9 +64,6 @@ pub(super) async fn check(text: &str, settings: &WebhookSettings, is_development
 }
 
 /// Checks a host that is an address or `localhost`. Other names are resolved and checked for each connection.
-///
-/// # Errors
-/// [`RefusedAddress`].
 pub(super) fn check_host(url: &Url, settings: &WebhookSettings) -> Result<(), RefusedAddress> {
     let host = url.host_str().unwrap_or_default();
     // The parser has written an address in its usual form, IPv6 in brackets.

@@ -88,7 +88,6 @@ impl Suspended {
     }
 }
 
-/// The end of a step.
 pub(crate) struct StepEnd {
     pub result: Result<Option<String>, JobError>,
     /// True if the transaction fails when the journal has no room for the value, so that the effect of a mutation is
@@ -105,9 +104,6 @@ impl From<Result<Option<String>, JobError>> for StepEnd {
 
 impl Advancer {
     /// Advances a run as far as its journal allows.
-    ///
-    /// # Errors
-    /// A failure of the store.
     pub(crate) fn advance(&self, db: &mut DbMut, id: Id<Run>, now: Millis) -> Result<Upcoming> {
         let Some(run) = db.get(id)? else { return Ok(Upcoming::default()) };
         let steps = journal::steps(db, id)?;
@@ -145,7 +141,6 @@ impl Advancer {
         self.advance_on(db, run, steps, now)
     }
 
-    /// Advances a run with these steps.
     fn advance_on(&self, db: &mut DbMut, mut run: Counted, steps: Vec<Doc<Step>>, now: Millis) -> Result<Upcoming> {
         match run.run().state {
             RunState::Completed | RunState::Failed | RunState::Cancelled => {
@@ -240,7 +235,7 @@ impl Advancer {
     }
 
     fn block(&self, db: &mut DbMut, run: Counted, reason: String) -> Result<Upcoming> {
-        journal::block_counted(db, run, reason, self.services.boot()).map(|()| Upcoming::default())
+        journal::block_counted(db, run, reason, self.services.process()).map(|()| Upcoming::default())
     }
 
     /// Writes a new step, and returns it. It is done if it takes no time.

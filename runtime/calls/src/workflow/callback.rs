@@ -22,7 +22,6 @@ use convoke_core::id::Id;
 pub const PATH: &str = "/api/callback/";
 /// Bytes of the run and the position.
 const SUBJECT_BYTES: usize = 20;
-/// Bytes of the signature.
 const SIGNATURE_BYTES: usize = 32;
 
 /// The secret, read once: tokens are made inside transactions.

@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use super::context::WorkflowCtx;
 use super::definition::Workflow;
 use super::replay::{Call, Work};
-use super::steps::{Branch, CallStep, Callback, Join, JoinAll, Select, Sleep, StartStep, StepOfKind, Wait};
+use super::steps::{Branch, CallStep, Callback, Half, Join, JoinAll, Select, Sleep, StartStep, StepOfKind, Wait};
 use crate::function::Function;
 use crate::rows::run::{StepKind, StepState};
 use convoke_core::clock::Millis;
@@ -33,18 +33,18 @@ impl WorkflowCtx {
 
     /// Waits for two steps, also if one of them fails. Fails with the first error.
     pub fn join<A: Branch, B: Branch>(&self, a: A, b: B) -> Join<A, B> {
-        Join::new(a, b)
+        Join(Half::new(a), Half::new(b))
     }
 
     /// Waits for all steps, also if one of them fails. Fails with the first error.
     pub fn join_all<A: Branch>(&self, steps: impl IntoIterator<Item = A>) -> JoinAll<A> {
-        JoinAll::new(steps.into_iter().collect())
+        JoinAll(steps.into_iter().map(Half::new).collect())
     }
 
     /// Waits for the first of two steps to complete. The other one is given up: a pause or a wait ends, a call that has
     /// not started does not start, and the result of a running call is not used.
     pub fn select<A: Branch, B: Branch>(&self, a: A, b: B) -> Select<A, B> {
-        Select::new(a, b)
+        Select(Half::new(a), Half::new(b))
     }
 
     /// Waits for a time. A waiting run costs a row.

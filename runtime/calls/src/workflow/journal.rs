@@ -143,7 +143,6 @@ fn step(db: &Db, run: Id<Run>, position: u32) -> Result<Option<Doc<Step>>> {
     Ok(db.query(Step::by_run).eq(run).eq(position).unique()?)
 }
 
-/// Returns a job of a run.
 pub(super) fn job(run: &Run, of: OfRun, path: String, kind: JobKind, args: String, run_at: Millis) -> Job {
     let (issuer, subject) = match run.acts {
         true => (run.issuer.clone(), run.subject.clone()),

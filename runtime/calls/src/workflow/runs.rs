@@ -70,7 +70,7 @@ impl Runs<'_> {
 
     /// Schedules the check of blocked runs that this process has not found blocked: its code may fit them.
     pub(crate) async fn wake_blocked(&self) -> Result<()> {
-        let boot = self.0.boot();
+        let boot = self.0.process();
         let blocked = move |db: &Db| {
             let blocked = db.query(Run::by_state).eq(RunState::Blocked).take(BLOCKED_MAX)?;
             Ok(blocked.into_iter().filter(|run| run.blocked_by != Some(boot)).collect::<Vec<_>>())

@@ -326,13 +326,13 @@ impl<W: Workflow> Future for StartStep<'_, W> {
 branch!([W: Workflow] StartStep<'_, W> => Id<Run>);
 
 /// A branch and its result.
-struct Half<A: Branch> {
+pub(super) struct Half<A: Branch> {
     step: A,
     result: Option<Result<A::Value>>,
 }
 
 impl<A: Branch> Half<A> {
-    fn new(step: A) -> Self {
+    pub(super) fn new(step: A) -> Self {
         Self { step, result: None }
     }
 
@@ -354,13 +354,7 @@ impl<A: Branch> Unpin for Half<A> {}
 
 /// Two steps together. See [`WorkflowCtx::join`].
 #[must_use = "steps do nothing until they are awaited"]
-pub struct Join<A: Branch, B: Branch>(Half<A>, Half<B>);
-
-impl<A: Branch, B: Branch> Join<A, B> {
-    pub(super) fn new(a: A, b: B) -> Self {
-        Self(Half::new(a), Half::new(b))
-    }
-}
+pub struct Join<A: Branch, B: Branch>(pub(super) Half<A>, pub(super) Half<B>);
 
 impl<A: Branch, B: Branch> Future for Join<A, B> {
     type Output = Result<(A::Value, B::Value)>;
@@ -391,13 +385,7 @@ impl<A: Branch, B: Branch> Branch for Join<A, B> {
 
 /// Several steps of one type together. See [`WorkflowCtx::join_all`].
 #[must_use = "steps do nothing until they are awaited"]
-pub struct JoinAll<A: Branch>(Vec<Half<A>>);
-
-impl<A: Branch> JoinAll<A> {
-    pub(super) fn new(steps: Vec<A>) -> Self {
-        Self(steps.into_iter().map(Half::new).collect())
-    }
-}
+pub struct JoinAll<A: Branch>(pub(super) Vec<Half<A>>);
 
 impl<A: Branch> Future for JoinAll<A> {
     type Output = Result<Vec<A::Value>>;
@@ -436,13 +424,7 @@ pub enum Either<A, B> {
 
 /// The faster of two steps. See [`WorkflowCtx::select`].
 #[must_use = "steps do nothing until they are awaited"]
-pub struct Select<A: Branch, B: Branch>(Half<A>, Half<B>);
-
-impl<A: Branch, B: Branch> Select<A, B> {
-    pub(super) fn new(a: A, b: B) -> Self {
-        Self(Half::new(a), Half::new(b))
-    }
-}
+pub struct Select<A: Branch, B: Branch>(pub(super) Half<A>, pub(super) Half<B>);
 
 impl<A: Branch, B: Branch> Future for Select<A, B> {
     type Output = Result<Either<A::Value, B::Value>>;

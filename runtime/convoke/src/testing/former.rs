@@ -39,19 +39,7 @@ impl FormerTable {
     /// Adds a field by its name in the database, in camelCase.
     #[must_use]
     pub fn field<T: Column + OutMember>(mut self, name: &'static str) -> Self {
-        self.fields.push(FieldDef {
-            name,
-            column: T::TYPE,
-            nullable: T::NULLABLE,
-            default: None,
-            references: T::REFERENCES,
-            meaning: T::MEANING,
-            retired: false,
-            schema: field_schema::<T>,
-            write_json: T::write_json,
-            check: T::check,
-            accept: T::accept,
-        });
+        self.fields.push(FieldDef::of::<T>(name, field_schema::<T>));
         self
     }
 

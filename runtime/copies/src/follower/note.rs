@@ -1,11 +1,11 @@
 //! The state of a following data folder between two processes: `follow.json`.
 
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use convoke_store::{private_file, sync_folder};
+use convoke_store::write_private;
 
 /// Name of the file in the data folder.
 const NAME: &str = "follow.json";
@@ -62,13 +62,6 @@ impl FollowNote {
     /// # Errors
     /// Errors of the file system.
     pub fn write(&self, data: &Path) -> io::Result<()> {
-        let path = Self::path(data);
-        let partial = path.with_extension("json.partial");
-        let mut file = private_file(&partial)?;
-        file.set_len(0)?;
-        file.write_all(&serde_json::to_vec_pretty(self)?)?;
-        file.sync_all()?;
-        std::fs::rename(&partial, &path)?;
-        sync_folder(&path)
+        write_private(&Self::path(data), &serde_json::to_vec_pretty(self)?)
     }
 }

@@ -18,9 +18,6 @@ pub(super) struct Step {
 
 /// Returns the files after a commit of a generation, or those of a later generation; `None`: the place has none. Changes
 /// that are not in files of single seconds are found only if `is_thorough`.
-///
-/// # Errors
-/// Errors of the place.
 pub(super) fn next(place: &Place, generation: u32, commit: u64, is_thorough: bool) -> Result<Option<Step>, CopyError> {
     let own = Generation { place, number: generation };
     if is_thorough {

@@ -1,15 +1,15 @@
 //! Copies in a folder, for example on another disk or a network file system.
 
-use std::fs::{self, DirBuilder, File};
+use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
 use parking_lot::Mutex;
 
 use super::parts::Listed;
-use convoke_store::{private_file, sync_folder};
+use convoke_store::{private_file, private_folder, remove_if_there, sync_folder};
 
 /// Suffix of a file that is not complete.
 const PARTIAL: &str = ".partial";
@@ -96,7 +96,7 @@ impl Folder {
         if let Some(folder) = path.parent()
             && !folder.is_dir()
         {
-            DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+            private_folder(folder)?;
             sync_folder(folder)?;
         }
         let partial = self.path.join(format!("{name}{PARTIAL}"));
@@ -161,10 +161,7 @@ impl Folder {
     }
 
     pub(super) fn remove(&self, name: &str) -> io::Result<()> {
-        match fs::remove_file(self.path.join(name)) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-            _ => Ok(()),
-        }
+        remove_if_there(&self.path.join(name))
     }
 }
 

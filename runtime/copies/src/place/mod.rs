@@ -113,9 +113,6 @@ impl Place {
     }
 
     /// Stores a copy of a local file completely or not at all, and replaces an existing one.
-    ///
-    /// # Errors
-    /// Errors of the place and of the file.
     pub(crate) fn put_file(&self, name: &str, from: &Path, at: i64) -> io::Result<()> {
         match &self.kind {
             Kind::Folder(folder) => folder.put_file(name, from, at),
@@ -137,9 +134,6 @@ impl Place {
     }
 
     /// Returns the first bytes of a file, at most `bytes`.
-    ///
-    /// # Errors
-    /// As [`Place::get`].
     pub(crate) fn get_start(&self, name: &str, bytes: usize) -> io::Result<Vec<u8>> {
         match &self.kind {
             Kind::Folder(folder) => folder.get_start(name, bytes),
@@ -149,9 +143,6 @@ impl Place {
     }
 
     /// Returns true if a file exists.
-    ///
-    /// # Errors
-    /// Errors of the place.
     pub(crate) fn exists(&self, name: &str) -> io::Result<bool> {
         match &self.kind {
             Kind::Folder(folder) => folder.exists(name),
@@ -161,17 +152,11 @@ impl Place {
     }
 
     /// Returns the files of a folder, without those in folders below it, by name. A missing folder has none.
-    ///
-    /// # Errors
-    /// Errors of the place.
     pub(crate) fn files(&self, folder: &str) -> io::Result<Vec<Listed>> {
         self.files_from(folder, "")
     }
 
     /// As [`Place::files`], without the names that come before `from` in the order of bytes.
-    ///
-    /// # Errors
-    /// Errors of the place.
     pub(crate) fn files_from(&self, folder: &str, from: &str) -> io::Result<Vec<Listed>> {
         let mut files = match &self.kind {
             Kind::Folder(place) => place.files_from(folder, from)?,
@@ -185,9 +170,6 @@ impl Place {
     }
 
     /// Returns the names of the folders at the top.
-    ///
-    /// # Errors
-    /// Errors of the place.
     pub(crate) fn folders(&self) -> io::Result<Vec<String>> {
         match &self.kind {
             Kind::Folder(folder) => folder.folders(),
@@ -197,9 +179,6 @@ impl Place {
     }
 
     /// Removes incomplete files of a folder. A storage removes incomplete uploads by its own rules.
-    ///
-    /// # Errors
-    /// Errors of the place.
     pub(crate) fn remove_partial(&self, folder: &str) -> io::Result<()> {
         match &self.kind {
             Kind::Folder(place) => place.remove_partial(folder),
@@ -209,9 +188,6 @@ impl Place {
     }
 
     /// Removes a file, if it exists.
-    ///
-    /// # Errors
-    /// Errors of the place.
     pub(crate) fn remove(&self, name: &str) -> io::Result<()> {
         match &self.kind {
             Kind::Folder(folder) => folder.remove(name),

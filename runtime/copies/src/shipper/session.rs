@@ -95,15 +95,11 @@ impl Session {
         Ok(Self { place: Arc::new(place), number, numbering, gaps: 0, needs_snapshot: !is_complete, snapshot_at })
     }
 
-    /// Returns the generation.
     pub(super) fn generation(&self) -> Generation<'_> {
         Generation { place: &self.place, number: self.number }
     }
 
     /// Encodes the changes after the last stored commit; `None`: a snapshot has them already.
-    ///
-    /// # Errors
-    /// Errors of the encoder.
     pub(super) fn encode(&mut self, changes: &PageChanges, now: Millis) -> io::Result<Option<Encoded>> {
         let (first, last) = (self.numbering.last + 1, self.numbering.commit_of(&changes.point));
         if last < first {
@@ -121,9 +117,6 @@ impl Session {
 }
 
 /// Stores a snapshot: the database file at `from`, of this commit. Returns the bytes of the stored file.
-///
-/// # Errors
-/// Errors of the file and of the place.
 pub(super) fn put_snapshot(generation: &Generation<'_>, from: &Path, commit: u64, now: Millis) -> io::Result<u64> {
     let packed = from.with_extension("ltx");
     let put = || {

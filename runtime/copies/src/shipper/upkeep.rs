@@ -28,9 +28,6 @@ pub(super) struct Upkeep {
 
 impl Upkeep {
     /// Lists the files of a generation.
-    ///
-    /// # Errors
-    /// Errors of the place.
     pub(super) fn open(generation: &Generation<'_>, now: Duration) -> Result<Self, CopyError> {
         let mut upkeep = Self { unmerged: Default::default(), merged_at: [now; 2], seconds: VecDeque::new() };
         for (place, (level, _)) in MERGE_EVERY.into_iter().enumerate() {
@@ -140,9 +137,6 @@ fn merged(generation: &Generation<'_>, inputs: &[CopyFile], level: u8, scratch: 
 
 /// Removes the copies that only serve moments before `oldest`: files before the newest snapshot that is at least that
 /// old, and former generations without a later file.
-///
-/// # Errors
-/// Errors of the place.
 pub(super) fn remove_old(current: &Generation<'_>, oldest: Millis) -> Result<usize, CopyError> {
     let mut removed = 0;
     for generation in Generation::all(current.place)? {

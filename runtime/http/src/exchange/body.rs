@@ -123,7 +123,6 @@ impl AsRef<[u8]> for HeldBody {
     }
 }
 
-/// The limits of one body.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BodyLimits {
     bytes_max: usize,

@@ -9,12 +9,12 @@ use hyper::header::{
 };
 
 use super::request_id::X_REQUEST_ID;
-use super::trace::TRACEPARENT;
 
 /// The identity that the operator acts as, on the control socket.
 const X_CONVOKE_ACT_AS: HeaderName = HeaderName::from_static("x-convoke-act-as");
 
 /// The field in which a proxy names the client.
+const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 const X_REAL_IP: HeaderName = HeaderName::from_static("x-real-ip");
 
 /// The key that identifies a repeated mutation.

@@ -24,6 +24,5 @@ pub(crate) mod response_body;
 mod response_progress;
 pub(crate) mod routes;
 pub(crate) mod service;
-pub(crate) mod trace;
 pub(crate) mod traffic;
 pub(crate) mod web_socket;

@@ -11,8 +11,8 @@ use hyper::{Method, Uri};
 use super::body_stream::BodyStream;
 use super::browser::Browser;
 use super::routes::Params;
-use super::trace::TraceParent;
 use super::web_socket::Upgrade;
+use convoke_core::trace_context::TraceContext;
 
 /// A request whose body is complete and within its limits.
 #[derive(Debug)]
@@ -35,7 +35,7 @@ pub struct Incoming<E> {
     /// The client's `X-Request-Id` if it is usable, else a new id. The listener echoes it.
     pub request_id: Arc<str>,
     /// The caller's W3C trace context.
-    pub trace_parent: Option<TraceParent>,
+    pub trace_parent: Option<TraceContext>,
     /// The address of the client: the socket's peer, or the address that a trusted proxy reports.
     pub peer: IpAddr,
     /// True if `peer` is itself a trusted proxy, which connects for many clients.

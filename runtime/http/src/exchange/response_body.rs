@@ -231,7 +231,6 @@ impl Body {
         }
     }
 
-    /// The length, if known.
     pub(crate) fn length(&self) -> Option<u64> {
         match &self.0 {
             Kind::Whole(pieces) => Some(pieces.len() as u64),

@@ -183,7 +183,6 @@ struct Rest<E> {
     allow: HeaderValue,
 }
 
-/// The routes of one path.
 struct PathRoutes<E> {
     path: Cow<'static, str>,
     /// The class of the first route. Responses without a route, as to `OPTIONS`, have it too.
@@ -197,7 +196,6 @@ struct PathRoutes<E> {
 /// The destination of a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Destination<E> {
-    /// The handler.
     Handler(E),
     /// The liveness check, `/healthz`.
     Liveness,

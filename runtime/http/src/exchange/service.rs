@@ -35,11 +35,11 @@ use super::request::{Authorization, Incoming};
 use super::request_id::{RequestId, X_REQUEST_ID};
 use super::response_body::{Body, ResponseBody};
 use super::routes::{BodyRule, Caching, Class, Destination, Found, Listener, Next};
-use super::trace::TraceParent;
 use super::web_socket::{Upgrade, UpgradeContext};
 use crate::wire::head;
 use crate::wire::rejection::Rejection;
 use convoke_core::error::{Code, INTERNAL_MESSAGE};
+use convoke_core::trace_context::TraceContext;
 
 /// Responds to one request of `connection`. Never fails: every error becomes a response.
 pub(crate) async fn answer<H: Handler>(
@@ -180,7 +180,7 @@ async fn exchange<H: Handler>(
         is_operator,
         act_as: fields.act_as.once().filter(|_| is_operator || class.for_own_pages).cloned(),
         request_id: Arc::from(&*id),
-        trace_parent: fields.trace_parent.once().and_then(|field| TraceParent::parse(field.as_bytes())),
+        trace_parent: fields.trace_parent.once().and_then(|field| TraceContext::parse(field.as_bytes())),
         peer,
         is_of_proxy: server.proxies.trust(peer),
         upgrade: None,

@@ -34,7 +34,6 @@ impl Drop for OpenConnection {
 
 /// The state of the connections that were open before a drain.
 pub(crate) enum Remaining {
-    /// All are closed.
     Closed,
     /// No call or response is in progress.
     Quiet,
@@ -56,7 +55,6 @@ impl OpenConnections {
         OpenConnection { connections: Arc::clone(self), number }
     }
 
-    /// The number of the next connection.
     pub(crate) fn next(&self) -> u64 {
         self.next.load(Ordering::Relaxed)
     }

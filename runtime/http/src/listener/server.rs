@@ -270,7 +270,6 @@ fn listen(address: SocketAddr) -> Result<std::net::TcpListener, BindError> {
     let bind = || {
         let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
         // A restart must not wait for the connections of the previous server.
-        #[cfg(unix)]
         socket.set_reuseaddr(true)?;
         socket.bind(address)?;
         socket.listen(BACKLOG)?.into_std()

@@ -1,7 +1,8 @@
 //! The certificate of a TLS listener, read at start and after every change of its files.
 
-use std::fs::{self, Metadata};
+use std::fs;
 use std::io;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -152,7 +153,7 @@ struct Stamp([Option<(u64, u64, Option<SystemTime>)>; 2]);
 impl Stamp {
     fn of(files: &TlsFiles) -> Self {
         Self([&files.cert, &files.key].map(|path| {
-            fs::metadata(path).ok().map(|metadata| (metadata.len(), inode(&metadata), metadata.modified().ok()))
+            fs::metadata(path).ok().map(|metadata| (metadata.len(), metadata.ino(), metadata.modified().ok()))
         }))
     }
 }
@@ -198,9 +199,7 @@ fn content(path: &Path, expected: &'static str, reason: &pem::Error) -> TlsError
 }
 
 /// Rejects a key that every user can read. A key that its group can read is a common setup, so it only logs a warning.
-#[cfg(unix)]
 fn check_permissions(key: &Path) -> Result<(), TlsError> {
-    use std::os::unix::fs::PermissionsExt as _;
     let metadata = fs::metadata(key).map_err(|source| TlsError::Read { path: key.to_owned(), source })?;
     let mode = metadata.permissions().mode();
     if mode & 0o007 != 0 {
@@ -210,19 +209,4 @@ fn check_permissions(key: &Path) -> Result<(), TlsError> {
         tracing::warn!(key = %key.display(), "the TLS key can be read by its group; run `chmod 600` to restrict it to its owner");
     }
     Ok(())
-}
-
-#[cfg(not(unix))]
-fn check_permissions(_: &Path) -> Result<(), TlsError> {
-    Ok(())
-}
-
-#[cfg(unix)]
-fn inode(metadata: &Metadata) -> u64 {
-    std::os::unix::fs::MetadataExt::ino(metadata)
-}
-
-#[cfg(not(unix))]
-fn inode(_: &Metadata) -> u64 {
-    0
 }

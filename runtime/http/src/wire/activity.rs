@@ -30,7 +30,6 @@ pub(crate) struct Calls {
 }
 
 impl Calls {
-    /// The number of running calls.
     pub(crate) fn running(&self) -> usize {
         self.running.load(Relaxed)
     }

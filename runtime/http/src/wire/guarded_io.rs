@@ -36,7 +36,6 @@ const STAND_IN: &[u8] = b"GET * HTTP/1.1\r\nhost: refused\r\n\r\n";
 const LINGER: Duration = Duration::from_secs(2);
 const LINGER_IN_BODY: Duration = Duration::from_secs(5);
 
-/// Timeout checks per idle timeout.
 const CHECKS_PER_IDLE_TIMEOUT: u32 = 8;
 
 /// Pieces of a response are joined up to this total size: a copy costs less than a vectored write.

@@ -20,12 +20,10 @@ pub(crate) enum Framing {
     Chunked,
 }
 
-/// The limits of a head.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HeadLimits {
     /// Bytes, including the request line and the blank line.
     pub(crate) bytes_max: usize,
-    /// Header fields.
     pub(crate) fields_max: usize,
 }
 

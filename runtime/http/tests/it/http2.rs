@@ -1,6 +1,6 @@
 //! HTTP/2 with prior knowledge.
 
-use std::sync::atomic::Ordering;
+use std::sync::atomic::Ordering::{self, Relaxed};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -219,8 +219,8 @@ async fn client_that_reads_no_response_is_disconnected_though_it_pings_and_calls
     server.reached(2).await;
     assert!(frames.answer_pings().await, "the server sends a GOAWAY and closes the connection");
     server.seen.release.notify_one();
-    until(|| server.traffic.connections_open() == 0).await;
-    assert_eq!((server.traffic.connections_stalled(), server.answer_bytes()), (1, 0));
+    until(|| server.traffic.open.load(Relaxed) == 0).await;
+    assert_eq!((server.traffic.stalled.load(Relaxed), server.answer_bytes()), (1, 0));
 }
 
 #[tokio::test]
@@ -239,7 +239,7 @@ async fn response_that_is_read_to_its_end_does_not_stall() {
         assert!(!response.unwrap().into_body().collect().await.unwrap().to_bytes().is_empty());
         tokio::time::sleep(Duration::from_millis(1_500)).await;
     }
-    assert_eq!((server.traffic.connections_stalled(), server.answer_bytes()), (0, 0));
+    assert_eq!((server.traffic.stalled.load(Relaxed), server.answer_bytes()), (0, 0));
 }
 
 #[tokio::test]
@@ -280,7 +280,7 @@ async fn idle_connection_is_closed_though_it_pings() {
     timeout(PATIENCE, driver).await.unwrap().unwrap();
     // The call takes 300 ms.
     assert!(start.elapsed() >= Duration::from_millis(450));
-    until(|| server.traffic.connections_open() == 0).await;
+    until(|| server.traffic.open.load(Relaxed) == 0).await;
 }
 
 #[tokio::test]
@@ -397,6 +397,6 @@ async fn client_that_reads_a_few_bytes_at_a_time_and_answers_pings_is_disconnect
         }
         assert_eq!(is_open, !is_dropped, "{bytes} bytes at a time");
     }
-    assert_eq!(server.traffic.connections_stalled(), 1);
+    assert_eq!(server.traffic.stalled.load(Relaxed), 1);
     until(|| server.answer_bytes() == 0).await;
 }

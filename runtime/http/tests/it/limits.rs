@@ -1,6 +1,6 @@
 //! The limits of the listener, set to small values.
 
-use std::sync::atomic::Ordering;
+use std::sync::atomic::Ordering::{self, Relaxed};
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt as _};
@@ -298,10 +298,10 @@ async fn connections_of_one_address_above_the_limit_are_rejected() {
     for _ in 0..50 {
         server.client().await.closed().await;
     }
-    assert_eq!(server.traffic.connections_turned_away(), 50);
+    assert_eq!(server.traffic.turned_away.load(Relaxed), 50);
     assert_eq!(open[0].ask(get("/healthz")).await.status, 200, "open connections are still served");
     drop(open);
-    until(|| server.traffic.connections_open() == 0).await;
+    until(|| server.traffic.open.load(Relaxed) == 0).await;
     assert_eq!(server.client().await.ask(get("/healthz")).await.status, 200);
 }
 
@@ -404,6 +404,6 @@ async fn client_that_does_not_read_its_response_is_disconnected() {
     let mut client: Client = server.client().await;
     client.send(post("/api/run/t/large", "{}")).await;
     server.reached(1).await;
-    until(|| server.traffic.connections_open() == 0).await;
-    assert_eq!((server.traffic.connections_stalled(), server.answer_bytes()), (1, 0));
+    until(|| server.traffic.open.load(Relaxed) == 0).await;
+    assert_eq!((server.traffic.stalled.load(Relaxed), server.answer_bytes()), (1, 0));
 }

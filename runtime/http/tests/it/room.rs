@@ -1,6 +1,6 @@
 //! The memory limits of request bodies and responses, over all connections.
 
-use std::sync::atomic::Ordering;
+use std::sync::atomic::Ordering::{self, Relaxed};
 use std::time::Duration;
 
 use super::frames::{DATA, Frames, HEADERS, INITIAL_WINDOW_SIZE};
@@ -29,8 +29,8 @@ async fn unread_responses_close_the_slowest_connections_and_no_others() {
         slow.push(stalled(&server).await);
         let held = u64::try_from(slow.len()).unwrap();
         until(|| server.answer_bytes() <= 4 * PAGE_BYTES).await;
-        until(|| server.traffic.connections_given_up() == held.saturating_sub(4)).await;
-        assert_eq!(server.traffic.connections_open() + server.traffic.connections_given_up(), connections);
+        until(|| server.traffic.given_up.load(Relaxed) == held.saturating_sub(4)).await;
+        assert_eq!(server.traffic.open.load(Relaxed) + server.traffic.given_up.load(Relaxed), connections);
     }
     // The connections that waited longest are closed.
     for frames in slow.drain(..8) {
@@ -41,11 +41,11 @@ async fn unread_responses_close_the_slowest_connections_and_no_others() {
         assert_eq!(other.ask(post("/api/run/t/page", "{}")).await.body.len(), PAGE_BYTES);
     }
     assert!(
-        server.traffic.connections_given_up() <= 9,
+        server.traffic.given_up.load(Relaxed) <= 9,
         "at most one more connection is closed for the page of the other client"
     );
     drop((slow, other));
-    until(|| server.traffic.connections_open() == 0).await;
+    until(|| server.traffic.open.load(Relaxed) == 0).await;
     assert_eq!(server.answer_bytes(), 0);
 }
 
@@ -68,7 +68,7 @@ async fn client_that_reads_its_response_is_not_the_slowest() {
     closed(first).await;
     let _fourth = stalled(&server).await;
     closed(second).await;
-    assert_eq!(server.traffic.connections_given_up(), 2);
+    assert_eq!(server.traffic.given_up.load(Relaxed), 2);
     reading.until_read().await;
 }
 
@@ -83,7 +83,7 @@ async fn unread_response_over_http_1_closes_its_connection_too() {
     until(|| server.answer_bytes() > 0).await;
     let mut second = server.client().await;
     second.send(post("/api/run/t/large", "{}")).await;
-    until(|| server.traffic.connections_given_up() == 1).await;
+    until(|| server.traffic.given_up.load(Relaxed) == 1).await;
     let response = second.response().await;
     assert_eq!((response.status, response.body.len()), (200, LARGE));
     until(|| server.answer_bytes() == 0).await;
@@ -119,7 +119,7 @@ async fn unread_responses_of_an_address_stay_within_its_limit_in_the_system_too(
         // A connection has the unsent bytes that the system buffers, and one more piece of a write.
         assert!(queued(&server) <= silent.len() * 256 * 1024, "{} bytes of {}", queued(&server), silent.len());
     }
-    until(|| server.traffic.connections_closed_unread() > 0 && queued(&server) + server.answer_bytes() <= BOUND).await;
+    until(|| server.traffic.unread_closed.load(Relaxed) > 0 && queued(&server) + server.answer_bytes() <= BOUND).await;
     assert!(
         server.seen.calls.load(Ordering::SeqCst) <= 3 * CONNECTIONS,
         "no call runs ahead of a client that reads nothing"
@@ -158,7 +158,7 @@ async fn closed_connections_whose_bytes_the_system_still_holds_count_for_their_a
         silent.push(client);
         tokio::time::sleep(Duration::from_millis(2)).await;
         assert!(queued(&server) <= 4 * BOUND, "{}", queued(&server));
-        rejected = server.traffic.connections_turned_away();
+        rejected = server.traffic.turned_away.load(Relaxed);
     }
     assert!(rejected > 0, "new connections are rejected while the system holds too many bytes");
 }

@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use convoke_http::{HttpOptions, Server, TlsFiles};
@@ -138,7 +139,7 @@ async fn clear_text_to_a_tls_port_and_silent_handshake_are_closed() {
     let mut alert = Vec::new();
     let _ = tokio::io::AsyncReadExt::read_to_end(&mut clear.stream, &mut alert).await;
     assert!(!alert.starts_with(b"HTTP/"));
-    until(|| server.traffic.handshake_failures() == 2).await;
+    until(|| server.traffic.handshake_failures.load(Relaxed) == 2).await;
 }
 
 #[tokio::test]

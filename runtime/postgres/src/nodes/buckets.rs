@@ -40,9 +40,6 @@ impl Buckets {
     }
 
     /// Takes tokens from a bucket.
-    ///
-    /// # Errors
-    /// Errors of the server.
     pub(crate) fn draw(&self, draw: &Draw) -> Result<Drawn, Failure> {
         let Draw { bucket, full, per_second, needed, cost, block, now } = *draw;
         let mut params = vec![own::id(bucket), Value::Integer(now.0).into()];

@@ -146,7 +146,6 @@ impl Drop for Follower {
 struct Work {
     following: Following,
     signals: Arc<Signals>,
-    /// The current history.
     history: History,
     /// True if the history has begun, and no look into it has succeeded.
     is_new: bool,

@@ -37,7 +37,6 @@ pub(crate) enum Company<'a> {
         /// See [`convoke_store::EngineStart::agreed`].
         agreed: Option<&'a str>,
     },
-    /// None.
     None,
 }
 
@@ -149,7 +148,6 @@ impl Presence {
         Ok(Self { id, name: name().into(), server: server.clone(), shared, thread: Mutex::new(Some(thread)) })
     }
 
-    /// Returns its id.
     pub(crate) fn id(&self) -> u128 {
         self.id
     }
@@ -233,9 +231,6 @@ fn name() -> String {
 }
 
 /// Writes the row.
-///
-/// # Errors
-/// Errors of the server.
 pub(crate) fn enter_row(session: &mut Session, id: u128, company: Company<'_>) -> Result<(), Failure> {
     let agreed = match company {
         Company::Nodes { agreed } => agreed.unwrap_or_default().to_owned(),

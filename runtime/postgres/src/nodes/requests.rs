@@ -36,9 +36,6 @@ impl Requests {
     }
 
     /// Sends a request to a node and waits for the response; `None` if it does not respond in time.
-    ///
-    /// # Errors
-    /// Errors of the server.
     pub(crate) fn ask(&self, node: u32, request: &str) -> Result<Option<String>, Failure> {
         const ASK: &str = "INSERT INTO _requests (id, node, request) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
         const ANSWER: &str = "SELECT answer FROM _requests WHERE id = $1 AND answer IS NOT NULL";
@@ -63,9 +60,6 @@ impl Requests {
 }
 
 /// Answers requests to a node.
-///
-/// # Errors
-/// Errors of the server.
 pub(crate) fn answer(session: &mut Session, node: u32, answerer: &Answerer) -> Result<(), Failure> {
     const ANSWER: &str = "UPDATE _requests SET answer = $2 WHERE id = $1";
     let asked = format!("SELECT id, request FROM _requests WHERE node = $1 AND answer IS NULL LIMIT {TOGETHER}");

@@ -79,9 +79,6 @@ impl Changes {
     }
 
     /// Watches the files that the last build read.
-    ///
-    /// # Errors
-    /// As [`Changes::watch`].
     pub(super) fn follow_inputs(&mut self) -> notify::Result<()> {
         *self.inputs.lock() = self.sources.inputs();
         for folder in self.sources.folders() {

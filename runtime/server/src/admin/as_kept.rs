@@ -17,9 +17,6 @@ struct Definitions(Mutex<Vec<(TableShape, &'static TableDef)>>);
 
 /// Returns the table of the code if the schemas match, else a table with the fields and indexes of the database.
 /// Returns `None` if the database has no such table.
-///
-/// # Errors
-/// A failure of the store.
 pub(super) async fn table(admin: &Admin, table: &'static TableDef) -> Result<Option<&'static TableDef>> {
     if admin.runtime.store().difference().is_none() {
         return Ok(Some(table));

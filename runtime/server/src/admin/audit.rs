@@ -8,9 +8,6 @@ use convoke_core::error::Result;
 use convoke_http::Reply;
 use convoke_store::Order;
 
-/// Largest number of entries per response.
-const PAGE_MAX: usize = 500;
-
 /// `GET audit?key=&cursor=&limit=`: returns the record, newest first: `{"items": […], "cursor"?}`.
 ///
 /// # Errors
@@ -18,7 +15,7 @@ const PAGE_MAX: usize = 500;
 pub async fn list(admin: &Admin, request: AdminRequest) -> Result<Reply> {
     let key = request.query("key");
     let cursor = request.cursor()?;
-    let limit = request.query_as::<usize>("limit")?.unwrap_or(100).clamp(1, PAGE_MAX);
+    let limit = request.limit()?;
     // The response includes the most recent requests.
     admin.audit.flush().await;
     let page = admin

@@ -47,7 +47,6 @@ enum Column {
     CreationTime,
 }
 
-/// One condition.
 #[derive(Clone, Debug)]
 struct Condition {
     column: Column,

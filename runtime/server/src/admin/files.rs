@@ -10,15 +10,12 @@ use convoke_core::id::Id;
 use convoke_http::{Body, Ending, Reply};
 use convoke_store::{Doc, Order, StoredFile};
 
-/// Largest number of files per response.
-const PAGE_MAX: usize = 500;
-
 /// `GET files?cursor=&limit=`: lists the contents, newest first.
 ///
 /// # Errors
 /// `INVALID_ARGUMENT`: a cursor of another list; a failure of the store.
 pub async fn list(admin: &Admin, request: AdminRequest) -> Result<Reply> {
-    let limit = request.query_as::<usize>("limit")?.unwrap_or(100).clamp(1, PAGE_MAX);
+    let limit = request.limit()?;
     let cursor = request.cursor()?;
     let page = admin
         .runtime
@@ -74,9 +71,7 @@ pub async fn sweep(admin: &Admin, _: AdminRequest) -> Result<Reply> {
 }
 
 async fn find(admin: &Admin, request: &AdminRequest) -> Result<Doc<StoredFile>> {
-    let given = request.part();
-    let id: Id<StoredFile> =
-        given.parse().map_err(|error| Error::invalid_argument("id", format!("id: {error} (got {given:?})")))?;
+    let id: Id<StoredFile> = request.id()?;
     let found = admin.runtime.database().read_admin(move |db| Ok(db.get(id)?)).await?;
     found.ok_or_else(|| Error::not_found("No file has this id"))
 }

@@ -150,7 +150,7 @@ impl Admin {
     /// closed.
     pub async fn flush(&self) {
         let runtime = self.runtime.clone();
-        if tokio::task::spawn_blocking(move || runtime.write_calls()).await.is_err() {
+        if tokio::task::spawn_blocking(move || runtime.recent_calls().write()).await.is_err() {
             tracing::warn!(target: "convoke::background", "the last calls are not recorded");
         }
         if let Err(error) = self.keys.store_last_used(self.runtime.database()).await {

@@ -6,12 +6,8 @@ use serde_json::{Value, json};
 use super::{Admin, AdminRequest, success};
 use convoke_calls::scheduler::{Job, JobState};
 use convoke_core::error::{Error, Result};
-use convoke_core::id::Id;
 use convoke_http::Reply;
 use convoke_store::Doc;
-
-/// Largest number of jobs per response.
-const PAGE_MAX: usize = 500;
 
 /// `GET jobs?state=&cursor=&limit=`: lists the jobs of a state (failed by default), the number of jobs per state and,
 /// on the first page, the crons.
@@ -20,7 +16,7 @@ const PAGE_MAX: usize = 500;
 /// `INVALID_ARGUMENT`: an unknown state or a cursor of another list; a failure of the store.
 pub async fn list(admin: &Admin, request: AdminRequest) -> Result<Reply> {
     let state = request.query_as::<JobState>("state")?.unwrap_or(JobState::Failed);
-    let limit = request.query_as::<usize>("limit")?.unwrap_or(100).clamp(1, PAGE_MAX);
+    let limit = request.limit()?;
     let cursor = request.cursor()?;
     let is_first = cursor.is_none();
     let jobs = admin.runtime.jobs();
@@ -55,7 +51,7 @@ struct Jobs<C> {
 /// # Errors
 /// `NOT_FOUND`: the job has succeeded, was cancelled, or never existed.
 pub async fn show(admin: &Admin, request: AdminRequest) -> Result<Reply> {
-    let id = id(&request)?;
+    let id = request.id()?;
     let job = admin.runtime.database().read_admin(move |db| Ok(db.get(id)?)).await?;
     let job =
         job.ok_or_else(|| Error::not_found("No job has this id: it has succeeded, was cancelled, or never existed"))?;
@@ -70,7 +66,7 @@ pub async fn show(admin: &Admin, request: AdminRequest) -> Result<Reply> {
 /// # Errors
 /// `NOT_FOUND`; `CONFLICT`: a job with the function and key of the failed job is pending; a failure of the store.
 pub async fn retry(admin: &Admin, request: AdminRequest) -> Result<Reply> {
-    admin.runtime.jobs().retry(id(&request)?).await?;
+    admin.runtime.jobs().retry(request.id()?).await?;
     success(&Value::Null)
 }
 
@@ -79,15 +75,10 @@ pub async fn retry(admin: &Admin, request: AdminRequest) -> Result<Reply> {
 /// # Errors
 /// `NOT_FOUND`: no pending job has the id; a failure of the store.
 pub async fn cancel(admin: &Admin, request: AdminRequest) -> Result<Reply> {
-    if admin.runtime.jobs().cancel(id(&request)?).await? {
+    if admin.runtime.jobs().cancel(request.id()?).await? {
         return success(&Value::Null);
     }
     Err(Error::not_found("No pending job has this id"))
-}
-
-fn id(request: &AdminRequest) -> Result<Id<Job>> {
-    let given = request.part();
-    given.parse().map_err(|error| Error::invalid_argument("id", format!("id: {error} (got {given:?})")))
 }
 
 fn shown(job: &Doc<Job>) -> Value {

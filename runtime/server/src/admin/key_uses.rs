@@ -75,7 +75,6 @@ impl Queue {
 }
 
 impl Audit {
-    /// Records a use.
     pub(crate) fn record(self: &Arc<Self>, database: &Database, used: KeyUse) {
         self.push(database, used, None);
     }

@@ -3,7 +3,7 @@
 //! A change takes effect in this process with its response. A key can create or rotate only keys whose scopes it has
 //! itself.
 
-use std::time::{Duration, UNIX_EPOCH};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ use super::{Admin, AdminRequest, operator, success, success_once};
 use crate::auth::Environment;
 use crate::auth::deploy_key::{self, MintError, NewKey, Scope};
 use crate::auth::deploy_key_cache::{self, DeployKey};
-use convoke_core::clock::Millis;
+use convoke_core::clock::{self, Millis};
 use convoke_core::error::{Code, Error, Result};
 use convoke_core::id::Id;
 use convoke_core::identity::DeployKeyCaller;
@@ -98,7 +98,7 @@ pub async fn create(admin: &Admin, request: AdminRequest) -> Result<Reply> {
         if let Some(end) = creator.and_then(|creator| creator.expires_at)
             && row.expires_at.is_none_or(|at| at > end)
         {
-            let end = humantime::format_rfc3339_seconds(UNIX_EPOCH + Duration::from_millis(end.0.unsigned_abs()));
+            let end = clock::utc(end);
             let message =
                 format!("expiresIn: the key that creates this one expires at {end}; this one must not outlive it");
             return Err(Error::invalid_argument("expiresIn", message));

@@ -47,9 +47,9 @@ pub async fn show(admin: &Admin, request: AdminRequest) -> Result<Reply> {
         (false, None) => RECENT_MAX,
     });
     // The follower starts before the search, so that no call is missed. Duplicates are skipped.
-    let follower = if follow { Some(admin.runtime.follow_calls(filter.clone())?) } else { None };
+    let follower = if follow { Some(admin.runtime.recent_calls().follow(filter.clone())?) } else { None };
     let runtime = admin.runtime.clone();
-    let recent = tokio::task::spawn_blocking(move || runtime.recent_calls(&filter, last));
+    let recent = tokio::task::spawn_blocking(move || runtime.recent_calls().recent(&filter, last));
     let recent = recent.await.map_err(Error::internal)?;
     let node = AnsweringNode::of(admin).map(|node| node.id);
     let Some(follower) = follower else {

@@ -8,6 +8,7 @@ use serde::de::DeserializeOwned;
 
 use convoke_calls::codec::decode;
 use convoke_core::error::{Error, Result};
+use convoke_core::id::{Id, Named};
 use convoke_core::identity::DeployKeyCaller;
 use convoke_http::{Incoming, query_member, query_members};
 use convoke_store::Cursor;
@@ -42,6 +43,15 @@ impl AdminRequest {
         &self.parts[0]
     }
 
+    /// Parses the first path parameter as an id.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT`: it is no id of this table.
+    pub fn id<T: Named>(&self) -> Result<Id<T>> {
+        let given = self.part();
+        given.parse().map_err(|error| Error::invalid_argument("id", format!("id: {error} (got {given:?})")))
+    }
+
     /// Returns the second path parameter.
     pub fn second_part(&self) -> &str {
         &self.parts[1]
@@ -66,6 +76,14 @@ impl AdminRequest {
             text.parse().map_err(|error| Error::invalid_argument(name, format!("{name}: {error} (got {text:?})")))
         };
         self.query(name).map(read).transpose()
+    }
+
+    /// Returns the query parameter `limit`: the number of items of a page, 100 by default and 500 at most.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT`: it is no number.
+    pub fn limit(&self) -> Result<usize> {
+        Ok(self.query_as::<usize>("limit")?.unwrap_or(100).clamp(1, 500))
     }
 
     /// Returns the query parameter `cursor`, from an earlier page of the list.

@@ -8,12 +8,11 @@ use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use super::tables::{bits, find};
+use super::tables::{bits, find, id_text};
 use super::{Admin, AdminRequest, success};
 use crate::archive::{is_system, row, shown};
 use convoke_core::error::{Error, Result};
 use convoke_http::Reply;
-use convoke_store::table::write_id;
 use convoke_store::{Row, StoreError, TableDef, Value};
 
 /// Largest number of rows that a request deletes.
@@ -33,8 +32,7 @@ struct Insert {
 ///
 /// # Errors
 /// `INVALID_ARGUMENT`: a missing, unknown or invalid field; `CONFLICT`: a unique index has an equal row; a failure of
-/// the
-/// store.
+/// the store.
 pub async fn insert(admin: &Admin, request: AdminRequest) -> Result<Reply> {
     let table = writable(admin, request.part())?;
     let Insert { set } = request.args()?;
@@ -60,7 +58,7 @@ pub async fn insert(admin: &Admin, request: AdminRequest) -> Result<Reply> {
             Ok(id)
         })
         .await?;
-    success(&json!({ "id": text(table, id) }))
+    success(&json!({ "id": id_text(table, id) }))
 }
 
 #[derive(Deserialize)]
@@ -77,8 +75,7 @@ struct Change {
 ///
 /// # Errors
 /// `NOT_FOUND`; `INVALID_ARGUMENT`: an unknown or invalid field; `CONFLICT`: a unique index has an equal row, or a
-/// field in
-/// `was` has changed; a failure of the store.
+/// field in `was` has changed; a failure of the store.
 pub async fn change(admin: &Admin, request: AdminRequest) -> Result<Reply> {
     let table = writable(admin, request.part())?;
     let id = id(table, &request)?;
@@ -113,7 +110,7 @@ pub async fn change(admin: &Admin, request: AdminRequest) -> Result<Reply> {
             Ok(())
         })
         .await?;
-    success(&json!({ "id": text(table, id) }))
+    success(&json!({ "id": id_text(table, id) }))
 }
 
 /// `DELETE tables/{name}/{id}`: deletes a row. Rows that refer to it do not change.
@@ -124,7 +121,7 @@ pub async fn delete(admin: &Admin, request: AdminRequest) -> Result<Reply> {
     let table = writable(admin, request.part())?;
     let id = id(table, &request)?;
     let removed = admin.runtime.database().write_admin("remove a row", move |db| Ok(db.writer().delete(table, id)?));
-    if removed.await? { success(&json!({ "id": text(table, id) })) } else { Err(gone(table, id)) }
+    if removed.await? { success(&json!({ "id": id_text(table, id) })) } else { Err(gone(table, id)) }
 }
 
 #[derive(Deserialize)]
@@ -184,11 +181,5 @@ fn read(table: &'static TableDef, fields: &Fields) -> Result<Vec<(usize, Value)>
 }
 
 fn gone(table: &TableDef, id: u128) -> Error {
-    Error::not_found(format!("There is no row {} in {}", text(table, id), table.name))
-}
-
-fn text(table: &TableDef, id: u128) -> String {
-    let mut text = Vec::new();
-    write_id(table.prefix, id, &mut text);
-    String::from_utf8_lossy(&text).trim_matches('"').to_owned()
+    Error::not_found(format!("There is no row {} in {}", id_text(table, id), table.name))
 }

@@ -262,6 +262,13 @@ pub(super) fn bits(table: &TableDef, name: &str, text: Option<String>) -> Result
     text.map(read).transpose()
 }
 
+/// Returns the id of a row as text.
+pub(super) fn id_text(table: &TableDef, id: u128) -> String {
+    let mut text = Vec::new();
+    write_id(table.prefix, id, &mut text);
+    String::from_utf8_lossy(&text).trim_matches('"').to_owned()
+}
+
 struct PageRequest {
     plan: Plan,
     back: bool,
@@ -335,9 +342,7 @@ impl PageRequest {
 /// Returns the cursor after a row in a plan: the row's id, or its position in the index.
 fn behind(plan: &Plan, stored: &dyn Row) -> std::result::Result<String, StoreError> {
     if plan.index.is_none() {
-        let mut text = Vec::new();
-        write_id(plan.table.prefix, stored.id()?, &mut text);
-        return Ok(String::from_utf8_lossy(&text).trim_matches('"').to_owned());
+        return Ok(id_text(plan.table, stored.id()?));
     }
     match serde_json::to_value(Cursor::behind(plan, stored)?) {
         Ok(serde_json::Value::String(text)) => Ok(text),

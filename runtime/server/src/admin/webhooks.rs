@@ -14,12 +14,9 @@ use convoke_calls::webhooks::{
 };
 use convoke_core::clock::Millis;
 use convoke_core::error::{Error, Result};
-use convoke_core::id::Id;
 use convoke_http::Reply;
 use convoke_store::{DbMut, Doc};
 
-/// Largest number of deliveries per response.
-const PAGE_MAX: usize = 500;
 /// Deliveries that one transaction sends again: some milliseconds of the writer.
 const REDELIVERED: usize = 100;
 
@@ -64,7 +61,7 @@ pub async fn create(admin: &Admin, request: AdminRequest) -> Result<Reply> {
 /// # Errors
 /// `NOT_FOUND`; a failure of the store.
 pub async fn show(admin: &Admin, request: AdminRequest) -> Result<Reply> {
-    let id = endpoint_id(&request)?;
+    let id = request.id()?;
     success(&shown(admin, &admin.runtime.database().read_admin(move |db| Webhooks::of(db, None).get(id)).await?))
 }
 
@@ -82,7 +79,7 @@ struct Change {
 /// # Errors
 /// `NOT_FOUND`; `INVALID_ARGUMENT`; a failure of the store.
 pub async fn update(admin: &Admin, request: AdminRequest) -> Result<Reply> {
-    let id = endpoint_id(&request)?;
+    let id = request.id()?;
     let Change { url, events, description, enabled } = request.args()?;
     if let Some(url) = &url {
         admin.runtime.deliverer().check_url(url).await?;
@@ -97,7 +94,7 @@ pub async fn update(admin: &Admin, request: AdminRequest) -> Result<Reply> {
 /// # Errors
 /// `NOT_FOUND`; a failure of the store.
 pub async fn remove(admin: &Admin, request: AdminRequest) -> Result<Reply> {
-    let id = endpoint_id(&request)?;
+    let id = request.id()?;
     match change(admin, "remove a webhook endpoint", move |webhooks| webhooks.remove(id)).await? {
         true => success(&Value::Null),
         false => Err(Error::not_found("No webhook endpoint has this id")),
@@ -117,7 +114,7 @@ struct Rotate {
 /// # Errors
 /// `NOT_FOUND`; `INVALID_ARGUMENT`: the overlap is too long; a failure of the store.
 pub async fn rotate(admin: &Admin, request: AdminRequest) -> Result<Reply> {
-    let id = endpoint_id(&request)?;
+    let id = request.id()?;
     let overlap = request.args::<Rotate>()?.overlap.map_or(OVERLAP, Duration::from_millis);
     let work = move |webhooks: &mut WebhooksMut<'_>| webhooks.rotate(id, overlap);
     let (endpoint, secret) = change(admin, "rotate the secret of a webhook endpoint", work).await?;
@@ -130,9 +127,9 @@ pub async fn rotate(admin: &Admin, request: AdminRequest) -> Result<Reply> {
 /// # Errors
 /// `NOT_FOUND`; `INVALID_ARGUMENT`: an unknown state; a failure of the store.
 pub async fn deliveries(admin: &Admin, request: AdminRequest) -> Result<Reply> {
-    let id = endpoint_id(&request)?;
+    let id = request.id()?;
     let state = request.query_as::<DeliveryState>("state")?;
-    let limit = request.query_as::<usize>("limit")?.unwrap_or(100).clamp(1, PAGE_MAX);
+    let limit = request.limit()?;
     let cursor = request.cursor()?;
     let read = move |db: &_| Webhooks::of(db, None).deliveries(id, state, cursor.as_ref(), limit);
     let page = admin.runtime.database().read_admin(read).await?;
@@ -145,7 +142,7 @@ pub async fn deliveries(admin: &Admin, request: AdminRequest) -> Result<Reply> {
 /// # Errors
 /// `NOT_FOUND`; a failure of the store.
 pub async fn delivery(admin: &Admin, request: AdminRequest) -> Result<Reply> {
-    let id = delivery_id(&request)?;
+    let id = request.id()?;
     let row = admin.runtime.database().read_admin(move |db| Webhooks::of(db, None).delivery(id)).await?;
     let mut value = delivery_shown(&row);
     value["body"] = serde_json::from_str(&row.body).unwrap_or_else(|_| row.body.as_str().into());
@@ -158,7 +155,7 @@ pub async fn delivery(admin: &Admin, request: AdminRequest) -> Result<Reply> {
 /// # Errors
 /// `NOT_FOUND`; a failure of the store.
 pub async fn redeliver(admin: &Admin, request: AdminRequest) -> Result<Reply> {
-    let id = delivery_id(&request)?;
+    let id = request.id()?;
     change(admin, "redeliver a webhook", move |webhooks| webhooks.redeliver(id)).await?;
     success(&json!({ "redelivered": 1 }))
 }
@@ -179,7 +176,7 @@ struct Range {
 /// # Errors
 /// `NOT_FOUND`; a failure of the store, after which a part may be sent again.
 pub async fn redeliver_range(admin: &Admin, request: AdminRequest) -> Result<Reply> {
-    let id = endpoint_id(&request)?;
+    let id = request.id()?;
     let Range { since, until, delivered } = request.args()?;
     let until = until.unwrap_or_else(|| admin.runtime.clock().now() + Duration::from_millis(1));
     let state = if delivered { DeliveryState::Delivered } else { DeliveryState::Failed };
@@ -205,16 +202,6 @@ async fn change<R: Send + 'static>(
     let changed = admin.runtime.database().write_admin(name, write).await?;
     admin.runtime.deliverer().wake();
     Ok(changed)
-}
-
-fn endpoint_id(request: &AdminRequest) -> Result<Id<Endpoint>> {
-    let given = request.part();
-    given.parse().map_err(|error| Error::invalid_argument("id", format!("id: {error} (got {given:?})")))
-}
-
-fn delivery_id(request: &AdminRequest) -> Result<Id<Delivery>> {
-    let given = request.part();
-    given.parse().map_err(|error| Error::invalid_argument("id", format!("id: {error} (got {given:?})")))
 }
 
 fn shown(admin: &Admin, endpoint: &Doc<Endpoint>) -> Value {

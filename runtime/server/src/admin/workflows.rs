@@ -6,12 +6,8 @@ use serde_json::{Value, json};
 use super::{Admin, AdminRequest, success};
 use convoke_calls::workflow::{Run, RunState, Step};
 use convoke_core::error::{Error, Result};
-use convoke_core::id::Id;
 use convoke_http::Reply;
 use convoke_store::Doc;
-
-/// Largest number of runs per response.
-const PAGE_MAX: usize = 500;
 
 /// `GET workflows?state=&cursor=&limit=`: lists the runs of a state (active by default), newest first, and the number
 /// of runs per state.
@@ -20,7 +16,7 @@ const PAGE_MAX: usize = 500;
 /// `INVALID_ARGUMENT`: an unknown state or a cursor of another list; a failure of the store.
 pub async fn list(admin: &Admin, request: AdminRequest) -> Result<Reply> {
     let state = request.query_as::<RunState>("state")?.unwrap_or(RunState::Active);
-    let limit = request.query_as::<usize>("limit")?.unwrap_or(100).clamp(1, PAGE_MAX);
+    let limit = request.limit()?;
     let runs = admin.runtime.runs();
     let page = runs.list(state, request.cursor()?, limit).await?;
     let mut counts = serde_json::Map::new();
@@ -43,7 +39,7 @@ struct Listed<C> {
 /// # Errors
 /// `NOT_FOUND`: the run never existed, or is no longer stored.
 pub async fn show(admin: &Admin, request: AdminRequest) -> Result<Reply> {
-    let (run, steps) = admin.runtime.runs().show(id(&request)?).await?;
+    let (run, steps) = admin.runtime.runs().show(request.id()?).await?;
     let mut value = shown(&run);
     value["args"] = parsed(&run.args);
     value["value"] = run.value.as_deref().map_or(Value::Null, parsed);
@@ -56,7 +52,7 @@ pub async fn show(admin: &Admin, request: AdminRequest) -> Result<Reply> {
 /// # Errors
 /// `NOT_FOUND`; `FAILED_PRECONDITION`: the run has ended or is being undone.
 pub async fn cancel(admin: &Admin, request: AdminRequest) -> Result<Reply> {
-    if admin.runtime.runs().cancel(id(&request)?).await? {
+    if admin.runtime.runs().cancel(request.id()?).await? {
         return success(&Value::Null);
     }
     Err(Error::failed_precondition("The run has ended or is being undone"))
@@ -67,7 +63,7 @@ pub async fn cancel(admin: &Admin, request: AdminRequest) -> Result<Reply> {
 /// # Errors
 /// `NOT_FOUND`; `FAILED_PRECONDITION`: the run is neither failed nor blocked, or steps were undone.
 pub async fn retry(admin: &Admin, request: AdminRequest) -> Result<Reply> {
-    admin.runtime.runs().retry(id(&request)?).await?;
+    admin.runtime.runs().retry(request.id()?).await?;
     success(&Value::Null)
 }
 
@@ -83,13 +79,8 @@ struct Resume {
 /// `NOT_FOUND`; `INVALID_ARGUMENT`; `FAILED_PRECONDITION`: a step runs now, or steps were undone.
 pub async fn resume(admin: &Admin, request: AdminRequest) -> Result<Reply> {
     let Resume { from } = request.args()?;
-    admin.runtime.runs().resume(id(&request)?, from).await?;
+    admin.runtime.runs().resume(request.id()?, from).await?;
     success(&Value::Null)
-}
-
-fn id(request: &AdminRequest) -> Result<Id<Run>> {
-    let given = request.part();
-    given.parse().map_err(|error| Error::invalid_argument("id", format!("id: {error} (got {given:?})")))
 }
 
 fn parsed(json: &str) -> Value {

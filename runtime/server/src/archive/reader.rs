@@ -249,7 +249,6 @@ fn check(member: &Member, bytes: u64, sha256: &str) -> Result<(), ReadError> {
     Ok(())
 }
 
-/// Reads the rows of a table.
 fn rows(
     entry: impl Read,
     table: &'static TableDef,

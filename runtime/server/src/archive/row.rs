@@ -260,19 +260,7 @@ mod tests {
     use convoke_store::table::{Bytes, Column};
 
     const fn field<C: Column + schemars::JsonSchema>(name: &'static str) -> FieldDef {
-        FieldDef {
-            name,
-            column: C::TYPE,
-            nullable: C::NULLABLE,
-            default: None,
-            references: C::REFERENCES,
-            meaning: C::MEANING,
-            retired: false,
-            schema: C::json_schema,
-            write_json: C::write_json,
-            check: C::check,
-            accept: C::accept,
-        }
+        FieldDef::of::<C>(name, C::json_schema)
     }
 
     static THINGS: TableDef = TableDef {

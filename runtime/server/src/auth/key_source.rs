@@ -229,11 +229,7 @@ impl Transport {
 
 /// Returns the innermost cause, for example "connection refused".
 fn cause(error: &reqwest::Error) -> String {
-    let mut innermost: &dyn std::error::Error = error;
-    while let Some(next) = innermost.source() {
-        innermost = next;
-    }
-    innermost.to_string()
+    convoke_core::error::causes(error).last().map(ToString::to_string).unwrap_or_default()
 }
 
 fn jwks_uri(document: &[u8], issuer: &str) -> Result<Url, FetchError> {

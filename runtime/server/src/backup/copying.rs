@@ -30,9 +30,6 @@ impl Copying {
     }
 
     /// Takes the lock and checks the free space for a backup.
-    ///
-    /// # Errors
-    /// As [`Copying::begin`].
     pub(crate) fn begin_backup(runtime: &Runtime) -> Result<Self> {
         // If the folder cannot be created, the backup reports it.
         let folder = schedule::folder(runtime).unwrap_or_else(|_| runtime.store().folder().to_owned());

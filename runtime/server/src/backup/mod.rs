@@ -7,14 +7,14 @@ pub mod schedule;
 pub mod secrets;
 
 use std::fs::{self, File};
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use sha2::{Digest as _, Sha256};
 
 use convoke_core::clock::{self, Millis};
-use convoke_store::{private_file, sync_folder};
+use convoke_store::{remove_if_there, write_private};
 
 /// The name of the folder of backups in the data folder.
 pub const FOLDER: &str = "backups";
@@ -140,13 +140,7 @@ pub fn remove(backup: &Path) -> io::Result<()> {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
     }
-    for file in [secrets_of(backup), backup.to_owned(), checksum_of(backup)] {
-        match fs::remove_file(file) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
-    }
-    Ok(())
+    [secrets_of(backup), backup.to_owned(), checksum_of(backup)].iter().try_for_each(|file| remove_if_there(file))
 }
 
 /// Returns the path of a backup's checksum file, in the format of `sha256sum -c`.
@@ -216,26 +210,6 @@ pub fn measure_all(from: &mut dyn io::Read, progress: &mut dyn FnMut(u64)) -> io
         bytes += read as u64;
         progress(bytes);
     }
-}
-
-/// Writes a file that only its owner can read, completely or not at all.
-///
-/// # Errors
-/// Those of the file system.
-pub fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let partial = with_ending(path, PARTIAL);
-    let write = || {
-        let mut file = private_file(&partial)?;
-        file.set_len(0)?;
-        file.write_all(bytes)?;
-        file.sync_all()?;
-        fs::rename(&partial, path)?;
-        sync_folder(path)
-    };
-    write().inspect_err(|_| {
-        // The first error is reported.
-        let _ = fs::remove_file(&partial);
-    })
 }
 
 #[cfg(test)]

@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::io;
-use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, UNIX_EPOCH};
@@ -13,6 +12,7 @@ use super::{FOLDER, list};
 use convoke_calls::runtime::Runtime;
 use convoke_core::at_least::AtLeast;
 use convoke_core::clock::Millis;
+use convoke_store::private_folder;
 
 convoke_core::section! {
     /// Scheduled backups, made in the background. Each is verified before it gets its name. A failure is logged at
@@ -82,7 +82,7 @@ impl Scheduled {
 pub fn folder(runtime: &Runtime) -> io::Result<PathBuf> {
     let dir = runtime.settings::<BackupSettings>().dir.clone();
     let folder = dir.unwrap_or_else(|| runtime.store().folder().join(FOLDER));
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
+    private_folder(&folder)?;
     Ok(folder)
 }
 

@@ -5,11 +5,12 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read as _};
-use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Component, Path, PathBuf};
 
-use super::{with_ending, write_private};
+use super::with_ending;
 use crate::auth::development::KEY_FILE;
+use convoke_store::{private_folder, write_private};
 
 /// The name of the folder of secrets in the data folder.
 pub const FOLDER: &str = "secrets";
@@ -92,7 +93,7 @@ pub fn unpack(from: &Path, data: &Path, mark: &str) -> io::Result<Vec<Unpacked>>
         entry.take(BYTES_MAX).read_to_end(&mut bytes)?;
         secrets.push((path, bytes));
     }
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(data.join(FOLDER))?;
+    private_folder(&data.join(FOLDER))?;
     secrets.into_iter().map(|(path, bytes)| put(data, path, &bytes, mark)).collect()
 }
 

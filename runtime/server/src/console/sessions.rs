@@ -239,12 +239,7 @@ impl Sessions {
     /// Adds a session to the cache. Removes expired sessions, and the oldest if there are too many.
     fn cache(&self, cookie: Hash, session: Session) {
         let (now, sessions) = (self.clock.now(), &mut self.state.lock().sessions);
-        sessions.retain(|_, one| now < one.ends_at);
-        if sessions.len() >= SESSIONS_MAX
-            && let Some(first) = sessions.iter().min_by_key(|(_, one)| one.ends_at).map(|(hash, _)| *hash)
-        {
-            sessions.remove(&first);
-        }
+        make_room(sessions, SESSIONS_MAX, now, |one| one.ends_at);
         sessions.insert(cookie, session);
     }
 
@@ -359,7 +354,7 @@ fn hash(text: &str) -> Hash {
 }
 
 /// Evicts expired entries and, if the map is still full, the entry that expires first.
-fn make_room<T>(entries: &mut HashMap<Hash, T>, max: usize, now: Duration, until: impl Fn(&T) -> Duration) {
+fn make_room<T, Time: Ord>(entries: &mut HashMap<Hash, T>, max: usize, now: Time, until: impl Fn(&T) -> Time) {
     entries.retain(|_, one| now < until(one));
     if entries.len() >= max
         && let Some(first) = entries.iter().min_by_key(|(_, one)| until(one)).map(|(hash, _)| *hash)

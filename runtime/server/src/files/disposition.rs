@@ -27,7 +27,6 @@ fn may_be_shown(content_type: &str) -> bool {
     content_type != "image/svg+xml" && SHOWN.iter().any(|shown| content_type.starts_with(shown))
 }
 
-/// Returns the field for a content of this type.
 pub(super) fn field(content_type: &str, is_download: bool, name: Option<&str>) -> HeaderValue {
     let kind = if is_download || !may_be_shown(content_type) { "attachment" } else { "inline" };
     let name = name.map(file_name).filter(|name| !name.is_empty());

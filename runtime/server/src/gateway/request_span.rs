@@ -32,11 +32,8 @@ pub(super) fn begin(
         _ => "",
     };
     let method = incoming.method.as_str();
-    let client = incoming.trace_parent.map(|parent| TraceContext {
-        trace_id: parent.trace_id,
-        span_id: parent.parent_id,
-        is_sampled: parent.flags & 1 == 1,
-    });
+    // Only the decision to record the trace is passed on.
+    let client = incoming.trace_parent.map(|client| TraceContext { flags: client.flags & 1, ..client });
     let span = Span::root_with(Some(recorder), SpanKind::Server, client, || format!("{method} {route}").into());
     span.set("http.request.method", method);
     span.set("http.route", route);

@@ -53,10 +53,10 @@ pub(super) fn write(families: &mut Families, runtime: &Runtime) {
             .filter(|(function, _)| function.nested() > 0)
             .map(|(function, _)| (labels(function), function.nested())),
     );
-    let (recorded, bytes) = runtime.recorded_calls();
+    let (recorded, bytes) = runtime.recent_calls().recorded();
     families.gauge("convoke_calls_recorded", "Finished calls on disk, as `convoke logs` shows them.", recorded as f64);
     families.gauge("convoke_calls_recorded_bytes", "Bytes of the finished calls on disk.", bytes as f64);
-    let unrecorded = runtime.unrecorded_calls();
+    let unrecorded = runtime.recent_calls().unrecorded();
     families.counters(
         "convoke_calls_unrecorded_total",
         "Finished calls that were not recorded: the queue was full (queue), or the disk was full or failed (disk).",

@@ -5,7 +5,6 @@ use prometheus::proto::{Histogram, Metric as Sample, MetricFamily, MetricType};
 use super::page::Page;
 use convoke_calls::telemetry::{Metric, MetricData, Point, Sizes};
 
-/// Returns the metrics of a page.
 pub(crate) async fn collected(page: Page<'_>) -> Vec<Metric> {
     page.families().await.into_inner().iter().map(metric).collect()
 }

@@ -31,7 +31,6 @@ impl Sizes {
 }
 
 impl Families {
-    /// Adds a counter.
     pub(super) fn counter(&mut self, name: &str, help: &str, value: u64) {
         self.counters(name, help, [(&[][..], value)]);
     }
@@ -53,12 +52,10 @@ impl Families {
         self.push(name, help, MetricType::COUNTER, samples.into_iter().map(sample).collect());
     }
 
-    /// Adds a gauge.
     pub(super) fn gauge(&mut self, name: &str, help: &str, value: f64) {
         self.gauges(name, help, [(&[][..], value)]);
     }
 
-    /// Adds gauges by labels.
     pub(super) fn gauges<'a, L: AsRef<[Label<'a>]>>(
         &mut self,
         name: &str,
@@ -75,7 +72,6 @@ impl Families {
         self.push(name, help, MetricType::GAUGE, samples.into_iter().map(sample).collect());
     }
 
-    /// Adds histograms by labels.
     pub(super) fn histograms<'a, L: AsRef<[Label<'a>]>>(
         &mut self,
         name: &str,

@@ -11,22 +11,22 @@ pub(super) fn connections(families: &mut Families, traffic: &Traffic) {
     families.gauge(
         "convoke_http_connections_open",
         "Open connections, including closed ones whose calls still run.",
-        traffic.connections_open() as f64,
+        traffic.open.load(Relaxed) as f64,
     );
     families.counter(
         "convoke_http_connections_accepted_total",
         "Accepted connections.",
-        traffic.connections_accepted(),
+        traffic.accepted.load(Relaxed),
     );
     families.counter(
         "convoke_http_connections_rejected_total",
         "Connections that were closed immediately because their address had too many connections or unread bytes.",
-        traffic.connections_turned_away(),
+        traffic.turned_away.load(Relaxed),
     );
     families.counter(
         "convoke_http_tls_handshake_failures_total",
         "TLS handshakes that failed or took too long.",
-        traffic.handshake_failures(),
+        traffic.handshake_failures.load(Relaxed),
     );
 }
 
@@ -49,16 +49,16 @@ pub(super) fn bytes(families: &mut Families, runtime: &Runtime, traffic: &Traffi
     families.gauge(
         "convoke_http_unread_system_bytes",
         "Unread bytes in the system's send buffers, measured when an address may exceed its limit.",
-        traffic.unread_system_bytes() as f64,
+        traffic.unread_system_bytes.load(Relaxed) as f64,
     );
     families.counters(
         "convoke_http_slow_connections_closed_total",
         "Connections closed because their client reads too slowly: too little for too long (stalled), the slowest of \
          all when the memory for responses is used up (slowest), or of an address with too many unread bytes (unread).",
         [
-            ([("reason", "stalled")], traffic.connections_stalled()),
-            ([("reason", "slowest")], traffic.connections_given_up()),
-            ([("reason", "unread")], traffic.connections_closed_unread()),
+            ([("reason", "stalled")], traffic.stalled.load(Relaxed)),
+            ([("reason", "slowest")], traffic.given_up.load(Relaxed)),
+            ([("reason", "unread")], traffic.unread_closed.load(Relaxed)),
         ],
     );
 }

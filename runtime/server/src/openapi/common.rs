@@ -228,7 +228,6 @@ pub(super) fn headers() -> Value {
     })
 }
 
-/// Returns the security schemes.
 pub(super) fn security_schemes() -> Value {
     json!({
         "bearerAuth": {

@@ -8,7 +8,6 @@ use convoke_core::error::Code;
 
 /// The tag of these routes.
 pub(super) const TAG: &str = "Server";
-/// The description of the tag.
 pub(super) const TAG_DESCRIPTION: &str = "Calls that name their function in the body, and the server's own health.";
 
 /// Returns the routes with their operations. `of_kind` returns the functions of a kind, as `module/path:function`.

@@ -22,7 +22,6 @@ impl Validators {
         Self { tag: format!("\"{nanos:x}-{:x}{coding}\"", metadata.len()), modified }
     }
 
-    /// Returns the value of `Last-Modified`.
     pub(super) fn last_modified(&self) -> Option<HeaderValue> {
         HeaderValue::try_from(httpdate::fmt_http_date(self.modified?)).ok()
     }
@@ -64,7 +63,6 @@ impl Validators {
 pub(super) enum Part {
     /// The whole file. A server may ignore a range (RFC 9110 §14.2): one that is invalid, or several at once.
     Whole,
-    /// These bytes.
     Bytes(RangeInclusive<u64>),
     /// The range lies outside of the file.
     Outside,

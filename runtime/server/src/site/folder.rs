@@ -37,11 +37,9 @@ pub enum FolderError {
 /// The result of a look-up.
 #[derive(Debug)]
 pub(super) enum Found {
-    /// A file.
     File(Box<OpenFile>),
     /// A folder whose path lacks the slash at its end.
     Folder,
-    /// Nothing.
     Nothing,
 }
 
@@ -77,9 +75,6 @@ impl Folder {
     }
 
     /// Returns the file with this name: parts with slashes between them.
-    ///
-    /// # Errors
-    /// As [`Folder::find`].
     pub(super) fn file(&self, name: &str) -> io::Result<Found> {
         match self.open_within(name) {
             Ok(found) => Ok(found),
@@ -109,9 +104,6 @@ impl Folder {
     }
 
     /// Returns the file of the folder itself.
-    ///
-    /// # Errors
-    /// As [`Folder::find`].
     pub(super) fn index(&self) -> io::Result<Found> {
         self.file(INDEX)
     }

@@ -350,7 +350,6 @@ impl Client {
         self.transition(0, Vec::new()).await
     }
 
-    /// Starts a call.
     fn start(&self, call: Call) -> RunningCall {
         let runtime = self.peer.admin.runtime.clone();
         let (caller, peer) = (self.caller.clone(), self.peer.peer);

@@ -24,12 +24,10 @@ pub(crate) struct RowKey {
 }
 
 impl RowKey {
-    /// Creates the key of a row.
     pub(crate) fn new(table: &'static TableDef, id: u128) -> Self {
         Self { id, table: table.name }
     }
 
-    /// Returns the id.
     pub(crate) fn id(self) -> u128 {
         self.id
     }

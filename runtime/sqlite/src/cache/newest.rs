@@ -49,7 +49,6 @@ struct Rows {
 /// The changes of a new state.
 #[derive(Debug)]
 pub(crate) enum Changed {
-    /// These rows.
     Rows(Vec<RowKey>),
     /// Any rows.
     Anything,
@@ -62,7 +61,6 @@ impl Default for Changed {
 }
 
 impl Changed {
-    /// Adds a row.
     pub(crate) fn add(&mut self, key: RowKey) {
         match self {
             Changed::Rows(keys) if keys.len() < CHANGED_MAX => keys.push(key),
@@ -191,7 +189,6 @@ impl Rows {
     }
 }
 
-/// Returns true if the row has these keys of an index.
 fn has_keys(row: &PackedRow, index: &IndexDef, keys: &[Value]) -> bool {
     index.keys.iter().zip(keys).all(|(key, value)| row.value(key.field) == value.as_ref())
 }

@@ -89,9 +89,6 @@ impl Connection {
     }
 
     /// Applies and verifies the settings of an open connection.
-    ///
-    /// # Errors
-    /// Like [`Connection::open`].
     pub(crate) fn settle(sqlite: rusqlite::Connection, common: &Common, purpose: Purpose) -> Result<Self, OpenError> {
         sqlite.busy_timeout(BUSY).opening()?;
         sqlite.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
@@ -131,18 +128,12 @@ impl Connection {
     }
 
     /// Runs a statement without parameters and rows, such as `BEGIN`.
-    ///
-    /// # Errors
-    /// Errors of the engine.
     pub(crate) fn run(&self, sql: &'static str) -> rusqlite::Result<()> {
         self.sqlite.prepare_cached(sql)?.raw_execute().map(|_| ())
     }
 
     /// Copies the log back into the database. Returns true if that was everything. All checkpoints of a served database
     /// use this function: its log may be written over afterwards.
-    ///
-    /// # Errors
-    /// Errors of the engine.
     pub(crate) fn checkpoint(&self, mode: Checkpoint) -> rusqlite::Result<bool> {
         if let Some(feed) = &self.page_feed {
             feed.before_checkpoint();
@@ -160,9 +151,6 @@ impl Connection {
 
     /// Opens a snapshot of the newest state, or keeps one that still shows it: opening and ending a snapshot costs more
     /// than most reads.
-    ///
-    /// # Errors
-    /// Errors of the engine.
     pub(crate) fn open_snapshot(&self) -> rusqlite::Result<()> {
         let newest = self.newest.number();
         if self.snapshot.get() == Some(newest) && newest.is_multiple_of(2) && self.in_transaction() {
@@ -175,18 +163,12 @@ impl Connection {
     }
 
     /// Like [`Connection::open_snapshot`], and takes the snapshot now: SQLite takes it only at the first read.
-    ///
-    /// # Errors
-    /// Errors of the engine.
     pub(crate) fn fix_snapshot(&self) -> rusqlite::Result<()> {
         self.open_snapshot()?;
         self.sqlite.prepare_cached("SELECT 1 FROM sqlite_schema LIMIT 1")?.exists([]).map(drop)
     }
 
     /// Ends the open snapshot, if there is one.
-    ///
-    /// # Errors
-    /// Errors of the engine.
     pub(crate) fn end_snapshot(&self) -> rusqlite::Result<()> {
         self.forget_snapshot();
         if self.in_transaction() { self.run("COMMIT") } else { Ok(()) }
@@ -216,9 +198,6 @@ impl Connection {
 
     /// Rolls back the open transaction, if there is one. After a failed read SQLite cannot commit it, not even without
     /// writes.
-    ///
-    /// # Errors
-    /// Errors of the engine.
     pub(crate) fn give_up(&self) -> rusqlite::Result<()> {
         self.forget_snapshot();
         if self.in_transaction() { self.interrupt.uninterrupted(|| self.run("ROLLBACK")) } else { Ok(()) }
@@ -234,7 +213,6 @@ impl Connection {
         self.broken.store(true, Relaxed);
     }
 
-    /// Returns true if it is broken.
     pub(crate) fn is_broken(&self) -> bool {
         self.broken.load(Relaxed)
     }

@@ -29,7 +29,6 @@ const CLOSING_INTERVAL: Duration = Duration::from_millis(1);
 /// A connection that reads. It is boxed since it moves at every turn.
 pub(crate) type PooledReader = Box<PooledConnection<Manager>>;
 
-/// The pool.
 pub(super) struct ReaderPool {
     pool: Pool<Manager>,
     // After the pool: its drop waits for the connections' end.
@@ -38,9 +37,6 @@ pub(super) struct ReaderPool {
 
 impl ReaderPool {
     /// Begins to open `count` connections.
-    ///
-    /// # Errors
-    /// As [`Connection::open`].
     pub(super) fn open(common: &Common, count: usize) -> Result<Self, OpenError> {
         let path = percent_encode(common.path.as_os_str().as_encoded_bytes(), NON_ALPHANUMERIC);
         let file = SqliteConnectionManager::file(format!("file:{path}?vfs={VFS}"))

@@ -24,7 +24,6 @@ use convoke_store::fair_queue::{FairQueue, Rejection, Service};
 use convoke_store::{Flow, OpenError, Ran, ReadJob, StoreError};
 use parking_lot::{Condvar, Mutex};
 
-/// The readers.
 pub(crate) struct Readers {
     clock: Arc<dyn Clock>,
     line: Arc<Line>,
@@ -91,9 +90,6 @@ impl Readers {
     }
 
     /// Returns a reader for the calling thread, which waits for its turn.
-    ///
-    /// # Errors
-    /// Like [`Readers::read`].
     pub(crate) fn lease_blocking(self: &Arc<Self>, flow: Flow) -> Result<Lease, StoreError> {
         if let Some(lease) = self.lease_at_once(flow)? {
             return Ok(lease);
@@ -153,7 +149,6 @@ impl Readers {
         (state.queue.served(), state.queue.len())
     }
 
-    /// Returns the number of readers.
     pub(crate) fn count(&self) -> usize {
         self.count
     }
@@ -338,7 +333,6 @@ pub(crate) struct Lease {
 }
 
 impl Lease {
-    /// Returns the connection.
     pub(crate) fn connection(&self) -> &Connection {
         self.connection.as_ref().expect("it goes back when the lease is dropped")
     }

@@ -16,7 +16,7 @@ use crate::connection::Connection;
 use crate::failure;
 use convoke_store::engine::{OnProgress, Progress, Seal};
 use convoke_store::page_feed::FeedSnapshot;
-use convoke_store::{StoreError, private_file, sync_folder};
+use convoke_store::{StoreError, private_file, remove_if_there, sync_folder};
 
 /// Pages per step between two batches: about a millisecond.
 const PAGES_AT_ONCE: i32 = 256;
@@ -76,11 +76,7 @@ pub(crate) fn partial(to: &Path) -> PathBuf {
 /// Errors of the file system, as text.
 pub(crate) fn destination(to: &Path) -> Result<rusqlite::Connection, StoreError> {
     let partial = partial(to);
-    match fs::remove_file(&partial) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(file(&partial, &error)),
-        _ => {}
-    }
-    private_file(&partial).map_err(|error| file(&partial, &error))?;
+    remove_if_there(&partial).and_then(|()| private_file(&partial)).map_err(|error| file(&partial, &error))?;
     let connection = rusqlite::Connection::open_with_flags(
         &partial,
         OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX,

@@ -1,14 +1,13 @@
 //! The data folder: private, and locked by one process.
 
-use std::fs::{self, DirBuilder, File, TryLockError};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, Read as _, Seek as _, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, lchown};
+use std::os::unix::fs::{MetadataExt as _, lchown};
 use std::path::{Path, PathBuf};
 
 use super::names::{DATABASE, SCRATCH};
 use super::swap;
-use convoke_store::OpenError;
-use convoke_store::files::private_file;
+use convoke_store::{OpenError, private_file, private_folder};
 
 const LOCK: &str = "convoke.lock";
 
@@ -54,9 +53,6 @@ fn give_to_owner(folder: &Path) -> io::Result<()> {
 
 impl DataDir {
     /// Creates the folder (mode 0700) and the database file (0600) if they are missing, and locks the folder.
-    ///
-    /// # Errors
-    /// Like [`DataDir::lock`].
     pub(crate) fn open(path: &Path) -> Result<Self, OpenError> {
         let folder = Self::lock(path)?;
         // SQLite gives the log the mode of the database.
@@ -80,12 +76,9 @@ impl DataDir {
     }
 
     /// Locks the folder, creates it if it is missing, and changes nothing in it.
-    ///
-    /// # Errors
-    /// Like [`DataDir::lock`].
     pub(crate) fn hold(path: &Path) -> Result<Self, OpenError> {
         let failed = |source| OpenError::Folder { folder: path.to_owned(), source };
-        DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(failed)?;
+        private_folder(path).map_err(failed)?;
         let mut lock = private_file(&Self::lock_file(path)).map_err(failed)?;
         match lock.try_lock() {
             Ok(()) => {}
@@ -109,16 +102,12 @@ impl DataDir {
     }
 
     /// Returns a path for a temporary file with this name, on the file system of the database.
-    ///
-    /// # Errors
-    /// Errors of the file system.
     pub(crate) fn scratch(&self, name: &str) -> io::Result<PathBuf> {
         let folder = self.path.join(SCRATCH);
-        DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
+        private_folder(&folder)?;
         Ok(folder.join(name))
     }
 
-    /// Returns the locked file.
     pub(crate) fn lock_file(path: &Path) -> PathBuf {
         path.join(LOCK)
     }

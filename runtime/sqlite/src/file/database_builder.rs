@@ -31,9 +31,6 @@ pub(crate) struct FileBuilder {
 
 impl FileBuilder {
     /// Creates the private file with these tables and no rows.
-    ///
-    /// # Errors
-    /// Errors of the file system and the engine.
     pub(crate) fn create(
         path: &Path,
         tables: &[&'static TableDef],
@@ -77,13 +74,7 @@ impl DatabaseBuilder for FileBuilder {
         }
         let file = DatabaseFile::open(&self.path, self.clock.clone())?;
         file.require_whole(Thoroughness::Full)?;
-        for (table, expected) in rows {
-            let found = convoke_store::offline::count(file.reader(), table)?;
-            if found != *expected {
-                let found = format!("{} has {found} rows, not {expected}", table.name);
-                return Err(OfflineError::Damaged { path: self.path.clone(), found });
-            }
-        }
+        convoke_store::offline::require_counts(file.reader(), rows, &self.path)?;
         drop(file);
         let failed = |source| OfflineError::File { path: self.path.clone(), source };
         File::open(&self.path).and_then(|file| file.sync_all()).map_err(failed)?;

@@ -37,9 +37,6 @@ impl DataDirInstallation {
     }
 
     /// Like [`DataDirInstallation::lock`], without any change.
-    ///
-    /// # Errors
-    /// As [`DataDirInstallation::lock`].
     pub(crate) fn look(folder: &Path, clock: Arc<dyn Clock>) -> Result<Self, OpenError> {
         Ok(Self { folder: DataDir::hold(folder)?, clock, clears: false })
     }
@@ -51,7 +48,6 @@ impl DataDirInstallation {
         std::iter::once(plain.clone()).chain(numbered).find(|name| !taken(name)).unwrap_or(plain)
     }
 
-    /// Returns the path of the replacement.
     fn replacement(&self) -> Result<PathBuf, OfflineError> {
         let name = REPLACEMENT.rsplit('/').next().unwrap_or(REPLACEMENT);
         let failed = |source| OfflineError::File { path: self.folder.path().to_owned(), source };

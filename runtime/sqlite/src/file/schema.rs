@@ -48,9 +48,6 @@ pub(crate) struct Way {
 /// Applies additions of the code in one transaction, or in several if a table is large: each leaves a schema from which
 /// the next start continues. Returns the difference that cannot be applied, in plain words; in the application's
 /// tables, at most indexes were then created.
-///
-/// # Errors
-/// Errors of the engine.
 pub(crate) fn apply(
     connection: &Rc<Connection>,
     tables: &[&'static TableDef],
@@ -102,9 +99,6 @@ fn apply_part(
 }
 
 /// Compares a file with the tables in code without changing it; `None`: the file has no schema of this program.
-///
-/// # Errors
-/// Errors of the engine.
 pub(crate) fn inspect(
     connection: &rusqlite::Connection,
     tables: &[&'static TableDef],
@@ -123,9 +117,6 @@ pub(crate) fn inspect(
 }
 
 /// Returns the greatest row id.
-///
-/// # Errors
-/// Errors of the engine.
 pub(crate) fn greatest_id(connection: &Connection) -> Result<u128, OpenError> {
     let sqlite = &connection.sqlite;
     let mut names = sqlite

@@ -5,14 +5,14 @@
 //! moved away before its database, and never stays beside the new one.
 
 use std::fs;
-use std::io::{self, Write as _};
+use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use super::names::{DATABASE, log_of};
-use convoke_store::{private_file, sync_folder};
+use convoke_store::{remove_if_there, sync_folder, write_private};
 
 /// The file with the plan.
 const PLAN: &str = "replace.json";
@@ -32,15 +32,9 @@ struct Plan {
 /// Errors of the file system. Before the plan is written, nothing has changed; after it, [`resume`] continues.
 pub(crate) fn swap(folder: &Path, new: &str, former: &str) -> io::Result<()> {
     let plan = serde_json::to_vec(&Plan { new: new.to_owned(), former: former.to_owned() })?;
-    let half_written = folder.join(format!("{PLAN}.partial"));
-    let mut file = private_file(&half_written)?;
-    file.set_len(0)?;
-    file.write_all(&plan)?;
-    file.sync_all()?;
     give_to_owner(folder, &folder.join(new))?;
     sync_folder(&folder.join(new))?;
-    fs::rename(&half_written, folder.join(PLAN))?;
-    sync_folder(&half_written)?;
+    write_private(&folder.join(PLAN), &plan)?;
     resume(folder)
 }
 
@@ -59,9 +53,6 @@ pub(crate) fn is_half_done(folder: &Path) -> bool {
 }
 
 /// Completes a replacement that was started; does nothing if there is none.
-///
-/// # Errors
-/// Errors of the file system.
 pub(crate) fn resume(folder: &Path) -> io::Result<()> {
     let path = folder.join(PLAN);
     let plan: Plan = match fs::read(&path) {
@@ -90,13 +81,6 @@ pub(crate) fn resume(folder: &Path) -> io::Result<()> {
 
 fn move_if_there(from: &Path, to: &Path) -> io::Result<()> {
     match fs::rename(from, to) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    }
-}
-
-fn remove_if_there(path: &Path) -> io::Result<()> {
-    match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => Ok(()),
     }

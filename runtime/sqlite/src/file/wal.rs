@@ -72,9 +72,6 @@ pub(crate) fn count_pages(sqlite: &rusqlite::Connection) {
 
 impl Wal {
     /// Installs the commit hook of `connection`.
-    ///
-    /// # Errors
-    /// Errors of the engine.
     pub(crate) fn watch(
         connection: &Connection,
         bounds: Bounds,

@@ -10,7 +10,6 @@ use serde::{Deserialize, Serialize};
 
 /// Bytes of the header of a log.
 const HEADER_BYTES: u64 = 32;
-/// Bytes of the header of a frame.
 const FRAME_HEADER_BYTES: usize = 24;
 /// First four bytes of a log; the last bit is set if its checksums read big-endian words.
 const MAGIC: u32 = 0x377f_0682;
@@ -31,7 +30,6 @@ pub(super) struct Position {
     pub checksum: [u32; 2],
 }
 
-/// A frame.
 pub(super) struct Frame {
     /// Number of its page.
     pub page: u32,
@@ -53,9 +51,6 @@ pub(super) struct Log {
 
 impl Log {
     /// Opens a log; `None`: it does not exist, or has no complete header.
-    ///
-    /// # Errors
-    /// Errors of the file system.
     pub(super) fn open(path: &Path) -> io::Result<Option<Self>> {
         let file = match File::open(path) {
             Ok(file) => file,
@@ -86,15 +81,11 @@ impl Log {
         self.start
     }
 
-    /// Returns the bytes of a page.
     pub(super) fn page_bytes(&self) -> u32 {
         self.page_bytes
     }
 
     /// Goes to a position of this log.
-    ///
-    /// # Errors
-    /// Errors of the file system.
     pub(super) fn seek(&mut self, position: Position) -> io::Result<()> {
         self.file.seek(SeekFrom::Start(HEADER_BYTES + position.frames * self.frame_bytes())).map(drop)
     }
@@ -104,9 +95,6 @@ impl Log {
     }
 
     /// Reads the frame after `position`, where the log is; `None`: no valid frame follows.
-    ///
-    /// # Errors
-    /// Errors of the file system.
     pub(super) fn next(&mut self, position: Position) -> io::Result<Option<Frame>> {
         let mut header = [0; FRAME_HEADER_BYTES];
         let mut content = vec![0; self.page_bytes as usize].into_boxed_slice();
@@ -122,10 +110,6 @@ impl Log {
         Ok(Some(Frame { page: word(0), database_pages: word(4), content, after }))
     }
 
-    /// Returns true if this log has the position.
-    ///
-    /// # Errors
-    /// Errors of the file system.
     pub(super) fn has(&mut self, position: Position) -> io::Result<bool> {
         if position.salts != self.start.salts {
             return Ok(false);

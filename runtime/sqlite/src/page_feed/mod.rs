@@ -26,9 +26,6 @@ use state::{FileMark, State};
 /// File with the state between two processes.
 const STATE: &str = "copy.json";
 /// Sets the note of a database that no process has opened, without a position in its log.
-///
-/// # Errors
-/// Errors of the file system.
 pub(crate) fn set_note(database: &Path, note: &str) -> io::Result<()> {
     let state = State { note: note.to_owned(), log: Position::default(), closed: None };
     state.write(&database.with_file_name(STATE))
@@ -99,9 +96,6 @@ enum Until {
 
 impl PageFeed {
     /// Opens the feed of a database that no connection has opened yet.
-    ///
-    /// # Errors
-    /// Errors of the file system.
     pub(crate) fn open(
         database: &Path,
         log: PathBuf,
@@ -225,9 +219,6 @@ impl PageFeed {
     }
 
     /// See [`convoke_store::PageFeed::confirm`].
-    ///
-    /// # Errors
-    /// Errors of the file system.
     pub(crate) fn confirm(&self, point: &FeedPoint, note: &str) -> io::Result<()> {
         let mut copied = Vec::new();
         {

@@ -45,9 +45,6 @@ impl State {
     }
 
     /// Writes the file. It is not flushed: after a power loss, an older state leads to a new snapshot.
-    ///
-    /// # Errors
-    /// Errors of the file system.
     pub(super) fn write(&self, path: &Path) -> io::Result<()> {
         use io::Write as _;
         let partial = path.with_extension("json.partial");

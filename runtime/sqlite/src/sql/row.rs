@@ -104,7 +104,6 @@ impl ToSql for Parameter<'_> {
     }
 }
 
-/// Binds a value.
 pub(crate) fn bind(statement: &mut Statement<'_>, number: usize, value: ValueRef<'_>) -> Result<()> {
     match value {
         ValueRef::Id(bits) => bind_id(statement, number, bits),
@@ -112,7 +111,6 @@ pub(crate) fn bind(statement: &mut Statement<'_>, number: usize, value: ValueRef
     }
 }
 
-/// Binds an id.
 pub(crate) fn bind_id(statement: &mut Statement<'_>, number: usize, bits: u128) -> Result<()> {
     statement.raw_bind_parameter(number, &bits.to_be_bytes()[..])
 }

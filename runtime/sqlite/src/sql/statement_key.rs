@@ -49,7 +49,6 @@ impl StatementKey {
         Self::of(Verb::GetMany, table, places as u128)
     }
 
-    /// An insert.
     pub(crate) fn insert(table: &'static TableDef) -> Self {
         Self::of(Verb::Insert, table, 0)
     }
@@ -64,7 +63,6 @@ impl StatementKey {
         Self::of(Verb::UpdateNumbered, table, fields.bits())
     }
 
-    /// A delete.
     pub(crate) fn delete(table: &'static TableDef) -> Self {
         Self::of(Verb::Delete, table, 0)
     }

@@ -74,7 +74,6 @@ fn blob(bytes: &[u8]) -> String {
     format!("x'{digits}'")
 }
 
-/// Creates a table.
 pub(crate) fn create_table(table: &TableDef, name: &str) -> String {
     let mut sql = format!("CREATE TABLE {} ({ID} BLOB, \"_creationTime\" INTEGER", quoted(name));
     for field in table.fields.iter().filter(|field| !field.retired) {
@@ -89,7 +88,6 @@ pub(crate) fn create_id_index(table: &TableDef) -> String {
     format!("CREATE UNIQUE INDEX {} ON {} ({ID})", index_name(table.name, "_id"), quoted(table.name))
 }
 
-/// Creates an index.
 pub(crate) fn create_index(table: &TableDef, index: &IndexDef) -> String {
     let mut keys: Vec<String> = index
         .keys
@@ -240,20 +238,7 @@ mod tests {
     use convoke_store::{Condition, KeyDef, Literal};
 
     const fn field(name: &'static str, nullable: bool) -> FieldDef {
-        let column = ColumnType::Integer;
-        FieldDef {
-            name,
-            column,
-            nullable,
-            default: None,
-            references: None,
-            meaning: convoke_store::Meaning::Plain,
-            retired: false,
-            schema: |_| true.into(),
-            write_json: |_, _| Ok(()),
-            check: |_| Ok(()),
-            accept: |value| Ok(value.to_value()),
-        }
+        FieldDef { nullable, ..FieldDef::of::<i64>(name, |_| true.into()) }
     }
 
     const fn index(name: &'static str, keys: &'static [KeyDef], unique: bool, when: Option<Condition>) -> IndexDef {

@@ -18,19 +18,7 @@ use tempfile::TempDir;
 
 /// A field of a test table.
 pub const fn field<C: Column + JsonSchema>(name: &'static str) -> FieldDef {
-    FieldDef {
-        name,
-        column: C::TYPE,
-        nullable: C::NULLABLE,
-        default: None,
-        references: C::REFERENCES,
-        meaning: C::MEANING,
-        retired: false,
-        schema: C::json_schema,
-        write_json: C::write_json,
-        check: C::check,
-        accept: C::accept,
-    }
+    FieldDef::of::<C>(name, C::json_schema)
 }
 
 pub const fn key(field: usize) -> KeyDef {

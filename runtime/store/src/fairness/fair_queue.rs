@@ -50,7 +50,6 @@ pub struct FairQueue<T> {
     turns: VecDeque<Flow>,
     /// Waiting flows with a turn in the next round, in order: they arrived later or had their turn.
     later: VecDeque<Flow>,
-    /// Number of the round.
     round: u64,
     /// Number of times that all debts ended.
     period: u64,

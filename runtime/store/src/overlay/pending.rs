@@ -92,7 +92,6 @@ struct Step {
 }
 
 impl Pending {
-    /// Returns a pending row.
     pub(super) fn get(&self, table: &TableDef, id: u128) -> Option<&PendingRow> {
         self.tables.get(table.name)?.rows.get(&id)
     }
@@ -107,7 +106,6 @@ impl Pending {
         self.bytes
     }
 
-    /// Sets a row.
     pub(super) fn put(&mut self, table: &'static TableDef, id: u128, row: PendingRow) {
         self.bytes += row.bytes() + STEP_BYTES;
         let rows = self.tables.entry(table.name).or_insert_with(|| TableRows::new(table));
@@ -164,9 +162,6 @@ impl Pending {
     }
 
     /// Returns the number of rows of a plan now, and the number of rows that the database has in their place.
-    ///
-    /// # Errors
-    /// As [`Pending::matches`].
     pub(super) fn counts(&mut self, plan: &Plan) -> Result<(u64, u64), StoreError> {
         let Some(rows) = self.tables.get_mut(plan.table.name) else { return Ok((0, 0)) };
         let now = rows.matches(&Plan { limit: None, ..plan.clone() })?.len() as u64;

@@ -216,7 +216,6 @@ impl Transaction {
         self.absent.borrow_mut().clear();
     }
 
-    /// Returns a row of the base.
     fn base_row(&self, table: &'static TableDef, id: u128) -> Result<Option<PackedRow>> {
         if let Some(row) = self.known.borrow().get(&(table.name, id)) {
             return Ok(Some(row.clone()));

@@ -239,7 +239,6 @@ impl DbMut {
 }
 
 impl Db {
-    /// Returns the rows of a plan.
     pub(super) fn rows<T: Table>(&self, plan: &Plan) -> Result<Vec<Doc<T>>, StoreError> {
         let mut rows = Vec::with_capacity(plan.limit.map_or(0, |limit| limit.min(ROWS_FORESEEN) as usize));
         self.reader.select(plan, &mut |row| {

@@ -88,9 +88,6 @@ impl Difference {
     /// Returns the part to apply and commit before the rest is compared again. None: all of it is one part. In a large
     /// table each index is a part, so that a killed start resumes after the last complete index. Steps that may still
     /// fail come before steps that the former release cannot read.
-    ///
-    /// # Errors
-    /// Errors of the engine.
     pub(super) fn first_part(
         &self,
         catalog: &dyn Catalog,

@@ -27,9 +27,6 @@ pub(super) struct Misfit {
 }
 
 /// Reads these fields of all rows and returns the first misfit of each field. Null always fits.
-///
-/// # Errors
-/// Errors of the engine.
 pub(super) fn misfits(
     catalog: &dyn Catalog,
     table: &'static TableDef,

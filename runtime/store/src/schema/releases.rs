@@ -11,9 +11,6 @@ use super::table::TableDef;
 use crate::error::OpenError;
 
 /// Returns true if the code is that of a former version of the database's schema.
-///
-/// # Errors
-/// Errors of the engine.
 pub(super) fn is_older(
     catalog: &dyn Catalog,
     stored: &Definition,
@@ -50,9 +47,6 @@ fn have_like_fields(one: &TableShape, other: &TableShape) -> bool {
 }
 
 /// Returns the reasons why an older release cannot serve beside the newer one, a sentence each.
-///
-/// # Errors
-/// Errors of the engine.
 pub(super) fn hindrances(
     catalog: &dyn Catalog,
     stored: &Definition,
@@ -111,9 +105,6 @@ fn unknown<'a>(table: &TableDef, shape: &'a TableShape) -> impl Iterator<Item = 
 }
 
 /// Returns true if the newer release cannot read a row without a value in this field, which the code does not know.
-///
-/// # Errors
-/// Errors of the engine.
 pub(super) fn needs_value(
     catalog: &dyn Catalog,
     table: &TableDef,

@@ -195,6 +195,25 @@ pub struct FieldDef {
     pub accept: fn(ValueRef<'_>) -> Result<Value, String>,
 }
 
+impl FieldDef {
+    /// Returns a field of a type without a default.
+    pub const fn of<C: Column>(name: &'static str, schema: fn(&mut SchemaGenerator) -> Schema) -> Self {
+        Self {
+            name,
+            column: C::TYPE,
+            nullable: C::NULLABLE,
+            default: None,
+            references: C::REFERENCES,
+            meaning: C::MEANING,
+            retired: false,
+            schema,
+            write_json: C::write_json,
+            check: C::check,
+            accept: C::accept,
+        }
+    }
+}
+
 /// The meaning of the values of a field beyond its column type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Meaning {
@@ -845,19 +864,7 @@ mod tests {
 
     /// Returns a table with this number of fields and one index over this number of fields.
     fn table(fields: usize, keys: usize) -> TableDef {
-        let field = |_| FieldDef {
-            name: "f",
-            column: ColumnType::Integer,
-            nullable: false,
-            default: None,
-            references: None,
-            retired: false,
-            meaning: Meaning::Plain,
-            schema: field_schema::<i64>,
-            write_json: i64::write_json,
-            check: i64::check,
-            accept: i64::accept,
-        };
+        let field = |_| FieldDef::of::<i64>("f", field_schema::<i64>);
         let keys = (0..keys).map(|field| KeyDef { field, descending: false }).collect::<Vec<_>>().leak();
         let index = IndexDef { name: "by_all", keys, unique: false, when: None };
         TableDef {

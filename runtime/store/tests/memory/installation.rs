@@ -71,13 +71,7 @@ impl DatabaseBuilder for Builder {
     }
 
     fn finish(self: Box<Self>, rows: &[(&'static TableDef, u64)]) -> Result<(), OfflineError> {
-        for (table, expected) in rows {
-            let found = convoke_store::offline::count(&self.transaction, table)?;
-            if found != *expected {
-                let found = format!("{} has {found} rows, not {expected}", table.name);
-                return Err(OfflineError::Damaged { path: PathBuf::from("replacement"), found });
-            }
-        }
+        convoke_store::offline::require_counts(&self.transaction, rows, Path::new("replacement"))?;
         self.place.prepare(self.transaction.database());
         Ok(())
     }

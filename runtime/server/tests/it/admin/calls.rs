@@ -64,7 +64,7 @@ fn call_record_has_arguments_without_secrets_result_size_rows_and_time() {
 fn recorded_calls_survive_a_restart() {
     let mut app = TestApp::new();
     app.user("ada").call("work/increment", json!({ "name": "a" })).value();
-    let recorded = |app: &TestApp| -> Vec<CallRecord> { app.recent_calls(&Default::default(), 100) };
+    let recorded = |app: &TestApp| -> Vec<CallRecord> { app.recent_calls().recent(&Default::default(), 100) };
     let before = recorded(&app);
     assert_eq!(before.len(), 1);
     app.restart();
@@ -81,10 +81,10 @@ fn call_record_and_its_arguments_can_be_disabled() {
             options.settings.insert("recorded_calls".to_owned(), section.into());
         });
         app.user("ada").call("work/increment", json!({ "name": "a" })).value();
-        let found = app.recent_calls(&Default::default(), 100);
+        let found = app.recent_calls().recent(&Default::default(), 100);
         assert_eq!(found.len(), 1);
         app.restart();
-        (found[0].arguments.is_some(), app.recent_calls(&Default::default(), 100).len())
+        (found[0].arguments.is_some(), app.recent_calls().recent(&Default::default(), 100).len())
     };
     assert_eq!(without("arguments = false"), (false, 1));
     assert_eq!(without("enabled = false"), (true, 0));

@@ -1,24 +1,19 @@
-//! The client's position in a distributed trace (W3C Trace Context, `traceparent`).
+//! The position of a span in a distributed trace (W3C Trace Context, `traceparent`).
 
 use std::fmt;
 
-use hyper::header::HeaderName;
-
-/// The field of the trace context.
-pub(crate) const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
-
-/// A valid `traceparent`. Its `Display` is the field in version 00.
+/// The ids of a span and the flags of its trace. Its `Display` is a `traceparent` of version 00.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TraceParent {
+pub struct TraceContext {
     /// The id of the trace; never 0.
     pub trace_id: u128,
-    /// The id of the client's span; never 0.
-    pub parent_id: u64,
-    /// Bit 0: the client records this trace.
+    /// The id of the span; never 0.
+    pub span_id: u64,
+    /// Bit 0: the trace is recorded.
     pub flags: u8,
 }
 
-impl TraceParent {
+impl TraceContext {
     /// Parses a `traceparent`. Returns `None` if the grammar is broken; the standard requires to ignore such a field.
     pub fn parse(text: &[u8]) -> Option<Self> {
         let version = hexadecimal(text.get(..2)?)?;
@@ -32,15 +27,20 @@ impl TraceParent {
             return None;
         }
         let trace_id = hexadecimal(&text[3..35])?;
-        let parent_id = u64::try_from(hexadecimal(&text[36..52])?).ok()?;
+        let span_id = u64::try_from(hexadecimal(&text[36..52])?).ok()?;
         let flags = u8::try_from(hexadecimal(&text[53..55])?).ok()?;
-        (trace_id != 0 && parent_id != 0).then_some(Self { trace_id, parent_id, flags })
+        (trace_id != 0 && span_id != 0).then_some(Self { trace_id, span_id, flags })
+    }
+
+    /// Returns true if the trace is recorded.
+    pub fn is_sampled(&self) -> bool {
+        self.flags & 1 == 1
     }
 }
 
-impl fmt::Display for TraceParent {
+impl fmt::Display for TraceContext {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "00-{:032x}-{:016x}-{:02x}", self.trace_id, self.parent_id, self.flags)
+        write!(f, "00-{:032x}-{:016x}-{:02x}", self.trace_id, self.span_id, self.flags)
     }
 }
 
@@ -61,12 +61,12 @@ mod tests {
 
     #[test]
     fn valid_field_is_parsed_and_displayed() {
-        let parent = TraceParent::parse(EXAMPLE.as_bytes()).unwrap();
-        assert_eq!(parent.trace_id, 0x4bf9_2f35_77b3_4da6_a3ce_929d_0e0e_4736);
-        assert_eq!((parent.parent_id, parent.flags), (0x00f0_67aa_0ba9_02b7, 1));
-        assert_eq!(parent.to_string(), EXAMPLE);
+        let context = TraceContext::parse(EXAMPLE.as_bytes()).unwrap();
+        assert_eq!(context.trace_id, 0x4bf9_2f35_77b3_4da6_a3ce_929d_0e0e_4736);
+        assert_eq!((context.span_id, context.flags), (0x00f0_67aa_0ba9_02b7, 1));
+        assert_eq!(context.to_string(), EXAMPLE);
         let later = EXAMPLE.replacen("00", "cc", 1) + "-more";
-        assert_eq!(TraceParent::parse(later.as_bytes()), Some(parent));
+        assert_eq!(TraceContext::parse(later.as_bytes()), Some(context));
     }
 
     #[test]
@@ -82,7 +82,7 @@ mod tests {
             "00-00000000000000000000000000000000-00f067aa0ba902b7-01",
             "00-4bf92f3577b34da6a3ce929d0e0e4736-0000000000000000-01",
         ] {
-            assert_eq!(TraceParent::parse(text.as_bytes()), None, "{text}");
+            assert_eq!(TraceContext::parse(text.as_bytes()), None, "{text}");
         }
     }
 }
