@@ -45,6 +45,18 @@ fn dev_starts_without_setup_accepts_its_token_and_stops_on_sigterm() {
 }
 
 #[test]
+fn command_completes_without_a_reader_of_its_messages() {
+    let folder = TempDir::new().unwrap();
+    let create = ["deploy-key", "create", "ci", "--scope", "functions", "--env", "development"];
+    for (args, code) in [(&create[..], 0), (&["deploy-key", "revoke", "unknown", "--env", "development"], 1)] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let status = hello(folder.path()).args(args).stderr(writer).stdout(Stdio::null()).status().unwrap();
+        assert_eq!(status.code(), Some(code), "{args:?}");
+    }
+}
+
+#[test]
 fn dev_without_disk_space_says_so_and_starts_later() {
     let folder = TempDir::new().unwrap();
     // The system refuses to write more than the first kilobytes of a file.

@@ -54,7 +54,7 @@ impl Agents {
             Ok(_) | Err(_) => {}
         }
         complete_file::write(&self.out, &text)?;
-        eprintln!("{}: wrote {file}", program::name());
+        note!("{}: wrote {file}", program::name());
         Ok(())
     }
 }

@@ -16,8 +16,8 @@ impl AskedNode {
         let Self { id, name, others } = self;
         match others {
             0 => {}
-            1 => eprintln!("convoke: {what} of node {id} ({name}); 1 other node serves"),
-            _ => eprintln!("convoke: {what} of node {id} ({name}); {others} other nodes serve"),
+            1 => note!("convoke: {what} of node {id} ({name}); 1 other node serves"),
+            _ => note!("convoke: {what} of node {id} ({name}); {others} other nodes serve"),
         }
     }
 }

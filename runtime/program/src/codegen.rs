@@ -112,7 +112,7 @@ pub(super) fn write_clients(clients: &[ClientFile], registry: &Registry) -> Resu
         ];
         for (file, text) in texts.into_iter().flatten() {
             if complete_file::write(file, &text)? {
-                eprintln!("convoke: wrote {}", file.display());
+                note!("convoke: wrote {}", file.display());
             }
         }
     }

@@ -147,7 +147,7 @@ impl ConnectArgs {
         };
         let connection = Connection { transport, config, executor, _log: log };
         if self.verbose {
-            eprintln!("convoke: {}", connection.how());
+            note!("convoke: {}", connection.how());
         }
         Ok(connection)
     }
@@ -191,7 +191,7 @@ fn remote(url: &str, key_file: Option<&PathBuf>) -> Result<Transport, Failure> {
     let key = match key_file {
         Some(file) => {
             if let Ok(Some(advice)) = open_to_others(file) {
-                eprintln!("convoke: {advice}");
+                note!("convoke: {advice}");
             }
             std::fs::read_to_string(file)
                 .map_err(|error| Failure(format!("the deploy key cannot be read from {}: {error}", file.display())))?
@@ -210,7 +210,7 @@ fn remote(url: &str, key_file: Option<&PathBuf>) -> Result<Transport, Failure> {
         None => false,
     };
     if url.scheme() == "http" && !is_here {
-        eprintln!("convoke: the deploy key is sent unencrypted; use https if possible");
+        note!("convoke: the deploy key is sent unencrypted; use https if possible");
     }
     Ok(Transport::Remote { url, key: key.trim().into(), client: client().build()? })
 }

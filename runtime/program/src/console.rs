@@ -53,7 +53,7 @@ impl Console {
         if self.print || !std::io::stdout().is_terminal() || !opened(&address) {
             return table::print(&address);
         }
-        eprintln!("opened in your browser; the address works once, within a minute");
+        note!("opened in your browser; the address works once, within a minute");
         Ok(())
     }
 }

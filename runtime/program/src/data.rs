@@ -151,7 +151,7 @@ impl Data {
             _ => {}
         }
         if let Some(cursor) = cursor {
-            eprintln!("more rows: --cursor {cursor}");
+            note!("more rows: --cursor {cursor}");
         }
         Ok(())
     }

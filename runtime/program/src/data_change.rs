@@ -59,7 +59,7 @@ pub(super) async fn run(connection: &Connection, table: &str, change: Change, wo
         Change::Set | Change::Add => Some(json!({ "set": self::fields(connection, table, fields).await? })),
     };
     let Changed { id } = connection.admin(method, &path, body.as_ref()).await?;
-    eprintln!("the row {id} {done}");
+    note!("the row {id} {done}");
     Ok(())
 }
 

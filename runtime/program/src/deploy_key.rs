@@ -202,7 +202,7 @@ impl Revoke {
         if self.json {
             return table::print_json(&revoked);
         }
-        eprintln!("the deploy key {} is rejected from now on", self.name);
+        note!("the deploy key {} is rejected from now on", self.name);
         Ok(())
     }
 }
@@ -216,7 +216,7 @@ impl List {
         }
         let keys: Vec<Shown> = serde_json::from_value(keys)?;
         if keys.is_empty() {
-            eprintln!("there is no deploy key; create one with `convoke deploy-key create NAME --scope SCOPE`");
+            note!("there is no deploy key; create one with `convoke deploy-key create NAME --scope SCOPE`");
             return Ok(());
         }
         let head = ["NAME", "STATE", "ENVIRONMENT", "SCOPES", "EXPIRES", "LAST USED"];
@@ -265,7 +265,7 @@ impl Audit {
         });
         table::print_rows(head, rows)?;
         if unwritten > 0 {
-            eprintln!("{unwritten} uses since the server's start are in its log only: there were too many to record");
+            note!("{unwritten} uses since the server's start are in its log only: there were too many to record");
         }
         Ok(())
     }
@@ -282,14 +282,14 @@ fn show_once(answer: Value, as_json: bool, done: &str) -> Result<(), Failure> {
         let name = shown.name;
         return Err(Failure(format!("the key {name} was {done} and could not be shown ({error}); rotate it")));
     }
-    eprintln!("{done}: {}, for {}, with the scopes {}", shown.name, shown.environment, shown.scopes.join(", "));
+    note!("{done}: {}, for {}, with the scopes {}", shown.name, shown.environment, shown.scopes.join(", "));
     if let Some(expires) = shown.expires_at {
-        eprintln!("it expires at {}", table::time(expires));
+        note!("it expires at {}", table::time(expires));
     }
     if let Some(until) = shown.former_secret_until {
-        eprintln!("the former secret is accepted until {}", table::time(until));
+        note!("the former secret is accepted until {}", table::time(until));
     }
-    eprintln!("Store it now: it is shown only once. To use it: `Authorization: Convoke KEY`, or CONVOKE_DEPLOY_KEY");
+    note!("Store it now: it is shown only once. To use it: `Authorization: Convoke KEY`, or CONVOKE_DEPLOY_KEY");
     Ok(())
 }
 

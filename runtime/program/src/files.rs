@@ -131,7 +131,7 @@ impl List {
         });
         table::print_rows(head, rows)?;
         if cursor.is_some() {
-            eprintln!("more with --limit");
+            note!("more with --limit");
         }
         Ok(())
     }
@@ -147,7 +147,7 @@ impl Get {
                 // A part is not the content.
                 let _ = std::fs::remove_file(&self.out);
             })?;
-        eprintln!("{}: {bytes} bytes", self.out.display());
+        note!("{}: {bytes} bytes", self.out.display());
         Ok(())
     }
 }
@@ -184,7 +184,7 @@ impl Sweep {
         let swept: Swept = connection.ask(Method::POST, "files/sweep", None)?;
         let Swept { contents, bytes, uploads } = swept;
         let (contents, uploads) = (counted(contents, "content"), counted(uploads, "incomplete upload"));
-        eprintln!("removed {contents} ({bytes} bytes) and {uploads}");
+        note!("removed {contents} ({bytes} bytes) and {uploads}");
         Ok(())
     }
 }

@@ -82,7 +82,7 @@ impl Import {
             Ok(database) => database,
             // `--replace` keeps the former database even if it is damaged.
             Err(error) if self.replace => {
-                eprintln!("convoke: {error}; its deploy keys, if it has any, become invalid");
+                note!("convoke: {error}; its deploy keys, if it has any, become invalid");
                 return Ok(None);
             }
             Err(error) => return Err(Failure(format!("{error}; --replace replaces it by the archive"))),

@@ -84,9 +84,9 @@ impl One {
     fn change(self, engines: &Engines, what: &str, done: &str) -> Result<(), Failure> {
         let connection = self.connect.open(engines)?;
         let _: Value = connection.ask(Method::POST, &path(&self.id, &format!("/{what}")), None)?;
-        eprintln!("the job {} {done}", self.id);
+        note!("the job {} {done}", self.id);
         if connection.in_process().is_some() && what == "retry" {
-            eprintln!("no server runs on this data folder; the job runs when a server starts");
+            note!("no server runs on this data folder; the job runs when a server starts");
         }
         Ok(())
     }
@@ -143,7 +143,7 @@ impl List {
             table::print_rows(head, rows)?;
         }
         let counts: Vec<_> = counts.iter().map(|(state, count)| format!("{count} {state}")).collect();
-        eprintln!("jobs: {}{}", counts.join(", "), if cursor.is_some() { "; more with --limit" } else { "" });
+        note!("jobs: {}{}", counts.join(", "), if cursor.is_some() { "; more with --limit" } else { "" });
         Ok(())
     }
 }

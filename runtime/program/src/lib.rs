@@ -2,6 +2,10 @@
 //!
 //! Each command has one file. Exit codes: 0 success, 1 failure, 2 invalid command line.
 
+#![warn(clippy::print_stderr)]
+
+#[macro_use]
+mod output;
 pub mod agents;
 pub(crate) mod asked_node;
 mod complete_file;
@@ -34,7 +38,6 @@ mod local;
 mod logs;
 mod mcp;
 mod operator_log;
-mod output;
 mod program;
 mod progress;
 mod promote;
@@ -186,7 +189,7 @@ pub fn main_with(engines: Engines, program: Program) -> ExitCode {
     match run(command, &matches, &engines) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            eprintln!("{}: {}", program::name(), program::own_commands(&failure.to_string(), &self::command()));
+            note!("{}: {}", program::name(), program::own_commands(&failure.to_string(), &self::command()));
             ExitCode::FAILURE
         }
     }

@@ -87,7 +87,7 @@ impl Live {
         let Listed { connections, node } = serde_json::from_value(listed)?;
         node.iter().for_each(|node| node.tell("connections"));
         if connections.is_empty() {
-            eprintln!("no client has live queries now");
+            note!("no client has live queries now");
             return Ok(());
         }
         let head = ["NUMBER", "WHO", "AGE", "QUERIES", "BYTES", "LAG"];
@@ -115,7 +115,7 @@ impl End {
         let connection = self.connect.open(engines)?;
         let path = format!("live/{}", self.number);
         connection.ask::<Value>(Method::DELETE, &path, None)?;
-        eprintln!("the connection {} was ended", self.number);
+        note!("the connection {} was ended", self.number);
         Ok(())
     }
 }

@@ -178,7 +178,7 @@ impl Logs {
                 }
             }
             if follow {
-                eprintln!("convoke: the server has ended");
+                note!("convoke: the server has ended");
             }
             Ok(())
         })

@@ -79,7 +79,7 @@ impl Migrate {
         let Schema { difference, migrations } = serde_json::from_value(before.clone())?;
         let say = |text: String| {
             if !self.json {
-                eprintln!("{text}");
+                note!("{text}");
             }
         };
         match &difference {

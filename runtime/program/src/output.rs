@@ -1,8 +1,17 @@
-//! Standard output of a command. A closed pipe (`| head`) is not a failure; a full disk is.
+//! Standard output and standard error of a command. A closed pipe (`| head`) is not a failure; a full disk is.
 
 use std::io::{self, Write as _};
 
 use super::failure::Failure;
+
+/// Prints a line for the reader of a terminal to standard error, like `eprintln!`, which would panic if its reader is gone.
+macro_rules! note {
+    ($($text:tt)*) => {{
+        use std::io::Write as _;
+        // A command completes its work without a reader.
+        let _ = writeln!(std::io::stderr().lock(), $($text)*);
+    }};
+}
 
 /// Prints a line. Returns false if the reader has closed the pipe, and needs no more lines.
 ///

@@ -151,9 +151,7 @@ impl Restore {
             return Ok(());
         }
         if self.without_files {
-            eprintln!(
-                "convoke: {lacking}; the other files are restored. To complete them, {advice}, and restore again"
-            );
+            note!("convoke: {lacking}; the other files are restored. To complete them, {advice}, and restore again");
             return Ok(());
         }
         Err(Failure(format!(

@@ -68,10 +68,10 @@ impl Run {
         let mut response = connection.request_as(Method::POST, &path, Some(body.into()), user).await?;
         let envelope = response.envelope().await?;
         for line in &envelope.log_lines {
-            eprintln!("{line}");
+            note!("{line}");
         }
         if let (true, Some(user)) = (response.has_created_user, user) {
-            eprintln!("{}: created the user {}", program::name(), user.subject);
+            note!("{}: created the user {}", program::name(), user.subject);
         }
         let value = envelope.into_value(&response.request_id)?;
         let text = if std::io::stdout().is_terminal() { indented(value.get()) } else { value.get().to_owned() };

@@ -100,7 +100,7 @@ impl List {
             return table::print_json(&items);
         }
         if items.is_empty() {
-            eprintln!("no secret is set");
+            note!("no secret is set");
             return Ok(());
         }
         let head = ["SECRET", "SET BY"];
@@ -120,7 +120,7 @@ impl One {
         // A secret needs no database: it may be set before the first start.
         if let (Some(value), Some(config)) = (value, self.connect.without_database(engines)?) {
             secret::set(&config.data, &self.name, value)?;
-            eprintln!("the secret {} {done}", self.name);
+            note!("the secret {} {done}", self.name);
             return Ok(());
         }
         let connection = self.connect.open(engines)?;
@@ -128,7 +128,7 @@ impl One {
         let Changed { restart } =
             connection.ask(method, &format!("secrets/{}", table::encoded(&self.name)), body.as_ref())?;
         let when = if restart { "; the server reads it at its next start" } else { "" };
-        eprintln!("the secret {} {done}{when}", self.name);
+        note!("the secret {} {done}{when}", self.name);
         Ok(())
     }
 }

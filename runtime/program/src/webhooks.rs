@@ -173,7 +173,7 @@ impl Webhooks {
                 let connection = one.connect.open(engines)?;
                 let path = endpoint(&one.id, "");
                 connection.ask::<Value>(Method::DELETE, &path, None)?;
-                eprintln!("the endpoint {} was removed", one.id);
+                note!("the endpoint {} was removed", one.id);
                 Ok(())
             }
             What::Deliveries(deliveries) => deliveries.run(engines),
@@ -204,7 +204,7 @@ impl List {
         }
         let endpoints: Vec<Endpoint> = serde_json::from_value(listed)?;
         if endpoints.is_empty() {
-            eprintln!("there is no webhook endpoint; add one with `convoke webhooks add URL`");
+            note!("there is no webhook endpoint; add one with `convoke webhooks add URL`");
             return Ok(());
         }
         let head = ["ID", "STATE", "EVENTS", "OWNER", "URL"];
@@ -237,7 +237,7 @@ impl One {
         let connection = self.connect.open(engines)?;
         let (path, body) = (endpoint(&self.id, ""), json!({ "enabled": enabled }));
         connection.ask::<Value>(Method::PATCH, &path, Some(&body))?;
-        eprintln!("the endpoint {} is {}", self.id, if enabled { "enabled" } else { "disabled" });
+        note!("the endpoint {} is {}", self.id, if enabled { "enabled" } else { "disabled" });
         Ok(())
     }
 }
@@ -295,7 +295,7 @@ impl Deliveries {
         });
         table::print_rows(head, rows)?;
         if cursor.is_some() {
-            eprintln!("more with --limit");
+            note!("more with --limit");
         }
         Ok(())
     }
@@ -321,11 +321,11 @@ impl Redeliver {
         let done: Value = connection.ask(Method::POST, &path, body.as_ref())?;
         let count = done["redelivered"].as_u64().unwrap_or_default();
         match count {
-            1 => eprintln!("1 delivery is sent again"),
-            count => eprintln!("{count} deliveries are sent again"),
+            1 => note!("1 delivery is sent again"),
+            count => note!("{count} deliveries are sent again"),
         }
         if connection.in_process().is_some() {
-            eprintln!("no server runs on this data folder; they are sent when a server starts");
+            note!("no server runs on this data folder; they are sent when a server starts");
         }
         Ok(())
     }
@@ -344,10 +344,8 @@ fn show_once(answer: &Value, as_json: bool, done: &str) -> Result<(), Failure> {
         let text = format!("the endpoint {id} was {done}, and its secret could not be shown ({error}); rotate it");
         return Err(Failure(text));
     }
-    eprintln!("{done}: the endpoint {id}");
-    eprintln!(
-        "Store the secret now: it is shown only once. The receiver verifies the header webhook-signature with it"
-    );
+    note!("{done}: the endpoint {id}");
+    note!("Store the secret now: it is shown only once. The receiver verifies the header webhook-signature with it");
     Ok(())
 }
 

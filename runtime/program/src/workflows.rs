@@ -107,9 +107,9 @@ impl One {
         let connection = self.connect.open(engines)?;
         let path = path(&self.id, &format!("/{what}"));
         let _: Value = connection.ask(Method::POST, &path, body.as_ref())?;
-        eprintln!("the run {} {done}", self.id);
+        note!("the run {} {done}", self.id);
         if connection.in_process().is_some() {
-            eprintln!("no server runs on this data folder; the run continues when a server starts");
+            note!("no server runs on this data folder; the run continues when a server starts");
         }
         Ok(())
     }
@@ -163,7 +163,7 @@ impl List {
             table::print_rows(head, rows)?;
         }
         let counts: Vec<_> = counts.iter().map(|(state, count)| format!("{count} {state}")).collect();
-        eprintln!("runs: {}{}", counts.join(", "), if cursor.is_some() { "; more with --limit" } else { "" });
+        note!("runs: {}{}", counts.join(", "), if cursor.is_some() { "; more with --limit" } else { "" });
         Ok(())
     }
 }

@@ -89,7 +89,7 @@ fn follow(mut child: Child) -> Outcome {
             match serde_json::from_str(&line) {
                 Ok(Message::Diagnostic { message }) => {
                     let rendered = message.rendered.unwrap_or_default();
-                    eprint!("{rendered}");
+                    note!("{}", rendered.trim_end_matches('\n'));
                     if message.level == "error" {
                         errors.push_str(&rendered);
                     }
@@ -99,7 +99,7 @@ fn follow(mut child: Child) -> Outcome {
                 }
                 Ok(Message::Artifact { executable: None, .. } | Message::Other) => {}
                 // A macro of the program may print.
-                Err(_) => eprintln!("{line}"),
+                Err(_) => note!("{line}"),
             }
         }
     }
@@ -118,7 +118,7 @@ fn follow(mut child: Child) -> Outcome {
 fn print(stderr: impl Read) -> String {
     let mut text = String::new();
     for line in BufReader::new(stderr).lines().map_while(Result::ok) {
-        eprintln!("{line}");
+        note!("{line}");
         text.push_str(&line);
         text.push('\n');
     }

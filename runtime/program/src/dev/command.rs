@@ -37,7 +37,7 @@ impl Dev {
         if !self.no_watch {
             match Sources::of_this_program(self.flags.config.as_deref()).and_then(Watch::begin) {
                 Ok(watch) => return watch.serve(&self.flags),
-                Err(reason) => eprintln!("not watching: {reason}"),
+                Err(reason) => note!("not watching: {reason}"),
             }
         }
         server::run(self.flags, engines, matches, None)

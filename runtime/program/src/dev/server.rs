@@ -63,21 +63,21 @@ pub(super) fn run(
         )));
     }
     if let Err(failure) = codegen::write_clients(&clients, &registry) {
-        eprintln!("convoke: {failure}");
+        note!("convoke: {failure}");
     }
     let token = issuer.mint(&ada(), TOKEN_LIFETIME)?;
     if start.is_first {
-        eprintln!("functions   {}", started.functions);
+        note!("functions   {}", started.functions);
         if let Some(database) = database {
-            eprintln!("database    {}", database.display());
+            note!("database    {}", database.display());
         }
         describe(&server);
     }
     warn_of_difference(&server);
     if start.is_first {
         let name = program::name();
-        eprintln!("\nCall a function as the user \"ada\" (other users: `{name} token --subject NAME`):\n");
-        eprintln!("{}", server.example_call(&token));
+        note!("\nCall a function as the user \"ada\" (other users: `{name} token --subject NAME`):\n");
+        note!("{}", server.example_call(&token));
     }
     server.announce();
     if let Some(watcher) = watcher {
@@ -96,18 +96,18 @@ fn ada() -> DevelopmentUser {
 }
 
 fn describe(server: &Serving) {
-    eprintln!("address     {}", server.url());
-    eprintln!("reference   {}/docs", server.url());
+    note!("address     {}", server.url());
+    note!("reference   {}/docs", server.url());
     if let Some(console) = server.console() {
-        eprintln!("console     {console}   (log in with `{} console`)", program::name());
+        note!("console     {console}   (log in with `{} console`)", program::name());
     }
 }
 
 fn warn_of_difference(server: &Serving) {
     let Some(difference) = server.difference() else { return };
-    eprintln!("\nThe database does not fit the program. Calls are rejected with NOT_READY until it does:");
-    difference.split("; table ").for_each(|one| eprintln!("  - {}", one.trim_start_matches("table ")));
-    eprintln!(
+    note!("\nThe database does not fit the program. Calls are rejected with NOT_READY until it does:");
+    difference.split("; table ").for_each(|one| note!("  - {}", one.trim_start_matches("table ")));
+    note!(
         "Write a migration: an admin mutation in a module `migrations` that calls `ctx.migrate`. `{} migrate` runs it \
          beside this program.",
         program::name()

@@ -78,9 +78,9 @@ fn print_watched(sources: &Sources) {
     };
     let own = sources.packages.first().map(|package| shown(&package.join("src"))).unwrap_or_default();
     match sources.trees().len().saturating_sub(1) {
-        0 => eprintln!("watching    {own}"),
-        1 => eprintln!("watching    {own} and 1 other folder"),
-        others => eprintln!("watching    {own} and {others} other folders"),
+        0 => note!("watching    {own}"),
+        1 => note!("watching    {own} and 1 other folder"),
+        others => note!("watching    {own} and {others} other folders"),
     }
 }
 
@@ -119,7 +119,7 @@ impl Watched {
                 () = signals.end(Hangup::Ends) => return,
                 status = ended(&mut self.server) => {
                     self.server = None;
-                    eprintln!("convoke: the server ended with {status}; the next save starts it again");
+                    note!("convoke: the server ended with {status}; the next save starts it again");
                 }
                 change = changes.next() => {
                     // A build of older sources ends before the next one starts.
@@ -133,7 +133,7 @@ impl Watched {
                         () = self.take(outcome, elapsed) => {}
                     }
                     if let Err(error) = changes.follow_inputs() {
-                        eprintln!("convoke: some sources are not watched: {error}");
+                        note!("convoke: some sources are not watched: {error}");
                     }
                 }
             }
@@ -142,7 +142,7 @@ impl Watched {
 
     fn build(&mut self, change: &Change) -> Option<Build> {
         self.has_new_settings |= change.has_settings;
-        eprintln!("\nconvoke: {} changed", self.name_of(&change.file));
+        note!("\nconvoke: {} changed", self.name_of(&change.file));
         match Build::start(&self.sources) {
             Ok(build) => Some(build),
             Err(error) => {
@@ -165,7 +165,7 @@ impl Watched {
             Outcome::Built(program, is_fresh) => {
                 let is_new = !is_fresh || self.has_new_settings || self.has_failed || self.server.is_none();
                 if !is_new {
-                    return eprintln!("convoke: the program is the same ({compiled})");
+                    return note!("convoke: the program is the same ({compiled})");
                 }
                 program
             }
@@ -175,7 +175,7 @@ impl Watched {
             Ok(()) => {
                 (self.has_failed, self.has_new_settings) = (false, false);
                 let ready = begun.elapsed().as_secs_f64();
-                eprintln!("convoke: the new program serves ({compiled}, then ready in {ready:.2} s)");
+                note!("convoke: the new program serves ({compiled}, then ready in {ready:.2} s)");
             }
             Err(reason) => self.keep(reason, &format!("the new program did not start ({compiled})")),
         }
@@ -202,7 +202,7 @@ impl Watched {
             }
             Err(reason) => {
                 if had_server && let Err(again) = self.start(Start { is_first: false, may_be_closed: true }).await {
-                    eprintln!("convoke: the former program does not start again: {again}");
+                    note!("convoke: the former program does not start again: {again}");
                 }
                 Err(reason)
             }
@@ -214,10 +214,10 @@ impl Watched {
         self.has_failed = true;
         match &self.server {
             Some(server) => {
-                eprintln!("convoke: {what}; the former server goes on");
+                note!("convoke: {what}; the former server goes on");
                 server.say(&ToServer::Build(Some(text)));
             }
-            None => eprintln!("convoke: {what}; no server runs, and requests wait for the next one"),
+            None => note!("convoke: {what}; no server runs, and requests wait for the next one"),
         }
     }
 
