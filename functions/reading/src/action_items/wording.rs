@@ -114,6 +114,12 @@ impl Tracker<'_> {
         (noun, answered): (Option<String>, Option<usize>),
         told: &dyn Fn(&Clause, Option<&str>) -> Option<String>,
     ) -> Option<Worded> {
+        if let Some(recipient) = self.recipient(own, owner) {
+            // "Je lui écris": a thing is no object of it, and a reader has to know the person.
+            let noun = noun.filter(|_| self.stands_first(own));
+            recipient.person?;
+            return Some(Worded { task: told(own, noun.as_deref())?, answered });
+        }
         if !self.person_pronouns(own).is_empty() {
             let known = self.person(own, owner).is_some();
             let somebody = likely.iter().find(|(place, _)| !known && self.is_somebody(place));
@@ -461,6 +467,10 @@ impl Tracker<'_> {
         if let Some(person) = person {
             phrasing.put_person(&people, &person);
         }
+        let recipient = self.recipient(clause, owner);
+        if let Some(recipient) = &recipient {
+            phrasing.put_recipient(recipient);
+        }
         if phrasing.is_empty() && object.is_none() {
             return None;
         }
@@ -740,6 +750,33 @@ mod tests {
         assert_eq!(lines("es", said), ["Eva: mandar un mail al proveedor y preguntar el precio de la mesa (el lunes)"]);
         let said = "Eva: Dann komm ich morgen mit dem Messgerät vorbei und prüfe die Wand.";
         assert_eq!(lines("de", said), ["Eva: mit dem Messgerät vorbeikommen und die Wand prüfen (morgen)"]);
+    }
+
+    #[test]
+    fn indirect_pronoun_becomes_the_person_who_receives() {
+        let talks = [
+            (
+                "fr",
+                "Eva: Le photographe n'a toujours pas confirmé.
+                 Luc: Je lui laisse un message demain.",
+                "Luc: laisser un message au photographe (demain)",
+            ),
+            (
+                "es",
+                "Eva: Mi cuñado tiene una furgoneta.
+                 Eva: Le pregunto el lunes.",
+                "Eva: preguntar a mi cuñado (el lunes)",
+            ),
+            (
+                "de",
+                "Eva: Der Prüfer war am Montag da.
+                 Uwe: Ich schreibe ihm morgen eine Mail.",
+                "Uwe: dem Prüfer eine Mail schreiben (morgen)",
+            ),
+        ];
+        for (language, said, expected) in talks {
+            assert_eq!(lines(language, said), [expected]);
+        }
     }
 
     #[test]
