@@ -34,6 +34,10 @@ impl Tracker<'_> {
         let all = noun_phrases(sentence).into_iter().filter(inside);
         let all = all.filter(|place| !self.is_owner(clause.sentence, place, owner));
         let is_named = |words: &Range<usize>| {
+            // "The ones you have."
+            if sentence.tokens[words.end - 1].lower == "ones" {
+                return false;
+            }
             let place = NounPhrase { sentence: clause.sentence, words: words.clone() };
             // "Una nueva" names a thing, "die hier", "unas cien" and "nieuwe" do not.
             let is_place = |token: &Token| {

@@ -26,6 +26,11 @@ use crate::text::tokens::tokens;
 /// Lowest likelihood of a phrase in a request, as a fraction of the likeliest phrase's.
 const REQUEST_MIN: f64 = 0.4;
 
+/// Lowest likelihood of the thing that an answer without words of its own is about.
+const SURE_OBJECT: f64 = 0.4;
+/// The same if nothing else was said just before.
+const SURE_ANSWER: f64 = 0.2;
+
 /// Most words of a sentence that needs an earlier one to name its task.
 const POINTING_WORDS_MAX: usize = 12;
 
@@ -158,9 +163,35 @@ impl Tracker<'_> {
         let points = here.sentence.tokens.iter().any(|token| token.has(Class::Object));
         let says_more = here.sentence.tokens.len() > POINTING_WORDS_MAX && !points;
         if let Some(noun) = noun.filter(|_| (!is_own && !says_more) || self.takes(index)) {
+            if !object.is_some_and(|object| self.is_sure(here, object)) {
+                return self.whole(here, owner, due, words_max).filter(|_| self.says_own(here));
+            }
             return Some(Worded { task: filled(&here.phrases.frames.handle, &[("thing", &noun)]), answered });
         }
         self.whole(here, owner, due, words_max)
+    }
+
+    /// "Je vous confirme la date": returns true if the speaker is the subject of a verb with an object that is no pronoun.
+    fn says_own(&self, here: Here<'_>) -> bool {
+        let tokens = &here.sentence.tokens;
+        let nouns = noun_phrases(here.sentence);
+        let is_noun = |at: usize| nouns.iter().any(|place| place.contains(&at));
+        let is_own = |token: &Token| token.has(Class::Me) || token.has(Class::MeLater);
+        let verb =
+            (0..tokens.len()).find(|at| is_own(&tokens[*at]) && !is_noun(*at) && !self.is_empty(here, *at..at + 1));
+        let points = |at: usize| self.stands_for_it(here, at) && !is_noun(at);
+        verb.is_some_and(|verb| nouns.iter().any(|place| place.start > verb)) && !(0..tokens.len()).any(points)
+    }
+
+    /// Returns true if a noun phrase is surely what an answer is about: it is likely, or the only one of the sentence that
+    /// another speaker said just before.
+    fn is_sure(&self, answer: Here<'_>, (place, likelihood): &(NounPhrase, f64)) -> bool {
+        let is_answered = || {
+            let there = self.here(place.sentence).filter(|there| there.speaker != answer.speaker);
+            let is_last = (place.sentence + 1..answer.index).all(|at| self.is_of_turn(at, answer.index));
+            is_last && there.is_some_and(|there| noun_phrases(there.sentence).len() == 1)
+        };
+        *likelihood >= SURE_OBJECT || (*likelihood >= SURE_ANSWER && is_answered())
     }
 
     /// Returns the whole sentence, which must have the form of a task: in languages with final verbs, at its end.
@@ -270,12 +301,16 @@ impl Tracker<'_> {
             let first = place.start;
             tokens[first].has(Class::Object) && first > 0 && tokens[first - 1].has(Class::Pronoun)
         };
-        let all_inside = noun_phrases(here.sentence).into_iter();
+        // "Send me the number and you'll have it by lunch."
+        let nouns: Vec<Range<usize>> = noun_phrases(here.sentence);
+        let is_noun = |at: usize| nouns.iter().any(|place| place.contains(&at));
+        let is_thing = |at: usize| here.phrases.pronoun(&tokens[at].lower).is_none_or(|who| who == Pronoun::Thing);
+        let points = all().any(|at| self.stands_for_it(here, at) && is_thing(at) && !is_noun(at));
         let inside =
-            all_inside.filter(|place| !stands(place)).find(|place| !self.is_owner(settled.index, place, owner));
-        let inside = inside.map(|words| NounPhrase { sentence: settled.index, words });
-        let place =
-            inside.or_else(|| likely.iter().map(|one| one.0.clone()).find(|one| one.sentence != settled.index))?;
+            nouns.iter().find(|place| !points && !stands(place) && !self.is_owner(settled.index, place, owner));
+        let inside = inside.map(|words| NounPhrase { sentence: settled.index, words: words.clone() });
+        let before = || likely.iter().find(|(place, _)| place.sentence != settled.index);
+        let place = inside.or_else(|| Some(before().filter(|object| self.is_sure(here, object))?.0.clone()))?;
         let task = filled(&here.phrases.frames.deliver, &[("thing", &self.noun(&place)?)]);
         Some(Worded { task, answered: Some(place.sentence).filter(|before| *before != settled.index) })
     }
