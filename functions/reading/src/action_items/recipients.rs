@@ -105,7 +105,7 @@ impl Tracker<'_> {
     }
 
     /// Returns true if a noun phrase names a person or an office.
-    fn is_person(&self, there: Here<'_>, place: &NounPhrase) -> bool {
+    pub(super) fn is_person(&self, there: Here<'_>, place: &NounPhrase) -> bool {
         let tokens = &there.sentence.tokens;
         let end = place.words.clone().skip(1).find(|at| tokens[*at].has(Class::Preposition));
         (place.words.start..end.unwrap_or(place.words.end)).any(|at| {

@@ -126,13 +126,15 @@ impl Tracker<'_> {
             return Some(Worded { task: told(own, noun.as_deref())?, answered });
         }
         if !self.person_pronouns(own).is_empty() {
-            let known = self.person(own, owner).is_some();
-            let somebody = likely.iter().find(|(place, _)| !known && self.is_somebody(place));
-            let noun = somebody.and_then(|(place, _)| self.noun(place));
-            let answered = somebody.map(|(place, _)| place.sentence).filter(|before| *before != here.index);
+            if self.person(own, owner).is_some() {
+                return Some(Worded { task: told(own, None)?, answered: None });
+            }
+            let somebody = likely.iter().find(|(place, _)| self.is_somebody(place));
+            let somebody = somebody.and_then(|(place, _)| Some((self.noun(place)?, place.sentence)));
             // "I'll call him" says nothing to a reader who does not know him.
-            let is_named = known || noun.is_some();
-            return is_named.then_some(Worded { task: told(own, noun.as_deref())?, answered });
+            let (noun, answered) = somebody.or_else(|| self.mentioned(own, owner))?;
+            let answered = Some(answered).filter(|before| *before != here.index);
+            return Some(Worded { task: told(own, Some(&noun))?, answered });
         }
         Some(Worded { task: told(own, noun.as_deref())?, answered })
     }
@@ -499,6 +501,10 @@ impl Tracker<'_> {
         let person = self.person(clause, owner);
         let is_person = person.is_none() && !people.is_empty() && !self.stands_first(clause);
         let (person, object) = if is_person { (object.map(str::to_owned), None) } else { (person, object) };
+        // "Speak to her about the scan" says nothing to a reader who does not know her.
+        let is_unknown = |at: &usize| matches!(here.sentence.tokens[*at].lower.as_str(), "him" | "her");
+        let is_unknown = person.is_none() && people.iter().any(is_unknown);
+        let person = if is_unknown { Some(self.mentioned(clause, owner)?.0) } else { person };
         if let Some(person) = person {
             phrasing.put_person(&people, &person);
         }
