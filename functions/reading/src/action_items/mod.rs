@@ -23,6 +23,7 @@ mod announced;
 mod pronouns;
 mod recipients;
 mod phrasing;
+mod plausibility;
 mod objects;
 mod wording;
 mod settled;

@@ -9,6 +9,7 @@ use rustc_hash::FxHashSet;
 use super::draft::{Draft, Here};
 use super::item::Owner;
 use super::phrasing::Phrasing;
+use super::plausibility::tidied;
 use super::settled::{About, Settled};
 use super::tracker::Tracker;
 use super::words::{Clause, gives_speaker};
@@ -185,15 +186,20 @@ impl Tracker<'_> {
         verb.is_some_and(|verb| nouns.iter().any(|place| place.start > verb)) && !(0..tokens.len()).any(points)
     }
 
-    /// Returns true if a noun phrase is surely what an answer is about: it is likely, or the only one of the sentence that
-    /// another speaker said just before.
+    /// Returns true if a noun phrase is surely what an answer is about: it is likely, or the speaker takes it, or it is the
+    /// only one of the sentence that another speaker said just before.
     fn is_sure(&self, answer: Here<'_>, (place, likelihood): &(NounPhrase, f64)) -> bool {
         let is_answered = || {
             let there = self.here(place.sentence).filter(|there| there.speaker != answer.speaker);
             let is_last = (place.sentence + 1..answer.index).all(|at| self.is_of_turn(at, answer.index));
             is_last && there.is_some_and(|there| noun_phrases(there.sentence).len() == 1)
         };
-        *likelihood >= SURE_OBJECT || (*likelihood >= SURE_ANSWER && is_answered())
+        let is_own = || {
+            let tokens = &self.text.sentences[place.sentence].tokens;
+            let is_governed = place.words.start > 0 && tokens[place.words.start - 1].has(Class::Preposition);
+            place.sentence == answer.index && self.takes(answer.index) && !is_governed
+        };
+        *likelihood >= SURE_OBJECT || (*likelihood >= SURE_ANSWER && (is_own() || is_answered()))
     }
 
     /// Returns the whole sentence, which must have the form of a task: in languages with final verbs, at its end.
@@ -208,7 +214,8 @@ impl Tracker<'_> {
         let is_verb = |word: &str| here.phrases.classes(word).has(Class::Infinitive);
         let is_complete =
             !here.phrases.sets_verbs_last() || task.split_whitespace().skip(1).last().is_some_and(is_verb);
-        let is_told = !task.is_empty() && is_written(here, &task) && is_complete;
+        let is_told =
+            !task.is_empty() && is_written(here, &task) && is_complete && tidied(here, &task).as_ref() == Some(&task);
         is_told.then_some(Worded { task, answered: None })
     }
 
@@ -516,23 +523,41 @@ impl Tracker<'_> {
             return None;
         }
         let task = phrasing.told(owner, object, words_max);
-        if task.is_empty() || is_written(here, &task) {
-            return Some(task).filter(|task| !task.is_empty());
+        if task.is_empty() {
+            return None;
+        }
+        let written = if is_written(here, &task) { tidied(here, &task) } else { None };
+        if written.is_some() {
+            return written;
         }
         // Without an infinitive, the words are no task: only their thing is named.
         let inside = |words: &Range<usize>| clause.words.start <= words.start && words.end <= clause.words.end;
         let places = noun_phrases(here.sentence).into_iter().filter(inside);
-        let places = places.map(|words| NounPhrase { sentence: clause.sentence, words });
-        let places = places.filter(|place| self.is_thing(place) && !self.is_owner(place.sentence, &place.words, owner));
+        // "Massageolie besteld".
+        let is_form = |at: &usize| {
+            let token = &here.sentence.tokens[*at];
+            (token.has(Class::Infinitive) || here.phrases.form(&token.lower).is_some()) && !token.has_capital
+        };
+        let noun = |words: Range<usize>| {
+            let end = words.clone().rfind(|at| !is_form(at)).map_or(words.start, |last| last + 1);
+            NounPhrase { sentence: clause.sentence, words: words.start..end }
+        };
+        let is_bare =
+            |place: &NounPhrase| place.words.clone().all(|at| here.sentence.tokens[at].has(Class::Determiner));
+        let places = places.map(noun).filter(|place| {
+            !is_bare(place) && self.is_thing(place) && !self.is_owner(place.sentence, &place.words, owner)
+        });
         let tokens = &here.sentence.tokens;
         let is_governed = |place: &NounPhrase| {
             let before = place.words.start.checked_sub(1).map(|before| &tokens[before]);
-            tokens[place.words.start].has(Class::Preposition) || before.is_some_and(|one| one.has(Class::Preposition))
+            let governs = |one: &Token| one.has(Class::Preposition) && here.phrases.group(&one.lower) != "of";
+            governs(&tokens[place.words.start]) || before.is_some_and(governs)
         };
         let place = places.min_by_key(is_governed);
         let thing = place.and_then(|place| self.noun(&place)).or_else(|| object.map(str::to_owned))?;
         let frames = &here.phrases.frames;
-        Some(filled(if owner.is_some() { &frames.handle } else { &frames.get }, &[("thing", &thing)]))
+        let task = filled(if owner.is_some() { &frames.handle } else { &frames.get }, &[("thing", &thing)]);
+        tidied(here, &task).filter(|written| *written == task)
     }
 
     pub(super) fn is_name(&self, here: Here<'_>, at: usize) -> bool {
