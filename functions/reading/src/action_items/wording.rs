@@ -29,6 +29,8 @@ const REQUEST_MIN: f64 = 0.4;
 
 /// Lowest likelihood of the thing that an answer without words of its own is about.
 const SURE_OBJECT: f64 = 0.4;
+/// The same of an answer that takes a task.
+const SURE_CLAIM: f64 = 0.3;
 /// The same if nothing else was said just before.
 const SURE_ANSWER: f64 = 0.2;
 
@@ -166,7 +168,8 @@ impl Tracker<'_> {
         let points = here.sentence.tokens.iter().any(|token| token.has(Class::Object));
         let says_more = here.sentence.tokens.len() > POINTING_WORDS_MAX && !points;
         if let Some(noun) = noun.filter(|_| (!is_own && !says_more) || self.takes(index)) {
-            if !object.is_some_and(|object| self.is_sure(here, object)) {
+            let least = if self.takes(index) { SURE_CLAIM } else { SURE_OBJECT };
+            if !object.is_some_and(|object| self.is_sure(here, object, least)) {
                 return self.whole(here, owner, due, words_max).filter(|_| self.says_own(here));
             }
             return Some(Worded { task: filled(&here.phrases.frames.handle, &[("thing", &noun)]), answered });
@@ -186,20 +189,15 @@ impl Tracker<'_> {
         verb.is_some_and(|verb| nouns.iter().any(|place| place.start > verb)) && !(0..tokens.len()).any(points)
     }
 
-    /// Returns true if a noun phrase is surely what an answer is about: it is likely, or the speaker takes it, or it is the
-    /// only one of the sentence that another speaker said just before.
-    fn is_sure(&self, answer: Here<'_>, (place, likelihood): &(NounPhrase, f64)) -> bool {
+    /// Returns true if a noun phrase is surely what an answer is about: it is likely, or the only one of the sentence that
+    /// another speaker said just before.
+    fn is_sure(&self, answer: Here<'_>, (place, likelihood): &(NounPhrase, f64), least: f64) -> bool {
         let is_answered = || {
             let there = self.here(place.sentence).filter(|there| there.speaker != answer.speaker);
             let is_last = (place.sentence + 1..answer.index).all(|at| self.is_of_turn(at, answer.index));
             is_last && there.is_some_and(|there| noun_phrases(there.sentence).len() == 1)
         };
-        let is_own = || {
-            let tokens = &self.text.sentences[place.sentence].tokens;
-            let is_governed = place.words.start > 0 && tokens[place.words.start - 1].has(Class::Preposition);
-            place.sentence == answer.index && self.takes(answer.index) && !is_governed
-        };
-        *likelihood >= SURE_OBJECT || (*likelihood >= SURE_ANSWER && (is_own() || is_answered()))
+        *likelihood >= least || (*likelihood >= SURE_ANSWER && is_answered())
     }
 
     /// Returns the whole sentence, which must have the form of a task: in languages with final verbs, at its end.
@@ -319,7 +317,8 @@ impl Tracker<'_> {
             nouns.iter().find(|place| !points && !stands(place) && !self.is_owner(settled.index, place, owner));
         let inside = inside.map(|words| NounPhrase { sentence: settled.index, words: words.clone() });
         let before = || likely.iter().find(|(place, _)| place.sentence != settled.index);
-        let place = inside.or_else(|| Some(before().filter(|object| self.is_sure(here, object))?.0.clone()))?;
+        let place =
+            inside.or_else(|| Some(before().filter(|object| self.is_sure(here, object, SURE_OBJECT))?.0.clone()))?;
         let task = filled(&here.phrases.frames.deliver, &[("thing", &self.noun(&place)?)]);
         Some(Worded { task, answered: Some(place.sentence).filter(|before| *before != settled.index) })
     }
