@@ -12,7 +12,10 @@ const FINITE: [&str; 7] = ["1", "3", "4", "5", "past", "cond", "fut"];
 /// task. English is exempt: its forms are too ambiguous.
 pub(super) fn tidied(here: Here<'_>, task: &str) -> Option<String> {
     if here.phrases.code == "en" {
-        return Some(task.to_owned());
+        // "Get the drafts over to (you)."
+        let loose = ["to", "with", "for", "from"];
+        let (rest, last) = task.rsplit_once(' ').unwrap_or((task, ""));
+        return Some(if loose.contains(&last) { rest } else { task }.to_owned());
     }
     let task = &with_infinitive(here, task);
     let all = tokens(task, here.phrases);
@@ -26,7 +29,7 @@ pub(super) fn tidied(here: Here<'_>, task: &str) -> Option<String> {
     let end = second.unwrap_or(all.len());
     let mut kept: Vec<usize> = (0..end).filter(|at| *at >= main || !is_left_over(here, &all, *at)).collect();
     let is_loose = |at: usize| {
-        let is_article = all[at].has(Class::Determiner) && !all[at].has(Class::Object);
+        let is_article = all[at].has(Class::Determiner) && (second.is_some() || !all[at].has(Class::Object));
         let others = [Class::Preposition, Class::Between, Class::Interjection, Class::Pronoun, Class::Negation];
         all[at].has_any(&[Class::Joint, Class::Complement])
             || is_article
@@ -120,7 +123,8 @@ fn is_second_verb(here: Here<'_>, tokens: &[Token], at: usize) -> bool {
         || (at > 0 && tokens[at - 1].has(Class::Determiner) && !tokens[at - 1].has(Class::Object))
         || (at > 0 && tokens[at - 1].has(Class::Preposition))
         || (at > 1 && tokens[at - 1].has(Class::Determiner) && governs(at - 2));
-    at > 0 && !is_last && !is_noun && is_finite(here, &tokens[at])
+    let is_be = here.phrases.group(&tokens[at].lower).starts_with("be/");
+    at > 0 && !is_last && (is_be || !is_noun) && is_finite(here, &tokens[at])
 }
 
 /// Returns true if an infinitive is in its place.
@@ -134,4 +138,41 @@ fn has_verb(here: Here<'_>, tokens: &[Token]) -> bool {
     let is_reflexive = |token: &&Token| matches!(token.lower.as_str(), "s'" | "se");
     let first = tokens.iter().find(|token| !is_reflexive(token));
     first.is_some_and(|first| is_infinitive(here, first))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::material::{Chunk, Material};
+    use crate::text::sentences::Text;
+
+    fn tidy(language: &str, task: &str) -> Option<String> {
+        let chunks = Chunk::of_talk(&[("Eva", task)], Some(language));
+        let text = Text::of(&Material { chunks, ..Material::default() });
+        let sentence = &text.sentences[0];
+        let phrases = sentence.language.phrases()?;
+        tidied(Here { index: 0, sentence, phrases, turn: 0, speaker: None, opens_turn: true }, task)
+    }
+
+    #[test]
+    fn words_of_a_second_sentence_and_left_over_pronouns_are_removed() {
+        let tasks = [
+            ("es", "revisar el convenio y lo devuelve", "revisar el convenio"),
+            ("pt", "fechar a escala e passa", "fechar a escala"),
+            ("fr", "dessiner la coupe sur l'escalier", "dessiner la coupe sur l'escalier"),
+            ("nl", "ze een nette afwijzing mailen", "een nette afwijzing mailen"),
+            ("de", "eine Routine die ist fertig bauen", "eine Routine bauen"),
+            ("en", "get the drafts over to", "get the drafts over"),
+        ];
+        for (language, task, expected) in tasks {
+            assert_eq!(tidy(language, task).as_deref(), Some(expected), "{task}");
+        }
+    }
+
+    #[test]
+    fn words_without_an_infinitive_are_no_task() {
+        for (language, words) in [("it", "vanno ripuliti"), ("fr", "les lots en occupe"), ("de", "den Laptop an")] {
+            assert_eq!(tidy(language, words), None, "{words}");
+        }
+    }
 }

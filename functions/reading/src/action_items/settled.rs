@@ -417,7 +417,10 @@ fn once(items: Vec<ActionItem>) -> Vec<ActionItem> {
             let mut words = need.task.split_whitespace().filter(|word| word.chars().count() > SMALL_CHARS);
             words.any(|word| item.task.contains(word))
         };
-        owned().any(|item| item.evidence.get(1) == need.evidence.first() && shares(item))
+        let is_here = |item: &ActionItem| item.owner.as_ref().is_some_and(|owner| owner.id.is_some());
+        let is_due = |item: &ActionItem| need.due.is_none() || need.due == item.due;
+        owned()
+            .any(|item| is_here(item) && is_due(item) && item.evidence.get(1) == need.evidence.first() && shares(item))
     };
     let answered: Vec<bool> = items.iter().map(answers).collect();
     let owned: FxHashSet<String> = owned().map(|item| normalized(&item.task)).collect();

@@ -97,7 +97,9 @@ impl Tracker<'_> {
         let is_specific = own.as_ref().is_some_and(|own| !own.is_bare && !self.is_said_of_all(own));
         let asked = draft.and_then(|draft| self.request(here, own.as_ref(), is_specific, draft, owner));
         let asked = asked.or_else(|| self.repeated(here, own.as_ref()?, owner));
-        let asked = asked.or_else(|| if is_specific { None } else { self.asked_before(&likely, here, owner) });
+        // What was asked before is a task of the speaker, rather than of a person in the sentence.
+        let is_open = !is_specific && (draft.is_some() || settled.act != Act::Others);
+        let asked = asked.or_else(|| if is_open { self.asked_before(&likely, here, owner) } else { None });
         if let Some(asked) = asked {
             let noun = || self.noun(&self.meant(asked.sentence, Some(&asked), owner, about).first()?.0);
             let noun = if self.stands_first(&asked) { noun() } else { None };
@@ -299,6 +301,8 @@ impl Tracker<'_> {
         let all = || 0..tokens.len();
         let is_addressed = all().any(|at| is_subject(at, Pronoun::Addressed));
         let is_own = all().any(|at| is_subject(at, Pronoun::Speaker) || is_subject(at, Pronoun::Everybody));
+        // "Let me check that with our engineers and get back to you."
+        let is_own = is_own || tokens.windows(2).any(|pair| pair[0].lower == "let" && pair[1].lower == "me");
         let says_have = all().any(|at| self.is_empty(here, at..at + 1) && tokens[at].has(Class::Empty));
         let is_given = is_addressed || gives_speaker(here, 0..tokens.len());
         if !is_given || is_own || here.sentence.text.ends_with('?') || !says_have {
@@ -525,12 +529,20 @@ impl Tracker<'_> {
         if task.is_empty() {
             return None;
         }
-        let written = if is_written(here, &task) { tidied(here, &task) } else { None };
+        let frames = &here.phrases.frames;
+        let is_bare = |task: &String| {
+            [&frames.handle, &frames.get].iter().any(|frame| filled(frame, &[("thing", "")]).trim() == task)
+        };
+        let written = tidied(here, &task).filter(|tidied| is_written(here, &task) && !is_bare(tidied));
         if written.is_some() {
             return written;
         }
         // Without an infinitive, the words are no task: only their thing is named.
-        let inside = |words: &Range<usize>| clause.words.start <= words.start && words.end <= clause.words.end;
+        // "(Trato) dos cartazes" begins before the words.
+        let inside = |words: &Range<usize>| {
+            let is_opened = here.sentence.tokens[words.start].has(Class::Determiner);
+            clause.words.start <= words.start + usize::from(is_opened) && words.end <= clause.words.end
+        };
         let places = noun_phrases(here.sentence).into_iter().filter(inside);
         // "Massageolie besteld".
         let is_form = |at: &usize| {
@@ -554,7 +566,6 @@ impl Tracker<'_> {
         };
         let place = places.min_by_key(is_governed);
         let thing = place.and_then(|place| self.noun(&place)).or_else(|| object.map(str::to_owned))?;
-        let frames = &here.phrases.frames;
         let task = filled(if owner.is_some() { &frames.handle } else { &frames.get }, &[("thing", &thing)]);
         tidied(here, &task).filter(|written| *written == task)
     }
