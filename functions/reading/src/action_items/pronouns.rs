@@ -65,7 +65,7 @@ impl Tracker<'_> {
         })
     }
 
-    /// "His daughter", "the student nurses": returns the person who was mentioned last before a clause, and the sentence.
+    /// "Her daughter", "the student nurses": returns the person who was mentioned last before a clause, and the sentence.
     pub(super) fn mentioned(&self, clause: &Clause, owner: Option<&Owner>) -> Option<(String, usize)> {
         let from = clause.sentence.saturating_sub(MENTIONED_SENTENCES);
         (from..=clause.sentence).rev().find_map(|index| {

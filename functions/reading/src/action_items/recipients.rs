@@ -21,7 +21,7 @@ const BEFORE_WORDS: usize = 3;
 pub(super) struct Recipient {
     /// The token of the pronoun.
     pub(super) pronoun: usize,
-    /// The person in words ("au photographe"); None if there is none in the sentences before.
+    /// The person in words ("au photographe"); None if the sentences before mention no person.
     pub(super) person: Option<String>,
 }
 
