@@ -5,7 +5,7 @@
 //! statements on one task, the last counts. `commitments` reads single sentences. In reading order: results (`item`),
 //! drafts (`draft`) and their state (`tracker`); the words of tasks (`words`), owners (`owners`), context (`context`)
 //! and times (`times`); repetitions (`repetition`), replies (`replies`), claims (`claims`) and announcements
-//! (`announced`); the referents of pronouns (`pronouns`), conversion to lines (`phrasing`), the things of tasks
+//! (`announced`); the referents of pronouns (`pronouns`, `recipients`), conversion to lines (`phrasing`), the things of tasks
 //! (`objects`) and the choice of words (`wording`); settled items (`settled`) with corrected times (`redated`); and the
 //! order of all steps (`tracking`).
 
@@ -21,7 +21,9 @@ mod replies;
 mod claims;
 mod announced;
 mod pronouns;
+mod recipients;
 mod phrasing;
+mod plausibility;
 mod objects;
 mod wording;
 mod settled;

@@ -23,6 +23,8 @@ const DISAGREEING: f64 = 0.1;
 const AGREEING_BARE: f64 = 0.3;
 /// Weight of a phrase in the sentence directly before its pronoun.
 const JUST_BEFORE: f64 = 1.3;
+/// Likelihood of a phrase that its pronoun follows.
+const NAMED_AGAIN: f64 = 2.0;
 /// Weight of a phrase behind its pronoun.
 const BEHIND: f64 = 0.3;
 
@@ -34,6 +36,10 @@ impl Tracker<'_> {
         let all = noun_phrases(sentence).into_iter().filter(inside);
         let all = all.filter(|place| !self.is_owner(clause.sentence, place, owner));
         let is_named = |words: &Range<usize>| {
+            // "The ones you have."
+            if sentence.tokens[words.end - 1].lower == "ones" {
+                return false;
+            }
             let place = NounPhrase { sentence: clause.sentence, words: words.clone() };
             // "Una nueva" names a thing, "die hier", "unas cien" and "nieuwe" do not.
             let is_place = |token: &Token| {
@@ -139,11 +145,29 @@ impl Tracker<'_> {
                 } else {
                     1.0
                 };
-                *likelihood *= self.agreement(place, kinds) * nearness;
+                let agreement = self.agreement(place, kinds);
+                *likelihood *= agreement * nearness;
+                // "La visita la prenoto io": certain.
+                if own.is_some_and(|own| self.is_named_again(place, own)) && agreement > DISAGREEING {
+                    *likelihood = likelihood.max(NAMED_AGAIN);
+                }
             });
             likely.sort_by(|one, other| other.1.total_cmp(&one.1));
         }
         likely
+    }
+
+    /// Returns true if the pronoun of a clause directly follows a noun phrase.
+    fn is_named_again(&self, place: &NounPhrase, own: &Clause) -> bool {
+        let Some(here) = self.here(own.sentence).filter(|here| !here.phrases.sets_verbs_last()) else { return false };
+        let tokens = &here.sentence.tokens;
+        let is_subject = |token: &Token| {
+            let who = here.phrases.pronoun(&token.lower);
+            token.has(Class::Pronoun) && matches!(who, Some(Pronoun::Speaker))
+        };
+        let behind = place.words.end + usize::from(tokens.get(place.words.end).is_some_and(is_subject));
+        let is_next = place.sentence == own.sentence && behind <= own.words.start && behind + 2 >= own.words.start;
+        is_next && self.stands_for_it(here, behind)
     }
 
     /// Returns the start of the pronouns before the verb of a clause ("te lo mando").

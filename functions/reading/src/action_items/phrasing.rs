@@ -7,6 +7,7 @@ use std::ops::Range;
 
 use super::draft::Here;
 use super::item::Owner;
+use super::recipients::Recipient;
 use super::tracker::Tracker;
 use crate::languages::classes::Class;
 use crate::languages::frames::filled;
@@ -35,6 +36,8 @@ pub(super) struct Phrasing<'l> {
     pieces: Vec<Piece>,
     /// The words of a second task, behind an "and".
     second: Option<Range<usize>>,
+    /// A person that follows the verb and its object.
+    recipient: Option<String>,
 }
 
 /// Most words of the attribute of a name.
@@ -64,7 +67,7 @@ impl<'l> Phrasing<'l> {
     pub(super) fn of(tracker: &'l Tracker<'l>, here: Here<'l>, words: Range<usize>, due: Option<&str>) -> Phrasing<'l> {
         let is_near = |place: &Range<usize>| place.start < words.start + WORDS_MAX && place.end > words.start;
         let nouns = noun_phrases(here.sentence).into_iter().filter(is_near).collect();
-        let mut phrasing = Phrasing { tracker, here, nouns, words, pieces: Vec::new(), second: None };
+        let mut phrasing = Phrasing { tracker, here, nouns, words, pieces: Vec::new(), second: None, recipient: None };
         let all = phrasing.words.end.min(phrasing.words.start + WORDS_MAX);
         phrasing.words.end = all;
         phrasing.words.start = phrasing.start(phrasing.words.clone());
@@ -147,6 +150,9 @@ impl<'l> Phrasing<'l> {
             Some(noun) => self.put_object(noun),
             None => self.drop_pointer(),
         }
+        if let Some(person) = self.recipient.take() {
+            self.insert_recipient(person);
+        }
         self.shorten(words_max);
         let is_thing = self
             .pieces
@@ -165,6 +171,17 @@ impl<'l> Phrasing<'l> {
         let frames = &self.here.phrases.frames;
         let frame = if owner.is_some() { &frames.handle } else { &frames.get };
         if is_thing && !text.is_empty() { filled(frame, &[("thing", &text)]) } else { text }
+    }
+
+    /// Names the person for whom an indirect pronoun stands: in its place or, in languages with pronouns before their
+    /// verb, behind the object.
+    pub(super) fn put_recipient(&mut self, recipient: &Recipient) {
+        if !self.here.phrases.sets_verbs_last() {
+            self.pieces.retain(|piece| *piece != Piece::Said(recipient.pronoun));
+            self.recipient.clone_from(&recipient.person);
+        } else if let Some(person) = &recipient.person {
+            self.put_person(&[recipient.pronoun], person);
+        }
     }
 
     /// Replaces pronouns by the person for whom they stand.
@@ -946,6 +963,18 @@ impl<'l> Phrasing<'l> {
             None if self.here.phrases.sets_verbs_last() => self.pieces.insert(0, noun),
             None => self.pieces.insert(self.pieces.len().min(1), noun),
         }
+    }
+
+    /// Inserts a person behind the verb and its object.
+    fn insert_recipient(&mut self, person: String) {
+        let ends = |token: &Token| {
+            let opens = [Class::Complement, Class::Condition, Class::Joint, Class::Temporal, Class::Infinitive];
+            let is_link = token.has(Class::Preposition) && self.here.phrases.group(&token.lower) != "of";
+            is_link || token.has_any(&opens) || token.is_after_break()
+        };
+        let verbs = 1 + (1..self.pieces.len()).take_while(|place| self.is_infinitive(*place)).count();
+        let object = (verbs..self.pieces.len()).take_while(|place| !self.token(*place).is_some_and(ends)).count();
+        self.pieces.insert((verbs + object).min(self.pieces.len()), Piece::Put(person));
     }
 
     fn shorten(&mut self, words_max: usize) {

@@ -1,5 +1,7 @@
 //! The things and people for which the pronouns of a task stand.
 
+use std::ops::Range;
+
 use super::item::Owner;
 use super::owners::{NAME, is_attribute, is_subject_behind};
 use super::tracker::Tracker;
@@ -16,6 +18,8 @@ use crate::text::noun_phrases::{noun_phrases, stands_for_noun};
 const ONE_SENTENCES: usize = 5;
 /// Number of earlier sentences that are searched for the person of a pronoun.
 const PERSON_SENTENCES: usize = 4;
+/// The same for a person without a name.
+const MENTIONED_SENTENCES: usize = 8;
 
 impl Tracker<'_> {
     /// Orders the possible objects of an English task by its pronouns.
@@ -61,6 +65,24 @@ impl Tracker<'_> {
         })
     }
 
+    /// "Her daughter", "the student nurses": returns the person who was mentioned last before a clause, and the sentence.
+    pub(super) fn mentioned(&self, clause: &Clause, owner: Option<&Owner>) -> Option<(String, usize)> {
+        let from = clause.sentence.saturating_sub(MENTIONED_SENTENCES);
+        (from..=clause.sentence).rev().find_map(|index| {
+            let here = self.here(index)?;
+            let end = if index == clause.sentence { clause.words.start } else { usize::MAX };
+            let is_link = |at: &usize| here.sentence.tokens[*at].has(Class::Preposition);
+            let head = |words: Range<usize>| words.start..words.clone().skip(1).find(is_link).unwrap_or(words.end);
+            let nouns = noun_phrases(here.sentence).into_iter().filter(|words| words.end <= end);
+            let places = nouns.map(|words| NounPhrase { sentence: index, words: head(words) });
+            let is_meant =
+                |place: &NounPhrase| self.is_person(here, place) && !self.is_owner(index, &place.words, owner);
+            let person = places.filter(is_meant).find_map(|place| self.noun(&place));
+            let person = person.or_else(|| self.absent_in(index, end, owner))?;
+            Some((person, index))
+        })
+    }
+
     /// Returns the last name of an absent person in a sentence before a token.
     fn absent_in(&self, index: usize, end: usize, owner: Option<&Owner>) -> Option<String> {
         let here = self.here(index)?;
@@ -100,22 +122,20 @@ impl Tracker<'_> {
             // "Send them a mail."
             let receives = group.starts_with("give/") && nouns.iter().any(|place| place.start == at + 1);
             let is_them = token.lower == "them" && (talks || receives);
-            is_them || (matches!(token.lower.as_str(), "him" | "her") && self.stands_for_it(here, *at))
+            // "Her two references", "her first day".
+            let is_possessive = nouns.iter().any(|place| place.contains(at))
+                || sentence.tokens.get(at + 1).is_some_and(|next| here.phrases.group(&next.lower) == "ordinal");
+            let is_single = matches!(token.lower.as_str(), "him" | "her");
+            is_them || (is_single && !is_possessive && self.stands_for_it(here, *at))
         };
         clause.words.clone().filter(is_person).collect()
     }
 
     /// Returns true if a noun phrase names a person.
     pub(super) fn is_somebody(&self, place: &NounPhrase) -> bool {
-        let tokens = &self.text.sentences[place.sentence].tokens;
         let last = place.words.end - 1;
-        self.has_role(place) || (tokens[last].has_capital && last > 0)
-    }
-
-    /// "The plumber".
-    fn has_role(&self, place: &NounPhrase) -> bool {
-        let tokens = &self.text.sentences[place.sentence].tokens;
-        place.words.clone().any(|at| tokens[at].has(Class::Role))
+        let is_named = self.text.sentences[place.sentence].tokens[last].has_capital && last > 0;
+        is_named || self.here(place.sentence).is_some_and(|there| self.is_person(there, place))
     }
 
     /// "Your flatmate".

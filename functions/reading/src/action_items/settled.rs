@@ -34,6 +34,8 @@ const APART_SENTENCES: usize = 3;
 const DRAFT_SENTENCES: usize = 1;
 /// Most sentences between a name and its task.
 const NAMED_SENTENCES: usize = 4;
+/// Most letters of words that two tasks may share without being the same.
+const SMALL_CHARS: usize = 3;
 /// Most items whose object is named: more than any talk has.
 const ABOUT_ITEMS_MAX: usize = 500;
 /// Most sentences of a talk in which the drafts of the rules count too, because there is too little context for the
@@ -407,17 +409,29 @@ fn is_hypothetical(sentence: &Sentence) -> bool {
     tokens.first().is_some_and(is_verb) && tokens.iter().skip(2).any(is_consequence)
 }
 
-/// Removes repeated tasks: of the same task with and without an owner, the one with an owner stays.
+/// Removes repeated tasks: of the same task with and without an owner, the one with an owner stays. A need that a person
+/// answers by a task is the same.
 fn once(items: Vec<ActionItem>) -> Vec<ActionItem> {
-    let owned: FxHashSet<String> =
-        items.iter().filter(|item| item.owner.is_some()).map(|item| normalized(&item.task)).collect();
+    let owned = || items.iter().filter(|item| item.owner.is_some());
+    let answers = |need: &ActionItem| {
+        let shares = |item: &ActionItem| {
+            let mut words = need.task.split_whitespace().filter(|word| word.chars().count() > SMALL_CHARS);
+            words.any(|word| item.task.contains(word))
+        };
+        let is_here = |item: &ActionItem| item.owner.as_ref().is_some_and(|owner| owner.id.is_some());
+        let is_due = |item: &ActionItem| need.due.is_none() || need.due == item.due;
+        owned()
+            .any(|item| is_here(item) && is_due(item) && item.evidence.get(1) == need.evidence.first() && shares(item))
+    };
+    let answered: Vec<bool> = items.iter().map(answers).collect();
+    let owned: FxHashSet<String> = owned().map(|item| normalized(&item.task)).collect();
     let mut known = FxHashSet::default();
-    let is_new = |item: &ActionItem| {
+    let is_new = |(item, is_answered): &(ActionItem, bool)| {
         let task = normalized(&item.task);
-        (item.owner.is_some() || !owned.contains(&task)) && known.insert((item.owner.clone(), task))
+        (item.owner.is_some() || !(*is_answered || owned.contains(&task))) && known.insert((item.owner.clone(), task))
     };
     let mut is_new = is_new;
-    items.into_iter().filter(|item| is_new(item)).collect()
+    items.into_iter().zip(answered).filter(|item| is_new(item)).map(|(item, _)| item).collect()
 }
 
 /// The statements before an item that name its object.

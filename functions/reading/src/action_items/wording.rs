@@ -9,6 +9,7 @@ use rustc_hash::FxHashSet;
 use super::draft::{Draft, Here};
 use super::item::Owner;
 use super::phrasing::Phrasing;
+use super::plausibility::tidied;
 use super::settled::{About, Settled};
 use super::tracker::Tracker;
 use super::words::{Clause, gives_speaker};
@@ -25,6 +26,13 @@ use crate::text::tokens::tokens;
 
 /// Lowest likelihood of a phrase in a request, as a fraction of the likeliest phrase's.
 const REQUEST_MIN: f64 = 0.4;
+
+/// Lowest likelihood of the thing that an answer without words of its own is about.
+const SURE_OBJECT: f64 = 0.4;
+/// The same of an answer that takes a task.
+const SURE_CLAIM: f64 = 0.3;
+/// The same if nothing else was said just before.
+const SURE_ANSWER: f64 = 0.2;
 
 /// Most words of a sentence that needs an earlier one to name its task.
 const POINTING_WORDS_MAX: usize = 12;
@@ -89,7 +97,9 @@ impl Tracker<'_> {
         let is_specific = own.as_ref().is_some_and(|own| !own.is_bare && !self.is_said_of_all(own));
         let asked = draft.and_then(|draft| self.request(here, own.as_ref(), is_specific, draft, owner));
         let asked = asked.or_else(|| self.repeated(here, own.as_ref()?, owner));
-        let asked = asked.or_else(|| if is_specific { None } else { self.asked_before(&likely, here, owner) });
+        // What was asked before is a task of the speaker, rather than of a person in the sentence.
+        let is_open = !is_specific && (draft.is_some() || settled.act != Act::Others);
+        let asked = asked.or_else(|| if is_open { self.asked_before(&likely, here, owner) } else { None });
         if let Some(asked) = asked {
             let noun = || self.noun(&self.meant(asked.sentence, Some(&asked), owner, about).first()?.0);
             let noun = if self.stands_first(&asked) { noun() } else { None };
@@ -114,14 +124,22 @@ impl Tracker<'_> {
         (noun, answered): (Option<String>, Option<usize>),
         told: &dyn Fn(&Clause, Option<&str>) -> Option<String>,
     ) -> Option<Worded> {
+        if let Some(recipient) = self.recipient(own, owner) {
+            // "Je lui écris": a thing is no object of it, and a reader has to know the person.
+            let noun = noun.filter(|_| self.stands_first(own));
+            recipient.person?;
+            return Some(Worded { task: told(own, noun.as_deref())?, answered });
+        }
         if !self.person_pronouns(own).is_empty() {
-            let known = self.person(own, owner).is_some();
-            let somebody = likely.iter().find(|(place, _)| !known && self.is_somebody(place));
-            let noun = somebody.and_then(|(place, _)| self.noun(place));
-            let answered = somebody.map(|(place, _)| place.sentence).filter(|before| *before != here.index);
+            if self.person(own, owner).is_some() {
+                return Some(Worded { task: told(own, None)?, answered: None });
+            }
+            let somebody = likely.iter().find(|(place, _)| self.is_somebody(place));
+            let somebody = somebody.and_then(|(place, _)| Some((self.noun(place)?, place.sentence)));
             // "I'll call him" says nothing to a reader who does not know him.
-            let is_named = known || noun.is_some();
-            return is_named.then_some(Worded { task: told(own, noun.as_deref())?, answered });
+            let (noun, answered) = somebody.or_else(|| self.mentioned(own, owner))?;
+            let answered = Some(answered).filter(|before| *before != here.index);
+            return Some(Worded { task: told(own, Some(&noun))?, answered });
         }
         Some(Worded { task: told(own, noun.as_deref())?, answered })
     }
@@ -152,9 +170,36 @@ impl Tracker<'_> {
         let points = here.sentence.tokens.iter().any(|token| token.has(Class::Object));
         let says_more = here.sentence.tokens.len() > POINTING_WORDS_MAX && !points;
         if let Some(noun) = noun.filter(|_| (!is_own && !says_more) || self.takes(index)) {
+            let least = if self.takes(index) { SURE_CLAIM } else { SURE_OBJECT };
+            if !object.is_some_and(|object| self.is_sure(here, object, least)) {
+                return self.whole(here, owner, due, words_max).filter(|_| self.says_own(here));
+            }
             return Some(Worded { task: filled(&here.phrases.frames.handle, &[("thing", &noun)]), answered });
         }
         self.whole(here, owner, due, words_max)
+    }
+
+    /// "Je vous confirme la date": returns true if the speaker is the subject of a verb with an object that is no pronoun.
+    fn says_own(&self, here: Here<'_>) -> bool {
+        let tokens = &here.sentence.tokens;
+        let nouns = noun_phrases(here.sentence);
+        let is_noun = |at: usize| nouns.iter().any(|place| place.contains(&at));
+        let is_own = |token: &Token| token.has(Class::Me) || token.has(Class::MeLater);
+        let verb =
+            (0..tokens.len()).find(|at| is_own(&tokens[*at]) && !is_noun(*at) && !self.is_empty(here, *at..at + 1));
+        let points = |at: usize| self.stands_for_it(here, at) && !is_noun(at);
+        verb.is_some_and(|verb| nouns.iter().any(|place| place.start > verb)) && !(0..tokens.len()).any(points)
+    }
+
+    /// Returns true if a noun phrase is surely what an answer is about: it is likely, or the only one of the sentence that
+    /// another speaker said just before.
+    fn is_sure(&self, answer: Here<'_>, (place, likelihood): &(NounPhrase, f64), least: f64) -> bool {
+        let is_answered = || {
+            let there = self.here(place.sentence).filter(|there| there.speaker != answer.speaker);
+            let is_last = (place.sentence + 1..answer.index).all(|at| self.is_of_turn(at, answer.index));
+            is_last && there.is_some_and(|there| noun_phrases(there.sentence).len() == 1)
+        };
+        *likelihood >= least || (*likelihood >= SURE_ANSWER && is_answered())
     }
 
     /// Returns the whole sentence, which must have the form of a task: in languages with final verbs, at its end.
@@ -169,7 +214,8 @@ impl Tracker<'_> {
         let is_verb = |word: &str| here.phrases.classes(word).has(Class::Infinitive);
         let is_complete =
             !here.phrases.sets_verbs_last() || task.split_whitespace().skip(1).last().is_some_and(is_verb);
-        let is_told = !task.is_empty() && is_written(here, &task) && is_complete;
+        let is_told =
+            !task.is_empty() && is_written(here, &task) && is_complete && tidied(here, &task).as_ref() == Some(&task);
         is_told.then_some(Worded { task, answered: None })
     }
 
@@ -255,6 +301,8 @@ impl Tracker<'_> {
         let all = || 0..tokens.len();
         let is_addressed = all().any(|at| is_subject(at, Pronoun::Addressed));
         let is_own = all().any(|at| is_subject(at, Pronoun::Speaker) || is_subject(at, Pronoun::Everybody));
+        // "Let me check that with our engineers and get back to you."
+        let is_own = is_own || tokens.windows(2).any(|pair| pair[0].lower == "let" && pair[1].lower == "me");
         let says_have = all().any(|at| self.is_empty(here, at..at + 1) && tokens[at].has(Class::Empty));
         let is_given = is_addressed || gives_speaker(here, 0..tokens.len());
         if !is_given || is_own || here.sentence.text.ends_with('?') || !says_have {
@@ -264,12 +312,17 @@ impl Tracker<'_> {
             let first = place.start;
             tokens[first].has(Class::Object) && first > 0 && tokens[first - 1].has(Class::Pronoun)
         };
-        let all_inside = noun_phrases(here.sentence).into_iter();
+        // "Send me the number and you'll have it by lunch."
+        let nouns: Vec<Range<usize>> = noun_phrases(here.sentence);
+        let is_noun = |at: usize| nouns.iter().any(|place| place.contains(&at));
+        let is_thing = |at: usize| here.phrases.pronoun(&tokens[at].lower).is_none_or(|who| who == Pronoun::Thing);
+        let points = all().any(|at| self.stands_for_it(here, at) && is_thing(at) && !is_noun(at));
         let inside =
-            all_inside.filter(|place| !stands(place)).find(|place| !self.is_owner(settled.index, place, owner));
-        let inside = inside.map(|words| NounPhrase { sentence: settled.index, words });
+            nouns.iter().find(|place| !points && !stands(place) && !self.is_owner(settled.index, place, owner));
+        let inside = inside.map(|words| NounPhrase { sentence: settled.index, words: words.clone() });
+        let before = || likely.iter().find(|(place, _)| place.sentence != settled.index);
         let place =
-            inside.or_else(|| likely.iter().map(|one| one.0.clone()).find(|one| one.sentence != settled.index))?;
+            inside.or_else(|| Some(before().filter(|object| self.is_sure(here, object, SURE_OBJECT))?.0.clone()))?;
         let task = filled(&here.phrases.frames.deliver, &[("thing", &self.noun(&place)?)]);
         Some(Worded { task, answered: Some(place.sentence).filter(|before| *before != settled.index) })
     }
@@ -458,30 +511,63 @@ impl Tracker<'_> {
         let person = self.person(clause, owner);
         let is_person = person.is_none() && !people.is_empty() && !self.stands_first(clause);
         let (person, object) = if is_person { (object.map(str::to_owned), None) } else { (person, object) };
+        // "Speak to her about the scan" says nothing to a reader who does not know her.
+        let is_unknown = |at: &usize| matches!(here.sentence.tokens[*at].lower.as_str(), "him" | "her");
+        let is_unknown = person.is_none() && people.iter().any(is_unknown);
+        let person = if is_unknown { Some(self.mentioned(clause, owner)?.0) } else { person };
         if let Some(person) = person {
             phrasing.put_person(&people, &person);
+        }
+        let recipient = self.recipient(clause, owner);
+        if let Some(recipient) = &recipient {
+            phrasing.put_recipient(recipient);
         }
         if phrasing.is_empty() && object.is_none() {
             return None;
         }
         let task = phrasing.told(owner, object, words_max);
-        if task.is_empty() || is_written(here, &task) {
-            return Some(task).filter(|task| !task.is_empty());
+        if task.is_empty() {
+            return None;
+        }
+        let frames = &here.phrases.frames;
+        let is_bare = |task: &String| {
+            [&frames.handle, &frames.get].iter().any(|frame| filled(frame, &[("thing", "")]).trim() == task)
+        };
+        let written = tidied(here, &task).filter(|tidied| is_written(here, &task) && !is_bare(tidied));
+        if written.is_some() {
+            return written;
         }
         // Without an infinitive, the words are no task: only their thing is named.
-        let inside = |words: &Range<usize>| clause.words.start <= words.start && words.end <= clause.words.end;
+        // "(Trato) dos cartazes" begins before the words.
+        let inside = |words: &Range<usize>| {
+            let is_opened = here.sentence.tokens[words.start].has(Class::Determiner);
+            clause.words.start <= words.start + usize::from(is_opened) && words.end <= clause.words.end
+        };
         let places = noun_phrases(here.sentence).into_iter().filter(inside);
-        let places = places.map(|words| NounPhrase { sentence: clause.sentence, words });
-        let places = places.filter(|place| self.is_thing(place) && !self.is_owner(place.sentence, &place.words, owner));
+        // "Massageolie besteld".
+        let is_form = |at: &usize| {
+            let token = &here.sentence.tokens[*at];
+            (token.has(Class::Infinitive) || here.phrases.form(&token.lower).is_some()) && !token.has_capital
+        };
+        let noun = |words: Range<usize>| {
+            let end = words.clone().rfind(|at| !is_form(at)).map_or(words.start, |last| last + 1);
+            NounPhrase { sentence: clause.sentence, words: words.start..end }
+        };
+        let is_bare =
+            |place: &NounPhrase| place.words.clone().all(|at| here.sentence.tokens[at].has(Class::Determiner));
+        let places = places.map(noun).filter(|place| {
+            !is_bare(place) && self.is_thing(place) && !self.is_owner(place.sentence, &place.words, owner)
+        });
         let tokens = &here.sentence.tokens;
         let is_governed = |place: &NounPhrase| {
             let before = place.words.start.checked_sub(1).map(|before| &tokens[before]);
-            tokens[place.words.start].has(Class::Preposition) || before.is_some_and(|one| one.has(Class::Preposition))
+            let governs = |one: &Token| one.has(Class::Preposition) && here.phrases.group(&one.lower) != "of";
+            governs(&tokens[place.words.start]) || before.is_some_and(governs)
         };
         let place = places.min_by_key(is_governed);
         let thing = place.and_then(|place| self.noun(&place)).or_else(|| object.map(str::to_owned))?;
-        let frames = &here.phrases.frames;
-        Some(filled(if owner.is_some() { &frames.handle } else { &frames.get }, &[("thing", &thing)]))
+        let task = filled(if owner.is_some() { &frames.handle } else { &frames.get }, &[("thing", &thing)]);
+        tidied(here, &task).filter(|written| *written == task)
     }
 
     pub(super) fn is_name(&self, here: Here<'_>, at: usize) -> bool {
@@ -740,6 +826,33 @@ mod tests {
         assert_eq!(lines("es", said), ["Eva: mandar un mail al proveedor y preguntar el precio de la mesa (el lunes)"]);
         let said = "Eva: Dann komm ich morgen mit dem Messgerät vorbei und prüfe die Wand.";
         assert_eq!(lines("de", said), ["Eva: mit dem Messgerät vorbeikommen und die Wand prüfen (morgen)"]);
+    }
+
+    #[test]
+    fn indirect_pronoun_becomes_the_person_who_receives() {
+        let talks = [
+            (
+                "fr",
+                "Eva: Le photographe n'a toujours pas confirmé.
+                 Luc: Je lui laisse un message demain.",
+                "Luc: laisser un message au photographe (demain)",
+            ),
+            (
+                "es",
+                "Eva: Mi cuñado tiene una furgoneta.
+                 Eva: Le pregunto el lunes.",
+                "Eva: preguntar a mi cuñado (el lunes)",
+            ),
+            (
+                "de",
+                "Eva: Der Prüfer war am Montag da.
+                 Uwe: Ich schreibe ihm morgen eine Mail.",
+                "Uwe: dem Prüfer eine Mail schreiben (morgen)",
+            ),
+        ];
+        for (language, said, expected) in talks {
+            assert_eq!(lines(language, said), [expected]);
+        }
     }
 
     #[test]

@@ -42,6 +42,15 @@ impl Kinds {
         self.0 == Kind::Neuter.bits()
     }
 
+    /// Of one person, of several.
+    pub(super) const ONE: Kinds = Kinds(1 | 2 | 4);
+    pub(super) const SEVERAL: Kinds = Kinds(8 | 16);
+
+    /// Returns those of either.
+    pub(super) fn or(self, other: Kinds) -> Kinds {
+        Kinds(self.0 | other.0)
+    }
+
     /// Returns true if two words can agree.
     #[must_use]
     pub fn agrees(self, other: Kinds) -> bool {

@@ -76,9 +76,24 @@ struct File {
     #[serde(default)]
     agreement: BTreeMap<Kind, String>,
     pronouns: BTreeMap<Pronoun, String>,
+    #[serde(default)]
+    indirect: Indirect,
     phrases: BTreeMap<Meaning, Vec<String>>,
     dates: CalendarFile,
     frames: Frames,
+}
+
+/// Pronouns for a person who receives something, and the words in their place.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Indirect {
+    /// Those for one person, for several. A word can be in both.
+    one: String,
+    several: String,
+    /// A preposition before the person; empty in languages with a dative.
+    to: String,
+    /// Articles, and the words in place of the preposition with the article.
+    articles: BTreeMap<String, String>,
 }
 
 #[derive(Deserialize)]
@@ -116,6 +131,7 @@ pub struct Phrases {
     not_verbs: Vec<String>,
     agreement: Agreement,
     pronouns: FxHashMap<String, Pronoun>,
+    indirect: Indirect,
     enclitics: Vec<String>,
     rules: Vec<Rule>,
     /// Rules by their possible first words.
@@ -317,6 +333,7 @@ impl Phrases {
             not_verbs: owned(&file.not_verbs),
             agreement: Agreement::read(&file.agreement),
             pronouns: file.pronouns.iter().flat_map(pronoun).collect(),
+            indirect: file.indirect,
             enclitics: owned(&file.enclitics),
             rules,
             by_word,
@@ -376,6 +393,30 @@ impl Phrases {
     #[must_use]
     pub fn pronoun(&self, lower: &str) -> Option<Pronoun> {
         self.pronouns.get(lower).copied()
+    }
+
+    /// Returns the numbers of persons for whom a lower-case word stands as the recipient ("lui").
+    #[must_use]
+    pub fn indirect(&self, lower: &str) -> Option<Kinds> {
+        let has = |listed: &str| listed.split(' ').any(|word| word == lower);
+        match (has(&self.indirect.one), has(&self.indirect.several)) {
+            (true, true) => Some(Kinds::ONE.or(Kinds::SEVERAL)),
+            (true, false) => Some(Kinds::ONE),
+            (false, true) => Some(Kinds::SEVERAL),
+            (false, false) => None,
+        }
+    }
+
+    /// Returns a noun phrase as a recipient ("au photographe").
+    #[must_use]
+    pub fn to_person(&self, noun: &str) -> String {
+        let Indirect { to, articles, .. } = &self.indirect;
+        let end = noun.find([' ', '\'', '’']).map_or(0, |end| end + usize::from(!noun[end..].starts_with(' ')));
+        let (article, rest) = noun.split_at(end);
+        match articles.get(article.to_lowercase().replace('’', "'").as_str()) {
+            Some(joined) => format!("{joined}{rest}"),
+            None => format!("{to} {noun}").trim_start().to_owned(),
+        }
     }
 
     /// Returns the genders and numbers of a lower-case article or pronoun, or of the pronoun attached to a verb

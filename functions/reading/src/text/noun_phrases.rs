@@ -65,7 +65,7 @@ struct Reader<'s> {
 }
 
 /// Classes of words that are no nouns.
-const OTHERS: [Class; 12] = [
+const OTHERS: [Class; 13] = [
     Class::Pronoun,
     Class::Modal,
     Class::Negation,
@@ -77,6 +77,7 @@ const OTHERS: [Class; 12] = [
     Class::Complement,
     Class::Past,
     Class::Preposition,
+    Class::Temporal,
     Class::Determiner,
 ];
 
@@ -110,8 +111,14 @@ impl Reader<'_> {
         // "Kun je de offerte …": a subject before an article.
         let is_subject = tokens[at].has(Class::Pronoun)
             && tokens.get(at + 1).is_some_and(|next| next.has(Class::Determiner) && !next.has(Class::Pronoun));
+        let is_english = self.phrases.code == "en";
+        let is_article = |token: &Token| matches!(token.lower.as_str(), "a" | "an" | "the");
+        let holds_article = matches!(tokens[at].lower.as_str(), "all" | "both" | "half" | "such" | "quite" | "many");
+        // "What the dessert is", "give her a shout".
+        let is_apart = is_english && !holds_article && tokens.get(at + 1).is_some_and(is_article);
         let opens = tokens[at].has(Class::Determiner)
             && !is_subject
+            && !is_apart
             && !self.is_noun(at)
             && !tokens[at].lower.starts_with('\'');
         let mut start = if opens { at + 1 } else { at };
@@ -131,7 +138,9 @@ impl Reader<'_> {
             let is_possessive = token.lower == "'s" && last.is_some();
             let can_lead = opens && end < start + OPENED_WORDS_MAX && self.is_modifier(end);
             // "The load test": the second noun looks like a verb.
-            let is_second = last.is_some_and(|last| last + 1 == end) && self.is_second(end);
+            let is_behind_noun = last.is_some_and(|last| last + 1 == end);
+            let is_second =
+                is_behind_noun && (self.is_second(end) || self.is_plural(at, end) || self.is_hyphened_to(end));
             if self.is_noun(end) || is_second {
                 last = Some(end);
             } else if !can_lead && !is_possessive && !self.is_hyphened(end) {
@@ -149,6 +158,31 @@ impl Reader<'_> {
         let text = &self.sentence.text;
         let place = &self.sentence.tokens[at].place;
         text[place.end..].starts_with('-') || text[..place.start].ends_with('-')
+    }
+
+    /// "The walk-in".
+    fn is_hyphened_to(&self, at: usize) -> bool {
+        let tokens = &self.sentence.tokens;
+        self.phrases.code == "en" && self.sentence.text[..tokens[at].place.start].ends_with('-')
+    }
+
+    /// "Do the release notes", "order the new seals": a plural that looks like a form of a verb, in an object.
+    fn is_plural(&self, start: usize, at: usize) -> bool {
+        let tokens = &self.sentence.tokens;
+        let is_object = start.checked_sub(1).is_some_and(|before| {
+            let is_verb = tokens[before].classes.is_verb() || self.phrases.form(&tokens[before].lower).is_some();
+            tokens[start].before == Break::None && (is_verb || tokens[before].has(Class::Preposition))
+        });
+        let ends = tokens.get(at + 1).is_none_or(|next| {
+            next.before != Break::None || next.has_any(&[Class::Preposition, Class::Joint]) || self.is_time(at + 1)
+        });
+        self.phrases.code == "en"
+            && tokens[at].before == Break::None
+            && tokens[at].has(Class::Third)
+            && tokens[at].lower.ends_with('s')
+            && !tokens[at].has_any(&[Class::Empty, Class::Modal, Class::Pronoun])
+            && is_object
+            && ends
     }
 
     fn is_time(&self, at: usize) -> bool {
