@@ -421,6 +421,8 @@ fn mistaken_words_get_plain_messages() {
         (&["logs", "--url", "example.com"], 1, "--url is not the address of a server"),
         (&["backup", "nosuch/"], 1, "nosuch/ is not a folder; create it first\n"),
         (&["backup", "nosuch", "--keep", "3"], 1, "create it first, or omit --keep"),
+        (&["backup", "list"], 1, "for a backup in a file of the name `list`, write ./list"),
+        (&["deploy-key", "create", "ci", "--scope", "data", "--expires", "0d"], 1, "the key would be expired already"),
     ] {
         let output = run(folder.path(), args);
         let said = text(&output.stderr);

@@ -10,13 +10,12 @@ use super::guard::Guard;
 use super::parse::Kind;
 use crate::attributes;
 
-/// Returns the code after the function.
-pub(super) fn expand(function: &Checked<'_>) -> TokenStream {
+/// Returns the code after the function. With mistakes, it only lets other functions name the function.
+pub(super) fn expand(function: &Checked<'_>, is_correct: bool) -> TokenStream {
     let marker = marker(function);
     let registration = registration(function);
-    let invocation = invocation(function);
-    let name = &function.item.sig.ident;
-    let handler = names(function.kind).handler;
+    let invocation = if is_correct { invocation(function) } else { stand_in(function) };
+    let submissions = is_correct.then(|| submissions(function));
     let cfgs = attributes::cfgs(&function.item.attrs);
     quote! {
         #marker
@@ -24,47 +23,46 @@ pub(super) fn expand(function: &Checked<'_>) -> TokenStream {
         const _: () = {
             #registration
             #invocation
-            ::convoke::__private::inventory::submit! {
-                ::convoke::__private::Submitted(<#name as ::convoke::__private::Function>::DEF)
-            }
-            ::convoke::__private::inventory::submit! {
-                ::convoke::__private::SubmittedHandler {
-                    def: <#name as ::convoke::__private::Function>::DEF,
-                    handler: ::convoke::__private::#handler::<#name>(),
-                }
-            }
+            #submissions
         };
     }
 }
 
-/// Returns the code after a function with mistakes: its type, so that other functions can name it.
-pub(super) fn stand_in(function: &Checked<'_>) -> TokenStream {
-    let (marker, registration, args) = (marker(function), registration(function), args_type(function));
+fn submissions(function: &Checked<'_>) -> TokenStream {
     let name = &function.item.sig.ident;
-    let Names { invoke, context, .. } = names(function.kind);
-    let result = quote!(::convoke::__private::Result<Self::Output>);
-    let method = match function.kind {
-        Kind::Query => {
-            quote!(fn invoke(_: &::convoke::__private::#context, _: #args) -> #result { ::core::unreachable!() })
-        }
-        Kind::Mutation => {
-            quote!(fn invoke(_: &mut ::convoke::__private::#context, _: #args) -> #result { ::core::unreachable!() })
-        }
-        Kind::Action => {
-            quote!(async fn invoke(_: ::convoke::__private::#context, _: #args) -> #result { ::core::unreachable!() })
-        }
-    };
-    let cfgs = attributes::cfgs(&function.item.attrs);
+    let handler = names(function.kind).handler;
     quote! {
-        #marker
-        #(#cfgs)*
-        const _: () = {
-            #registration
-            #[automatically_derived]
-            impl ::convoke::__private::#invoke for #name {
-                #method
+        ::convoke::__private::inventory::submit! {
+            ::convoke::__private::Submitted(<#name as ::convoke::__private::Function>::DEF)
+        }
+        ::convoke::__private::inventory::submit! {
+            ::convoke::__private::SubmittedHandler {
+                def: <#name as ::convoke::__private::Function>::DEF,
+                handler: ::convoke::__private::#handler::<#name>(),
             }
-        };
+        }
+    }
+}
+
+/// Returns an invocation that does not call the function, whose parameters may be wrong.
+fn stand_in(function: &Checked<'_>) -> TokenStream {
+    let (name, args) = (&function.item.sig.ident, args_type(function));
+    let Names { invoke, context, .. } = names(function.kind);
+    let (asynchronous, borrow) = match function.kind {
+        Kind::Query => (quote!(), quote!(&)),
+        Kind::Mutation => (quote!(), quote!(&mut)),
+        Kind::Action => (quote!(async), quote!()),
+    };
+    quote! {
+        #[automatically_derived]
+        impl ::convoke::__private::#invoke for #name {
+            #asynchronous fn invoke(
+                _: #borrow ::convoke::__private::#context,
+                _: #args,
+            ) -> ::convoke::__private::Result<Self::Output> {
+                ::core::unreachable!()
+            }
+        }
     }
 }
 

@@ -15,10 +15,7 @@ pub(crate) use parse::Kind;
 pub(crate) fn expand(kind: Kind, options: TokenStream, item: TokenStream) -> TokenStream {
     match parse::parse(kind, options, item.clone()) {
         Ok((written, mut errors)) => {
-            let code = check::check(&written, &mut errors).map(|function| match errors.is_empty() {
-                true => expand::expand(&function),
-                false => expand::stand_in(&function),
-            });
+            let code = check::check(&written, &mut errors).map(|function| expand::expand(&function, errors.is_empty()));
             let (item, made) = (&written.item, errors.with_code(code));
             quote!(#item #made)
         }

@@ -115,9 +115,9 @@ pub struct RuntimeOptions {
     pub copied: Option<CopyAcknowledgement>,
     /// True if the rows are those of another server, whose copies this one follows: it answers queries only.
     pub follows: bool,
-    /// True if a route whose signatures cannot be checked stops the start, as for a server. A command that serves no
-    /// route starts without the secret, for example to set it.
-    pub requires_route_secrets: bool,
+    /// True for a server: a route whose signatures cannot be checked stops the start, and a missing secret of a section is
+    /// logged. A command that serves no route starts without the secrets, for example to set them.
+    pub requires_secrets: bool,
 }
 
 impl RuntimeOptions {
@@ -138,7 +138,7 @@ impl RuntimeOptions {
             on_opening: OnOpening::default(),
             copied: None,
             follows: false,
-            requires_route_secrets: true,
+            requires_secrets: true,
         }
     }
 }
@@ -204,7 +204,7 @@ impl Runtime {
             on_opening,
             copied,
             follows,
-            requires_route_secrets,
+            requires_secrets,
         } = options;
         let registry = Registry::collect()?;
         let crons = Crons::collect(&registry).map_err(StartError::Cron)?;
@@ -270,11 +270,11 @@ impl Runtime {
             disk: disk.clone(),
         };
         let services = Services::new(services).map_err(StartError::Setting)?;
-        if requires_route_secrets && let Some(problem) = signature_problems(&services) {
+        if requires_secrets && let Some(problem) = signature_problems(&services) {
             services.store().close();
             return Err(StartError::Signature(problem));
         }
-        if requires_route_secrets {
+        if requires_secrets {
             for MissingSecret { section, reason, .. } in services.missing_secrets() {
                 tracing::warn!(target: "convoke::settings", "functions will fail, because [{section}] needs a secret: {reason}");
             }

@@ -241,7 +241,7 @@ async fn local(config: &Config, named: Option<&Path>, engines: &Engines) -> Resu
                 config.data.display()
             )));
         }
-        let options = RuntimeOptions { requires_route_secrets: false, ..config.clone().into_options(engines)? };
+        let options = RuntimeOptions { requires_secrets: false, ..config.clone().into_options(engines)? };
         match Runtime::start(options) {
             Ok(runtime) => return in_process(config, runtime),
             Err(StartError::Store(OpenError::Locked { .. })) if waited < STARTING_MAX => {

@@ -43,7 +43,7 @@ impl Bucket {
         if let Some(problem) = settings.problem() {
             return Err(problem);
         }
-        let place = url.trim_start_matches("s3://");
+        let place = url.strip_prefix("s3://").unwrap_or(url);
         let (bucket, prefix) = place.split_once('/').unwrap_or((place, ""));
         let read = |name: &str| secret::read(data, name).map_err(|error| format!("files.url: {error}"));
         let mut builder = AmazonS3Builder::new()

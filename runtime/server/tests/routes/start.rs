@@ -22,7 +22,7 @@ fn missing_secret_and_a_secret_that_is_no_key_are_reported_with_the_place_of_the
 
 #[test]
 fn command_without_routes_starts_before_the_secret_of_a_route_is_set() {
-    let app = TestApp::with(|options| options.requires_route_secrets = false);
+    let app = TestApp::with(|options| options.requires_secrets = false);
     let refused = app.request("POST", "/hooks/payments").json(&json!({})).send();
     assert_eq!(refused.status, 500);
 }
